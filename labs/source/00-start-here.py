@@ -184,7 +184,7 @@ check(BOOKED_TWICE, kill)
 # | [03 RocketMQ](03-half-message.ipynb) | how do a message and a database row become one? |
 # | [04 RocketMQ](04-check-back.ipynb) | what if the outcome never arrives? |
 # | [05 Kafka](05-idempotent-producer.ipynb) | why does a retry not duplicate? |
-# | [06 Kafka](06-coordinator.ipynb) | what does commit do, in which order? |
+# | [06 Kafka](06-coordinator.ipynb) | what does commit do, step by step? |
 # | [07 Kafka](07-markers-and-lso.ipynb) | what may a reader see, and when? |
 # | [08 Kafka](08-consume-transform-produce.ipynb) | how do offsets join the transaction? |
 # | [09 Pulsar](09-coordinator-and-buffer.ipynb) | where do uncommitted messages live? |

@@ -1,32 +1,32 @@
 # %% [markdown]
-# # Lab 04 · What if nobody answers?
+# # Lab 04 · What if the outcome never arrives?
 #
-# *90 minutes, or a short way of 20* · RocketMQ 5.5, and 4.9 where it differs
+# *90 minutes, or a quick route of 20* · RocketMQ 5.5, and 4.9 where it differs
 #
-# **In one paragraph.** An order service writes an order into its database and tells the broker so in a
-# message that nobody acknowledges. In this lab that message is lost. You see what becomes of the order, who
-# repairs it, and when nobody can. You write a test that finds the flaw of the official example, and a
-# listener that leaves no order open.
+# **In one paragraph.** An order service writes an order into its database and reports this to the broker
+# in a message that is not acknowledged. In this lab that message is lost. You see what becomes of the
+# order, what repairs it, and when nothing can. You write a test that finds the flaw in the official
+# example, and a listener that leaves no order open.
 #
-# **The short way:** Hook, Predict, Run, Test the official example, What you know now. The other parts are
-# folded under headings that begin with *Deeper*. A click on *cells hidden* below a heading opens its part. A
-# part may use what stands above it: *Run All Above Selected Cell* in the menu *Run* runs that first.
+# **The quick route** ends with *What you know now*. The parts below it are folded: click *cells hidden*
+# under a heading to open one. Each can be done on its own day. If a part needs what is above it, first
+# choose *Run All Above Selected Cell* in the menu *Run*.
 #
-# **You need** lab 03, or these four words. A *half message* (半消息) is a stored message that no consumer is
-# given yet. A *listener* is the two functions that an application writes: `executeLocalTransaction`, which
-# writes the order's row, and `checkLocalTransaction`, which says later what became of it. Both return
-# COMMIT_MESSAGE, ROLLBACK_MESSAGE or UNKNOW (RocketMQ's own spelling). *EndTransaction* is the message that
-# tells the broker which of them it was. It is *one-way*: its sender waits for no answer.
+# **You need** lab 03, or these four terms. A *half message* (半消息) is a stored message that no consumer
+# gets yet. A *listener* is two functions of the application: `executeLocalTransaction`, which writes the
+# order's row, and `checkLocalTransaction`, which reports later what became of it. Both return
+# COMMIT_MESSAGE, ROLLBACK_MESSAGE or UNKNOW (RocketMQ's own spelling). *EndTransaction* is the message
+# that brings this result to the broker. It is *one-way*: its sender waits for no answer.
 
 # %% [markdown]
-# ## Hook: a paid order that nobody has heard of
+# ## A paid order that accounting never gets
 #
-# The gift shop's order service takes a real order of 5 December 2011, number 580538, for £316.78. The customer
-# has paid, and the row is in the database. The service's log says `SEND_OK COMMIT_MESSAGE`. A
+# The gift shop's order service takes a real order of 5 December 2011, number 580538, for £316.78. The
+# customer has paid, and the row is in the database. The service's log says `SEND_OK COMMIT_MESSAGE`. A
 # quarter of a minute later accounting's books still lack the £316.78. No process has failed, and no error
 # was raised. Who will notice?
 #
-# In the run below `app` is a process of the order service, `db` its database, and `accounting` the consumer.
+# Below, `app` is a process of the order service, `db` its database, and `accounting` the consumer.
 # `EndTransaction` is lost on its way, and with it the connection.
 #
 # The course divides each transaction into six stages: **reserve → write → decide → publish the decision →
@@ -95,21 +95,22 @@ run accounting: consume
 # %% [markdown]
 # ## Predict
 #
-# The half is stored and the row is written. The application has just heard `SEND_OK COMMIT_MESSAGE`, and
-# `EndTransaction COMMIT` is lost. Choose an answer and lock it; then the run goes on.
+# The half message is stored and the row is written. The application's call has just returned `SEND_OK
+# COMMIT_MESSAGE`, and `EndTransaction COMMIT` is lost. Choose an answer and lock it; then the scenario
+# continues.
 
 # %% jupyter={"source_hidden": true}
 lost = first(end_lost, "connection broken")
 Predict("04-end-lost", trace=end_lost, step=lost, panels=["space-time", "logs"], level="protocol")
 
 # %% [markdown]
-# ## Run
+# ## Step through a check
 #
-# Step with the arrow keys. A clock in the picture is a timer that runs out. *Money* sets what customers have paid
-# (the mark) against what accounting has counted (the bar). `COMMIT_MESSAGE` is the result of the *local*
-# transaction. Nobody says whether the broker has heard of it. Half a minute later the broker *asks* the
-# process. The process looks the row up, and its answer does what the lost message should have done. This is
-# called a *check*, or *check-back* (回查).
+# Step with the arrow keys. A clock in the picture is a timer that runs out. *Money* compares what
+# customers have paid (the mark) with what accounting has counted (the bar). `COMMIT_MESSAGE` is the
+# result of the *local* transaction; it does not mean that the broker has received it. Half a minute later
+# the broker *asks* the process. The process looks the row up, and its answer does what the lost message
+# should have done. This is called a *check*, or *check-back* (回查).
 
 # %%
 Player(end_lost, step=first(end_lost, "CheckTransactionState"))
@@ -122,16 +123,16 @@ Player(end_lost, step=first(end_lost, "CheckTransactionState"))
 # | decide | the local transaction commits | the service's database: the same write |
 # | publish the decision | `EndTransaction`, or the answer to a check | nowhere, it is one-way |
 # | make visible | the message, written once more in `orders-0` | the broker's log |
-# | forget | an *op record*, the broker's note that this half has ended | the broker's op topic, up to 3 s later |
+# | forget | an *op record*, which marks this half message as ended | the broker's op topic, up to 3 s later |
 #
-# So check-back repeats the fourth stage, and only that. It needs a process that can still tell what was
-# decided. The rest of this lab is about that process.
+# So check-back repeats the fourth stage, and only that. It needs a process that can still find out what
+# was decided. The rest of this lab is about that process.
 
 # %% [markdown]
 # ## Test the official example
 #
 # RocketMQ's own example, `TransactionListenerImpl`, is copied into many order services. Here it is in
-# Python, with a row for each order that it means to commit. `memory` is a dictionary of the process.
+# Python, with a row for each order that it intends to commit. `memory` is a dictionary of the process.
 #
 # ```python
 # def execute(order, db, memory):
@@ -152,22 +153,22 @@ Player(end_lost, step=first(end_lost, "CheckTransactionState"))
 Predict("04-example")
 
 # %% [markdown]
-# Write a test that it does *not* pass. A test is a scenario. Its lines follow
-# `system order_service early=on timeout_ms=0`, which gives you one process `app`, its database, and a broker
-# that may ask at once. The lines below are the material, in alphabetical order. Use some of them, in an order
-# of your own, and as often as you like.
+# Write a test that it does *not* pass. A test is a scenario. Its lines follow `system order_service
+# early=on timeout_ms=0`, which gives you one process `app`, its database, and a broker that may ask at
+# once. The lines below are the material, listed alphabetically. Use some of them, in any sequence, and as
+# often as you like.
 #
 # | line | what happens |
 # |---|---|
-# | `fire app heartbeat` | after its connection has broken, the service connects again and can be asked again |
+# | `fire app heartbeat` | after its connection has broken, the service reconnects and can be asked again |
 # | `fire broker check` | the broker makes a round and asks |
-# | `kill app`, `power-cut broker` | a process dies; the broker's machine loses its power |
+# | `kill app`, `power-cut broker` | a process dies; the broker's machine loses power |
 # | `lose app→broker EndTransaction#1` | the first message of that name will be lost |
-# | `restart app`, `restart broker` | a dead process starts again |
+# | `restart app`, `restart broker` | a dead process restarts |
 # | `run app: send-in-transaction orders-0 580538` | the service takes an order |
 #
-# The test is run twice. With the example some light must be red at the end; with a right listener none may
-# be. Two hints wait: `print(STORY.hint(1))`, then `print(STORY.hint(2))`.
+# The test is run twice. With the example an invariant must be red at the end; with a right listener none
+# may be. Two hints are available: `print(STORY.hint(1))`, then `print(STORY.hint(2))`.
 
 # %% nbgrader={"solution": true, "grade_id": "story"}
 # The lines of the test, one below the other. Add what is missing to the first.
@@ -175,7 +176,7 @@ story = """
 run app: send-in-transaction orders-0 580538
 """
 ### BEGIN SOLUTION
-# The process that is asked is in its next life: its map is empty, and it guesses COMMIT.
+# The process that is asked was restarted: its map is empty, and it guesses COMMIT.
 story += """
 kill app
 restart app
@@ -197,12 +198,12 @@ check(STORY, story)
 # %% [markdown]
 # ## What you know now
 #
-# The decision stands in your database, and the broker cannot read it. So the broker asks. The answer is
+# The decision is in your database, which the broker cannot read. So the broker asks. The answer is
 # reliable only if it was looked up in a place that outlives the process.
 #
-# The short way ends here. The parts below go deeper, and most of them can be done on their own; 6 of the 10
-# points are there. The next lab turns to a broker that decides by itself, and begins with its producer:
-# [lab 05](05-idempotent-producer.ipynb).
+# The quick route ends here. The parts below go deeper, and most of them can be done on their own; 6 of
+# the 10 points are there. The next lab turns to a broker that decides by itself, and begins with its
+# producer: [lab 05](05-idempotent-producer.ipynb).
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 from mqlab.lab import met
@@ -210,12 +211,13 @@ from mqlab.lab import met
 met("04")
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: when is a half asked about?
+# ## When does the broker ask?
 
 # %% [markdown]
 # Two numbers decide. The broker makes a *round* every 30 s (`transactionCheckInterval`; 60 s in 4.9). In
-# each round it asks about the halves that have not ended and are older than 6 s (`transactionTimeOut`). Until
-# then a half is *immune*, since its local transaction is probably still running.
+# each round it asks about half messages that have not ended and are older than 6 s
+# (`transactionTimeOut`). Until then a half message is *immune*, since its local transaction is probably
+# still running.
 
 # %% jupyter={"source_hidden": true}
 Predict("04-first-check")
@@ -224,21 +226,21 @@ Predict("04-first-check")
 print(tabulate_first_questions())
 
 # %% [markdown]
-# Each line is an order whose end is lost. Sent at 23 s, the half is 7 s old in the round at 30 s. Sent at
-# 24 s it is exactly 6 s old in that round, which is not yet old enough. So with the defaults the first
-# question comes 6 to 36 seconds after the order.
+# Each line is an order whose end is lost. Sent at 23 s, the half message is 7 s old in the round at 30 s.
+# Sent at 24 s it is exactly 6 s old in that round, which is not yet old enough. So with the defaults the
+# first check comes 6 to 36 seconds after the order.
 #
-# A message can have its own immunity (`CHECK_IMMUNITY_TIME_IN_SECONDS`), as in the last line. Look at the last
-# column there: the first question has the number 3. While a half is protected by its own immunity, each round
-# writes a copy of it to the end of the half topic. Each copy uses up one of its checks, although no process is
-# asked.
+# A message can have its own immunity (`CHECK_IMMUNITY_TIME_IN_SECONDS`), as in the last line. Look at the
+# last column there: the first check has the number 3. While its own immunity protects a half message,
+# each round writes a copy of it to the end of the half topic. Each copy uses up one of its checks,
+# although no process is asked.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: whom does the broker ask?
+# ## Which process does the broker ask?
 
 # %% [markdown]
-# Now `app` is killed after its row is written and before its end has left. A second process of the order
-# service, `twin`, is registered under the same *producer group* (生产者组).
+# Now `app` is killed after its row is written and before its end is sent. A second instance of the order
+# service, called `twin`, is registered under the same *producer group* (生产者组).
 
 # %% jupyter={"source_hidden": true}
 sender_dies = scenario("""
@@ -254,9 +256,9 @@ run accounting: consume
 Predict("04-who-is-asked", trace=sender_dies, step=first(sender_dies, "killed"))
 
 # %% [markdown]
-# The broker does not remember who sent a half. The half carries the name of its producer group, and the
-# processes that registered under that name are asked in turn. This is the purpose of the few lines with
-# which an order service starts:
+# The broker does not remember which process sent a half message. The message carries the name of its
+# producer group, and the broker asks the processes registered under that name in turn. This is what the
+# first lines of an order service are for:
 #
 # ```java
 # producer = new TransactionMQProducer("order-service");  // the group: who may be asked
@@ -265,12 +267,13 @@ Predict("04-who-is-asked", trace=sender_dies, step=first(sender_dies, "killed"))
 # producer.start();
 # ```
 #
-# An article says that the check must therefore be *stateless*. This word is not quite right. The check must
-# know what was decided, so it must look in a place that every process of the group can read. Below are two
-# listeners: one looks the row up, and one keeps a note in the memory of its process. Four things can happen
-# to the sender. It lives, and only its end is lost. It dies, and `twin` of its group lives. It dies and is
-# restarted. It dies, and only a process of another group lives. Guess first: in which of these cases does
-# the message come, with each listener?
+# An article says that the check must therefore be *stateless*. This word is not quite right. The check
+# must find out what was decided, so it must look in a place that every process of the group can read.
+# Below are two listeners: one looks the row up, and one keeps a note in the memory of its process.
+#
+# Four things can happen to the sender. It lives, and only its end is lost. It dies, and the second
+# instance lives. It dies and restarts. It dies, and only a process of another group lives. Guess first:
+# in which of these cases is the message delivered, with each listener?
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(tabulate_answerers())
@@ -281,12 +284,13 @@ print(tabulate_answerers())
 # name of another group, so it is not asked.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: what may a check answer?
+# ## What may a check answer?
 
 # %% [markdown]
-# A row proves that the local transaction was committed. What does *no row* prove? Here `twin` is slow: its
-# row is still under way when the round comes (`hold` keeps a message back until `release`). `app` is asked,
-# finds no row, and says ROLLBACK_MESSAGE. Then twin's row is written after all, and twin sends its COMMIT.
+# A row proves that the local transaction was committed. What does *no row* prove? Here `twin` is slow:
+# its row is still in flight when the round comes (`hold` keeps a message back until `release`). `app` is
+# asked, finds no row, and answers ROLLBACK_MESSAGE. Then twin's row is written after all, and twin sends
+# its COMMIT.
 
 # %% jupyter={"source_hidden": true}
 hasty = """
@@ -319,16 +323,17 @@ for name, then in ends.items():
     print(f"{name:18}: {look_back(hasty.format(then=then))}")
 
 # %% [markdown]
-# The broker keeps no table of transactions in which this one could be marked as rolled back. It carries out
-# a COMMIT that names the half, whatever was said before. Here that even saved the order. In the second line
-# twin's COMMIT was lost and the ROLLBACK stood. There is a row, and its message will never come.
+# The broker keeps no table of transactions in which this one could be marked as rolled back. It carries
+# out a COMMIT that names the half message, whatever was answered before. Here that even saved the order.
+# In the second line twin's COMMIT was lost and the ROLLBACK remained. There is a row, and its message
+# will never come.
 #
-# So the right answer to *no row* is UNKNOW, "ask me again". The listener of one article does this, and it is
-# right: it says COMMIT if the row is there, and otherwise UNKNOW, because the local transaction may still be
-# running. ROLLBACK is right only if it is certain, and stays certain, that this order will never have a row.
+# So the right answer to *no row* is UNKNOW, "ask me again". The listener in one article does this, and it
+# is right: it answers COMMIT if the row is there, and otherwise UNKNOW, because the local transaction may
+# still be running. ROLLBACK is right only if it is certain that this order will never have a row.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: how often does it ask?
+# ## How often does the broker ask?
 
 # %% [markdown]
 # Articles say "periodically" and mention no limit. Here every check of order 580538 is answered UNKNOW.
@@ -349,23 +354,23 @@ Player(asked_15, step=first(asked_15, "discard"))
 print(describe_limit())
 
 # %% [markdown]
-# After fifteen questions (`transactionCheckMax`) the broker writes the half to
-# `TRANS_CHECK_MAX_TIME_TOPIC`. The half is then *parked*: nobody asks about it any more. That is not a
-# rollback. A late COMMIT still delivers the message, and an operator can have the half asked about again
+# After fifteen checks (`transactionCheckMax`) the broker writes the half message to
+# `TRANS_CHECK_MAX_TIME_TOPIC`. It is then *set aside*: the broker never asks about it again. That is not
+# a rollback. A late COMMIT still delivers the message, and an operator can have it checked again
 # (`resumeCheckHalfMessage`), as the last two lines show. But no program reads that topic by itself, so
-# somebody has to *watch* it.
+# your team has to *watch* it.
 #
-# Look at the half topic in the picture: it holds the half sixteen times. A log cannot be changed. So each
-# check writes a copy of the half to its end, with the number of the check raised by one, and the question is
-# about that copy.
+# Look at the half topic in the picture: it contains the half message sixteen times. A log cannot be
+# changed. So each check appends a copy of the half message, with the number of the check raised by one,
+# and asks about that copy.
 #
-# It was reported in public, for example: `mqlab incidents parked-without-a-question`.
+# Users have reported this in public, for example: `mqlab incidents parked-without-a-question`.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: what does a broker do on a rollback?
+# ## What does a broker do on a rollback?
 
 # %% [markdown]
-# The local transaction refuses the order. The half was never visible to a consumer.
+# The local transaction refuses the order. The half message was never visible to a consumer.
 
 # %% jupyter={"source_hidden": true}
 Predict("04-rollback")
@@ -374,21 +379,21 @@ Predict("04-rollback")
 print(tabulate_rollbacks())
 
 # %% [markdown]
-# Nothing is deleted, but something is written: an op record that names the half's place. Without it the next
-# round cannot know that the half has ended, and it asks about an order that was refused long ago, as in the
-# last two lines. Their second half is the copy that the question is about.
+# Nothing is deleted, but something is written: an op record that names the half message's place. Without
+# it the next round cannot tell that the half message has ended, and asks about an order that was refused
+# long ago, as in the last two lines. Their second half message is the copy that the check is about.
 #
-# One article describes an end in two steps: the half is marked as processed, and then its message is copied
-# to the real topic. For a rollback, it says, the copying step has nothing to do. That is what RocketMQ does. The
-# mark is a record too, so the broker writes one record for a rollback and two for a commit. (For a commit it takes
-# the two steps the other way round: lab 03.)
+# One article describes an end in two steps: the half message is marked as processed, and then copied to
+# the real topic. For a rollback, it says, the copying step has nothing to do. That is what RocketMQ does.
+# The mark is a record too, so the broker writes one record for a rollback and two for a commit. (For a
+# commit it takes the two steps the other way round: lab 03.)
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: who can be asked after a restart?
+# ## Which process can be asked after a restart?
 
 # %% [markdown]
-# `app` is killed after its row is written, and it is restarted at once. Since its restart it has not sent any
-# message. This broker allows two checks.
+# `app` is killed after its row is written, and restarts at once. Since then it has not sent any message.
+# This broker allows two checks.
 
 # %% jupyter={"source_hidden": true}
 nobody = come_back()
@@ -398,21 +403,24 @@ Predict("04-nobody", trace=nobody, step=first(nobody, "recovered"))
 print(tabulate_registrations())
 
 # %% [markdown]
-# A check that nobody hears *counts*. If the whole service is away for seven and a half minutes, with the
-# defaults its halves are parked, although nobody was asked even once. And *being there* means being
-# registered. A 5.5 producer registers with its first message, or at its start if its constructor was given a
-# list of topics, as in the second line. A 4.9 producer registers at its start, if the broker creates topics
-# by itself. An article says that the loss of an end never matters, thanks to check-back. This is true only
-# while some process of the group is registered and can still tell what was decided.
+# A check that reaches no process still *counts*. If the whole service is away for seven and a half
+# minutes, with the defaults its half messages are set aside without a single question.
+#
+# And *being there* means being registered. A 5.5 producer registers with its first message, or at its
+# start if its constructor got a list of topics, as in the second line. A 4.9 producer registers at its
+# start, if the broker creates topics by itself.
+#
+# An article says that the loss of an end never matters, thanks to check-back. This is true only while
+# some process of the group is registered and can still find out what was decided.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: what does a released client do?
+# ## What does a released client do?
 
 # %% [markdown]
-# In the next cell a process with RocketMQ's own Java client 5.5.0 sends the half *paid*, runs its local
-# transaction, and is killed before it has sent the end. Then another process starts, with the same producer
-# group. *Before you run it: which process is asked, and what must that process have done first, so that the
-# broker knows it?*
+# In the next cell a process with RocketMQ's own Java client 5.5.0 sends the half message *paid*, runs its
+# local transaction, and is killed before it has sent the end. Then another process starts, with the same
+# producer group. *Before you run it: which process is asked, and what must that process do first, so that
+# the broker can reach it?*
 
 # %%
 from mqlab.lessons.rocketmq.lab04 import die_in_java
@@ -420,21 +428,21 @@ from mqlab.lessons.rocketmq.lab04 import die_in_java
 die_in_java()
 
 # %% [markdown]
-# The heir is asked about a payment that it never sent, so its listener must find the answer outside of the
-# process. It had sent a plain message before: a producer of 5.5 that has sent nothing is unknown to the
-# broker, since it learns the broker's address with its first send. In a clone of the project, with Java 17
-# and Maven, `die_in_java(fetch=True)` fetches the client (94 MB, once) and runs it at this project's own
-# server.
+# The new process is asked about a payment that it never sent, so its listener must find the answer
+# outside the process. It had sent a plain message before: a 5.5 producer that has sent nothing is unknown
+# to the broker, since it learns the broker's address with its first send. In a clone of the project, with
+# Java 17 and Maven, `die_in_java(fetch=True)` fetches the client (94 MB, once) and runs it against this
+# project's own server.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: what if an end is only slow?
+# ## What if an end is only slow?
 
 # %% [markdown]
 # The end of order 580538 is not lost; it is only slow. The round comes first.
 
 # %% jupyter={"source_hidden": true}
 late = scenario("""
-# An end that is overtaken by a check
+# A check overtakes an end
 system order_service producers=app:order-service,twin:order-service early=on consumers=accounting
 hold twin→broker EndTransaction#1
 run twin: send-in-transaction orders-0 580538
@@ -450,15 +458,15 @@ print(tabulate_duplicates())
 
 # %% [markdown]
 # Each commit writes a *new* message, and nothing compares it with an earlier one. The table shows three
-# ordinary accidents, each of which leads to two messages. So the consumer is outside the transaction. It gets
-# a message *at least once*, as in lab 01, and must be *idempotent* (幂等): doing it again changes nothing. It
-# looks up the order's key, and writes key and amount together in one transaction of its own.
+# ordinary accidents, each of which leads to two messages. So the consumer is outside the transaction. It
+# gets a message *at least once*, as in lab 01, and must be *idempotent* (幂等): a repeated message changes
+# nothing. It looks up the order's key, and writes key and amount together in its own transaction.
 #
-# It was reported in public, for example: `mqlab incidents rolled-back-and-delivered`.
+# Users have reported this in public, for example: `mqlab incidents rolled-back-and-delivered`.
 #
-# Below is the same run for you to continue, from the moment when twin's row is written. Click a message to
-# deliver it, the timer to let a round come, or a lane to kill a process. *How few choices do you need until
-# the light turns red? Is there a way without a slow message?*
+# Below is the same scenario for you to continue, from the moment when twin's row is written. Click a
+# message to deliver it, the timer to let a round come, or a lane to kill a process. *How few choices do
+# you need until the invariant turns red? Can you do it without a slow message?*
 
 # %%
 play = continue_scenario("""
@@ -471,11 +479,11 @@ run twin: send-in-transaction orders-0 580538
 Playground(play, goal="delivered once")
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: what if accounting can never succeed?
+# ## What if accounting can never succeed?
 
 # %% [markdown]
-# Order 580538 is fine: row and message are there. But accounting's listener fails on it every time, because
-# it does not know the order's currency.
+# Order 580538 is fine: row and message are there. But accounting's listener fails on it every time,
+# because it does not support the order's currency.
 
 # %% jupyter={"source_hidden": true}
 Predict("04-b-fails")
@@ -484,26 +492,27 @@ Predict("04-b-fails")
 print(tabulate_deliveries())
 
 # %% [markdown]
-# An article says that a failing consumer never rolls the producer back, and this is right: the row stays. It
-# also says that the message is delivered until the consumer succeeds, and this is wrong. The table shows
-# seventeen deliveries (the waits of numbers 5 to 15 grow in the same way) in less than five hours. Then the
-# message goes to `%DLQ%accounting`, the *dead letter queue* (死信队列) of the group, which no program reads by
-# itself. In broadcasting mode a failure is written to a log file, and the message never comes again.
+# An article says that a failing consumer never rolls the producer back, and this is right: the row stays.
+# It also says that the message is delivered until the consumer succeeds, and this is wrong. The table
+# shows seventeen deliveries (the waits of numbers 5 to 15 grow in the same way) in less than five hours.
+# Then the message goes to `%DLQ%accounting`, the *dead letter queue* (死信队列) of the group, which no
+# program reads by itself. In broadcasting mode a failure is only written to a log file, and the message
+# is not delivered again.
 #
-# So an order whose consumer *cannot* succeed needs a decision that RocketMQ does not make. Either somebody
-# repairs accounting and sends the dead letter again by hand, or the order is taken back. Taking it back needs
-# a *compensation*, as in the sagas of lab 02: a new order with its own row and its own message. The next two
-# lines show one, `cancel-580538`.
+# So an order whose consumer *cannot* succeed needs a decision that RocketMQ does not make. Either an
+# operator repairs accounting and sends the dead letter again by hand, or the order is cancelled. That
+# needs a *compensation*, as in the sagas of lab 02: a new order with its own row and its own message. The
+# next two lines show one, `cancel-580538`.
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(describe_taken_back())
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: can a transactional message wait, or be one of many?
+# ## Can a transactional message be delayed or batched?
 
 # %% [markdown]
-# Sometimes a message should be delivered later than its transaction, or several messages should be sent in one
-# transaction.
+# Sometimes a message should be delivered later than its transaction, or one transaction should send
+# several messages.
 
 # %% jupyter={"source_hidden": true}
 Predict("04-delay")
@@ -514,19 +523,19 @@ print()
 print(read_recording("rocketmq-5.5.0/5.5", "batch-in-a-transaction", "SendBatchMessage"))
 
 # %% [markdown]
-# The client of 5.5 refuses the delay. The client of 4.9 drops it, and the message is delivered at once.
-# Several messages in one transaction are not possible, since `sendMessageInTransaction` takes one message.
-# The table shows what a real broker said when a batch came with the bits of a half message (4), and to the
-# same batch without them.
+# The 5.5 client refuses the delay. The 4.9 client drops it, and the message is delivered at once. Several
+# messages in one transaction are not possible, since `sendMessageInTransaction` takes one message. The
+# table shows what a real broker answered to a batch with the bits of a half message (4), and to the same
+# batch without them.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: how often does check-back help?
+# ## How often does check-back help?
 
 # %% [markdown]
-# So far there was one fault, at a chosen place. Now faults come at random. The first twelve orders of the day
-# are run ten times. A share of the messages to the broker is lost, and in one order out of five the process
-# is killed at some moment and started again. Guess first: without check-back and with 20 % loss, what share of
-# the orders *with a row* gets its message?
+# So far there was one fault, at a chosen place. Now faults come at random. The first twelve orders of the
+# day are sent ten times. A share of the messages to the broker is lost, and in one order out of five the
+# process is killed at some moment and restarted. Guess first: without check-back and with 20 % loss, what
+# share of the orders *with a row* gets its message?
 
 # %% jupyter={"source_hidden": true}
 go.Figure(
@@ -553,10 +562,10 @@ print(tabulate_shares())
 
 # %% [markdown]
 # The first number in each cell is the share of orders with a row whose message comes. The second counts
-# orders that are delivered twice. Articles say that check-back raises the success rate. It does more. As long
-# as some process of the group lives and looks the row up, it repairs *every* loss and every death, and one
-# check does most of the work. The second number is the price. Check-back turns *lost* into *late or twice*,
-# and an idempotent consumer turns twice into once.
+# orders that are delivered twice. Articles say that check-back raises the success rate. It does more. As
+# long as some process of the group lives and looks the row up, it repairs *every* loss and every crash,
+# and one check does most of the work. The second number is the cost. Check-back turns *lost* into *late
+# or twice*, and an idempotent consumer turns twice into once.
 #
 # Move the sliders. Where does the number of allowed checks matter? And are orders delivered twice when
 # nothing is lost and processes die?
@@ -599,14 +608,14 @@ for slider in sliders:
 ipywidgets.VBox([*sliders, chart])
 
 # %% [markdown]
-# Orders under *neither* are not RocketMQ's fault. The half could not be stored, or the process died before it
-# had written the row. The customer got an error or no answer, and there is no order.
+# Orders under *neither* are not RocketMQ's fault. The half message could not be stored, or the process
+# died before it had written the row. The customer got an error or no answer, and there is no order.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: is it careful to catch every exception?
+# ## Is it safe to catch every exception?
 
 # %% [markdown]
-# One of the articles shows this order service. It takes every exception for a rollback, and that looks
+# One of the articles shows this order service. It treats every exception as a rollback, which looks
 # careful.
 #
 # ```java
@@ -621,8 +630,8 @@ ipywidgets.VBox([*sliders, chart])
 # ```
 #
 # Press *Search*. It tries every schedule in which at most one connection breaks, at any moment. The cell
-# below it searches again and prints the end of the shortest run, with the article's listener and then with
-# one that has no `catch`.
+# below it searches again and prints the end of the shortest example, for the article's listener and then
+# for one without `catch`.
 
 # %% jupyter={"source_hidden": true}
 article = system("order_service service=catching 'app=send-in-transaction orders-0 580538'")
@@ -640,79 +649,80 @@ calm = explore(system("order_service 'app=send-in-transaction orders-0 580538'")
 print(say("without the catch:"), ", ".join(calm.counterexamples) or say("nothing breaks"))
 
 # %% [markdown]
-# The connection breaks while the insert is under way. The insert still arrives; only its answer cannot. The
-# exception means "I do not know", and the listener turns that into "no": there is a row without a message.
-# Without the `catch`, the exception leaves the listener, and the client takes it for UNKNOW. Then the broker
-# asks, and the row decides.
+# The connection breaks while the insert is in flight. The insert still arrives; only its answer cannot.
+# The exception means "I do not know", and the listener turns that into "no": there is a row without a
+# message. Without the `catch`, the exception leaves the listener, and the client treats it as UNKNOW.
+# Then the broker asks, and the row decides.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: which safeguards are necessary?
+# ## Which safeguards are necessary?
 
 # %% [markdown]
-# Each line takes one safeguard away and searches for the shortest run that breaks a promise. Guess first, for
-# each of them, what will break:
+# Each line switches off one safeguard and searches for the shortest example that breaks a promise. Guess
+# first, for each of them, what will break:
 #
 # | without | what no longer happens |
 # |---|---|
 # | `check_back` | the broker asks |
 # | `any_producer` | any process of the group is asked, not only the sender |
-# | `put_back` | a half that was asked about is written again, so that a later round finds it |
-# | `immunity` | a young half is spared the question |
-# | `op_topic` | the broker records which halves have ended |
+# | `put_back` | a checked half message is written again, so that a later round finds it |
+# | `immunity` | a young half message is not checked |
+# | `op_topic` | the broker records which half messages have ended |
 # | `check_limit` | the broker stops asking after a number of checks |
-# | `exception_is_unknown` | an exception is taken for UNKNOW, not for ROLLBACK |
-# | `consumer_retry` | a message that could not be processed comes again |
+# | `exception_is_unknown` | an exception is treated as UNKNOW, not as ROLLBACK |
+# | `consumer_retry` | a message that could not be processed is delivered again |
 # | `idempotent_consumer` | accounting looks the order up before it counts it |
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(tabulate_safeguards())
 
 # %% [markdown]
-# The next table takes nothing away: RocketMQ itself does not make these promises.
+# The next table switches nothing off: RocketMQ itself does not make these promises.
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(tabulate_claims())
 
 # %% [markdown]
-# The lines of the second table are not bugs to report; RocketMQ works like that. Four of them are parts of
-# this lab: a late end, a lost op record, a COMMIT after a ROLLBACK, and a group of which no process answers.
-# In `last-check` the answer to the last allowed question comes when the half is already parked. In
-# `power-cut` a half is lost because the broker acknowledged it before it was on the disk. Three rules follow:
-# watch the parking topic, keep a process registered, and make consumers idempotent.
+# The lines of the second table are not bugs to report; RocketMQ works like that. Four of them appear in
+# this lab: a late end, a lost op record, a COMMIT after a ROLLBACK, and a group in which no process
+# answers. In `last-check` the answer to the last allowed check comes when the half message is already set
+# aside. In `power-cut` a half message is lost because the broker acknowledged it before it was on disk.
+# Three rules follow: watch `TRANS_CHECK_MAX_TIME_TOPIC`, keep a process registered, and make consumers
+# idempotent.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: can a check do without UNKNOW?
+# ## Can a check do without UNKNOW?
 
 # %% [markdown]
-# A check that finds no row cannot tell whether the row will still come. So it says UNKNOW, and an order whose
-# sender died before its row is asked about fifteen times, and then parked. The shop wants every half to be
-# ended at its first check that can reach the database. Your check may look the order up, and it may also
-# *write*. No check may return UNKNOW.
+# A check that finds no row cannot tell whether the row will still come. So it answers UNKNOW, and an
+# order whose sender died before its row is checked fifteen times, and then set aside. The shop wants
+# every half message to be ended at its first check that can reach the database. Your check may look the
+# order up, and it may also *write*. No check may return UNKNOW.
 #
-# Each function is given the order's number, `db`, and `memory`, a dictionary of this one process. Each
-# statement of `db` is committed by itself:
+# Each function gets the order's number, `db`, and `memory`, a dictionary of this one process. Each `db`
+# statement is committed by itself:
 #
 # | statement | what it does |
 # |---|---|
 # | `db.get(key)` | returns the value of the row, or None if there is no row |
 # | `db.put(key, value)` | writes the row; a row that was there is replaced |
-# | `db.insert(key, value)` | writes the row if there is none; returns the value that stands there now |
+# | `db.insert(key, value)` | writes the row if there is none; returns the value that is there now |
 # | `db.delete(key)` | removes the row |
 #
-# A row with the value `"paid"` is an order. A row with the value `"refused"` is no order: it belongs to no
-# message. Return `COMMIT`, `ROLLBACK` or `UNKNOWN` (which Java spells UNKNOW). Do not catch exceptions: the
-# client takes an exception for UNKNOW, and that is allowed.
+# A row with the value `"paid"` is an order. A row with the value `"refused"` is no order: it belongs to
+# no message. Return `COMMIT`, `ROLLBACK` or `UNKNOWN` (which Java spells UNKNOW). Do not catch
+# exceptions: the client treats an exception as UNKNOW, and that is allowed.
 #
-# Every schedule is tried. The process is killed at each call and started again, its row is late, connections
+# Every schedule is tried. The process is killed at each call and restarted, its row is late, connections
 # break, checks come early, and another process is asked. Then the process is killed at each of its steps,
-# with the rows in a real SQLite file, and every such run is played to its end. Two hints wait:
-# `print(LISTENER.hint(1))`, then `print(LISTENER.hint(2))`.
+# with the rows in a real SQLite file, and each of these scenarios is played to its end. Two hints are
+# available: `print(LISTENER.hint(1))`, then `print(LISTENER.hint(2))`.
 
 # %% nbgrader={"solution": true, "grade_id": "answering"}
 def execute(order: str, db, memory) -> str:
-    """The local transaction: what does it come to?"""
+    """The local transaction: what is its outcome?"""
     ### BEGIN SOLUTION
-    # A check may have refused the order before: then the row says so, and stays as it is.
+    # A check may have refused the order before: then the row is "refused", and stays so.
     return COMMIT if db.insert(order, "paid") == "paid" else ROLLBACK
     ### END SOLUTION
 
@@ -720,7 +730,7 @@ def execute(order: str, db, memory) -> str:
 def check_order(order_id: str, db, memory) -> str:
     """Asked later, perhaps in another process: what became of it?"""
     ### BEGIN SOLUTION
-    # One statement asks and decides: a row that is late now finds that its place is taken.
+    # One statement looks and decides: a row that is late now finds its place taken.
     return COMMIT if db.insert(order_id, "refused") == "paid" else ROLLBACK
     ### END SOLUTION
 
@@ -739,11 +749,11 @@ grade("answering", answering)
 check(LISTENER, answering)
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: who asks whom elsewhere?
+# ## What do the other brokers do?
 
 # %% [markdown]
-# An application has done its work in a transaction, and is killed before it has told the broker how the
-# transaction ends. Here it uses RocketMQ, then Kafka, then Pulsar.
+# An application has done its work in a transaction, and is killed before it has reported the outcome to
+# the broker. Here it uses RocketMQ, then Kafka, then Pulsar.
 
 # %% jupyter={"source_hidden": true}
 Predict("04-elsewhere")
@@ -756,41 +766,41 @@ print(compare_silence())
 # |---|---|---|---|
 # | who decides | the local transaction, in your database | the coordinator, in its log | the coordinator, in its log |
 # | what silence means | ask, fifteen times | abort, after a timeout | abort, after a timeout |
-# | who must be there later | some process of the producer group | nobody of yours | nobody of yours |
-# | what is left when nobody ends it | a half in the parking topic | nothing: it was aborted | nothing: it was aborted |
-# | what a consumer must do | be idempotent | read committed | be idempotent, if anything is sent twice |
+# | what must be running later | some process of the producer group | nothing of yours | nothing of yours |
+# | what is left if no end arrives | a half message in TRANS_CHECK_MAX_TIME_TOPIC | nothing: it was aborted | nothing: it was aborted |
+# | what a consumer must do | be idempotent | use read_committed | be idempotent, if anything is sent twice |
 #
-# When Kafka or Pulsar hears nothing, it can abort, because it makes the decision itself. RocketMQ cannot. The
-# decision was made in a database that it does not know, so it can only ask. Ask of any queue that you meet:
-# *what does it do when it hears nothing?*
+# When no outcome arrives, Kafka and Pulsar can abort, because they make the decision themselves. RocketMQ
+# cannot. The decision was made in a database that it cannot read, so it can only ask. Ask about any queue
+# that you use: *what does it do when no outcome arrives?*
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: which beliefs did these runs refute?
+# ## Which beliefs are refuted?
 
 # %% [markdown]
 # | belief | what is true | seen in |
 # |---|---|---|
-# | COMMIT_MESSAGE was returned, so the broker has committed | the end is one-way; the broker may not have heard of it | Run |
-# | the official example is safe to copy | it remembers in its process and guesses COMMIT | Test |
+# | COMMIT_MESSAGE was returned, so the broker has committed | the end is one-way; it may not have reached the broker | a check |
+# | the official example is safe to copy | it remembers in its process and guesses COMMIT | the official example |
 # | the broker asks as soon as something is wrong | in rounds, and not before 6 s | when |
-# | the sender is asked | any registered process of its group, in turn | whom |
-# | a check must be stateless | it must know what was decided, from a place that every process can read | whom |
+# | the sender is asked | any registered process of its group, in turn | which process |
+# | a check must be stateless | it must look up what was decided, in a place that every process can read | which process |
 # | no row means ROLLBACK | it may still come: UNKNOW | what to answer |
 # | a ROLLBACK is final | a COMMIT that comes later still delivers | what to answer |
-# | checks go on for ever | fifteen, then the parking topic | how often |
-# | an unresolved half is rolled back, or dropped | it is parked; an operator can resume it | how often |
-# | a check moves nothing | each check writes a copy of the half | how often |
-# | rollback deletes the half | an op record is written, the half stays | rollback |
-# | thanks to check-back a lost end never matters | while somebody is registered who can tell | restart |
-# | a transaction delivers its message once | a slow end, a lost op record, a repeated half: twice | slow end |
+# | checks continue for ever | fifteen, then TRANS_CHECK_MAX_TIME_TOPIC | how often |
+# | an unresolved half message is rolled back, or dropped | it is set aside; an operator can resume it | how often |
+# | a check moves nothing | each check writes a copy of the half message | how often |
+# | rollback deletes the half message | an op record is written, the half message stays | rollback |
+# | thanks to check-back a lost end never matters | only while a registered process can look it up | restart |
+# | a transaction delivers its message once | a slow end, a lost op record, a repeated half message: twice | slow end |
 # | the consumer is part of the transaction | it gets the message at least once, and must be idempotent | slow end |
 # | a message is delivered until the consumer succeeds | 17 times, then the dead letter queue; broadcasting: once | accounting |
-# | transactional messages can be delayed or batched | neither | wait |
-# | a transactional message means the same everywhere | RocketMQ asks what your database has decided; Kafka and Pulsar decide themselves | elsewhere |
+# | transactional messages can be delayed or batched | neither | delayed or batched |
+# | a transactional message means the same everywhere | RocketMQ asks what your database has decided; Kafka and Pulsar decide themselves | other brokers |
 # | it is safe to catch everything and roll back | an exception means *I do not know*: UNKNOW | exceptions |
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: exit ticket
+# ## One last question
 
 # %% [markdown]
 # A theatre sells tickets. Its servers are registered under one producer group; all settings are the defaults.

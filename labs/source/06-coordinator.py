@@ -1,30 +1,30 @@
 # %% [markdown]
-# # Lab 06 · What does commit do, in which order?
+# # Lab 06 · What does commit do, step by step?
 #
-# *90 minutes, or a short way of 20* · Kafka 4.3, `transaction.version` 2 and 0, clients old and new
+# *90 minutes, or a quick route of 20* · Kafka 4.3, `transaction.version` 2 and 0, clients old and new
 #
 # **In one paragraph.** Every transactional producer has one broker that decides for it, its *transaction
-# coordinator* (事务协调者). In this lab two instances of one order service meet, you follow a commit from
-# the call to the last record, and you put the coordinator's work into an order that survives every death.
+# coordinator* (事务协调者). In this lab two instances of one order service meet, you follow a commit from the
+# call to the last record, and you arrange the coordinator's steps so that they survive every crash.
 #
-# **The short way:** Hook, Predict, One commit, Order, What you know now. The other parts are folded under
-# headings that begin with *Deeper*. A click on *cells hidden* below a heading opens its part. A part may use
-# what stands above it: *Run All Above Selected Cell* in the menu *Run* runs that first.
+# **The quick route** ends with *What you know now*. The parts below it are folded: click *cells hidden*
+# under a heading to open one. Each can be done on its own day. If a part needs what is above it, first
+# choose *Run All Above Selected Cell* in the menu *Run*.
 #
-# **You need** lab 05 for three words. A *producer id* is the number of a producer; an *epoch* is the
-# number of its lives; a *sequence number* counts its records in one partition.
+# **You need** lab 05 for three terms. A *producer id* identifies a producer; its *epoch* rises when it
+# restarts; a *sequence number* counts its records in one partition.
 
 # %% [markdown]
-# ## Hook: order 580538 is charged twice
+# ## Order 580538 is charged twice
 #
 # The gift shop's order service stops for a minute: a long garbage collection. The platform takes it
 # for dead and starts another instance. The new instance finds that order 580538 has not been charged, and
 # charges it. Then the old one wakes up in the middle of its work and charges order 580538 as well.
 #
-# Both run the same program, in Java
-# `initTransactions(); beginTransaction(); send(…); commitTransaction();`. The light *money* watches that
-# money in = money out: each order is charged once. One safeguard of Kafka is switched off here
-# (`off=epoch_fencing`). Click the picture, then step with the arrow keys.
+# Both run the same program, in Java `initTransactions(); beginTransaction(); send(…);
+# commitTransaction();`. The invariant *money* checks that money in = money out: each order is charged
+# once. One safeguard of Kafka is switched off here (`off=epoch_fencing`). Click the picture, then step
+# with the arrow keys.
 
 # %% jupyter={"source_hidden": true}
 from IPython.display import display
@@ -73,7 +73,7 @@ from mqlab.lessons.kafka.lab06 import (
 
 # %%
 unfenced = scenario("""
-# Two instances of the order service, and nobody is fenced
+# Two instances of the order service, and neither is fenced
 system charges partitions=1 producers=old:order-service,new:order-service off=epoch_fencing
 run old: init
 run new: init, begin, send charges-0 580538, commit
@@ -82,8 +82,8 @@ run old: begin, send charges-0 580538, commit
 Player(unfenced, step=find_red_step(unfenced, "money"), level="story")
 
 # %% [markdown]
-# Every call returned `ok`, and a reader of committed data books order 580538 twice. Neither transaction is
-# wrong. There were two of them. An instance that was replaced and does not know it is a *zombie* (僵尸实例).
+# Every call returned `ok`, and a read_committed consumer books order 580538 twice. Neither transaction is
+# wrong, but there were two of them. An instance that was replaced without noticing is a *zombie* (僵尸实例).
 
 # %% [markdown]
 # ## Predict
@@ -104,11 +104,11 @@ run old: commit
 Predict("06-left-open", trace=fenced, step=first(fenced, "CONCURRENT_TRANSACTIONS") - 2, level="protocol")
 
 # %% [markdown]
-# The request behind `initTransactions()` is InitProducerId. The new instance's first one is answered
-# CONCURRENT_TRANSACTIONS: “not now, ask again”. Before that answer leaves, the abort is decided, with
+# `initTransactions()` sends the request InitProducerId. The new instance's first one gets
+# CONCURRENT_TRANSACTIONS: “not now, ask again”. Before that answer is sent, the abort is decided, with
 # epoch 1. Then a *marker* (控制消息), the record that ends a transaction in one partition, carries epoch 1
-# into `charges-0` and shuts the old instance out there too. The second InitProducerId gets epoch 2. To
-# refuse an older epoch is called *fencing* (隔离).
+# into `charges-0` and shuts the old instance out there too. The second InitProducerId gets epoch 2.
+# Refusing an older epoch is called *fencing* (隔离).
 
 # %% [markdown]
 # ## One commit, from the call to the last record
@@ -125,21 +125,20 @@ Player(once, step=first(once, "EndTxn"))
 
 # %% [markdown]
 # The producer writes its commit nowhere: it sends one request, EndTxn. The coordinator appends
-# **PrepareCommit** and answers as soon as that record is safe. Then the markers leave, one for each
-# partition. Nobody is asked for a vote. The partitions hold the records already and have no reason to
-# refuse.
+# **PrepareCommit** and answers as soon as that record is safe. Then it sends the markers, one for each
+# partition. The partitions do not vote: they have the records already and no reason to refuse.
 
 # %% [markdown]
-# ## Order: what does commit do?
+# ## Arrange the steps of a commit
 #
-# Five of these ten pieces are EndTxn. Put them in order. Your order is built into a coordinator,
-# and every schedule with one kill and one timeout is searched. Run the cell, then move the pieces:
-# each move is written into the cell, between the brackets. Hint: *more than one order is right.*
+# Five of these ten pieces are EndTxn. Put them in sequence. Your sequence is built into a coordinator,
+# and every schedule with one crash and one timeout is searched. Run the cell, then move the pieces: each
+# move is written into the cell, between the brackets. Hint: *more than one sequence is right.*
 
 # %% nbgrader={"solution": true, "grade_id": "order"}
 order = COMMIT.arrange([
     ### BEGIN SOLUTION
-    # Kafka's own: decide, answer, tell, wait, forget.
+    # Kafka's own: decide, answer, publish, wait, forget.
     "prepare", "reply", "markers", "wait", "complete"
     ### END SOLUTION
 ])
@@ -158,10 +157,10 @@ check(COMMIT, order)
 # %% [markdown]
 # ## What you know now
 #
-# One record decides, and it outlives the coordinator that wrote it. The holder of the latest epoch speaks for
-# an id; nobody else does.
+# One record decides, and it outlives the coordinator that wrote it. Only the holder of the latest epoch
+# may act for an id.
 #
-# The short way ends here. The parts below go deeper; 7 of the 10 points are there. The next lab asks
+# The quick route ends here. The parts below go deeper; 7 of the 10 points are there. The next lab asks
 # when a reader sees a decision: [lab 07](07-markers-and-lso.ipynb).
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
@@ -170,10 +169,10 @@ from mqlab.lab import met
 met("06")
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: who is refused after a fence, and with which error?
+# ## Which requests are refused after fencing, and with which error?
 
 # %% [markdown]
-# The first table shows the calls of the old instance in the run above. The second is a real Kafka 4.3.1,
+# The first table shows the calls of the old instance above. The second comes from a real Kafka 4.3.1,
 # which gave the same epochs to the same requests (P is the producer id).
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
@@ -185,7 +184,7 @@ print(list_calls(fenced, "old"))
 print(read_recording("tv2", "init-during-ongoing", "InitProducerId", "Describe", "ABORT"))
 
 # %% [markdown]
-# Now a zombie sends single requests by hand. Which of them does the coordinator refuse, and which does the
+# Now a zombie sends single requests by hand. Which of them does the coordinator refuse, and which the
 # leader of a partition?
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
@@ -203,14 +202,14 @@ print(answers(scenario(AFTER_A_FENCE), "zombie"))
 # The older epoch is refused by the *coordinator* with PRODUCER_FENCED, and by a partition's *leader* with
 # INVALID_PRODUCER_EPOCH. Another producer id is refused with INVALID_PRODUCER_ID_MAPPING.
 #
-# It was reported in public, for example: `mqlab incidents staging-fences-production`.
+# Users have reported this in public, for example: `mqlab incidents staging-fences-production`.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: a name, and where its coordinator is
+# ## Which broker coordinates a transactional.id?
 
 # %% [markdown]
-# `transactional.id` names the application across its lives. Some tutorials put a random one there,
-# “to be unique”. Decide what that does.
+# `transactional.id` names the application across its restarts. Some tutorials use a random one, “to be
+# unique”. What does that do?
 
 # %% jupyter={"source_hidden": true}
 random_ids = scenario("""
@@ -228,8 +227,8 @@ print(list_reads(random_ids))
 
 # %% [markdown]
 # Random ids never fence *each other*, and the transactions they leave open block readers until their
-# timeout. (One random id per process is legitimate where consumed offsets are part of the transaction, as
-# in Kafka Streams: there the group fences, lab 08.)
+# timeout. (A random id per process is fine if consumed offsets are part of the transaction, as in Kafka
+# Streams: there the group fences, lab 08.)
 #
 # The name also leads to the coordinator.
 
@@ -237,11 +236,11 @@ print(list_reads(random_ids))
 Predict("06-coordinator")
 
 # %% [markdown]
-# The producer asks any broker: FindCoordinator. That broker computes
-# `abs(hashCode) mod 50`, with Java's hash of the id, and names the leader of this partition of
-# `__transaction_state`. (The hash of *polygenelubricants* is the one number without an absolute value,
-# and counts as 0.) Coordinators are elected like all leaders, and they share the work: in the last table,
-# recorded on three brokers, one coordinator stands still while another one commits.
+# The producer sends FindCoordinator to any broker. That broker computes `abs(hashCode) mod 50`, with
+# Java's hash of the id, and returns the leader of this partition of `__transaction_state`. (The hash of
+# *polygenelubricants* is the one number without an absolute value, and counts as 0.) Coordinators are
+# elected like all leaders, and they share the work: in the last table, recorded on three brokers, one
+# coordinator is stopped while another one commits.
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(coordinator_of("A", "tx-0", "order-service-1", "polygenelubricants"))
@@ -252,18 +251,20 @@ print(f"1000 ids fall into {len(used)} partitions of __transaction_state")
 print(read_recording("tv2", "coordinators-in-parallel", "SIGSTOP", "EndTxn", "frontiers", "SIGCONT"))
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: stage 1, reserve: who notes a partition, and what if nobody does?
+# ## Stage 1, reserve: how does the coordinator learn of a partition?
 
 # %% [markdown]
-# The figure is read off the run of *One commit*; ▮ is a record that was written before the answer left.
-# Articles count five steps, in brackets here: find the coordinator (1), get an id (2), begin (3), write (4),
-# end (5). The first two come before the first stage, and the third is missing here; you will see why. Five
-# actors take part: producer, transaction coordinator, partition leaders, consumer and, for consumed
-# offsets, the group coordinator (lab 08). The map below the figure shows where everything is kept. The
-# controllers decide no transaction; they may be nodes of their own, three or five, or share the brokers'.
+# The figure is drawn from *One commit*; ▮ is a record that was written before the answer was sent.
+# Articles count five steps, in brackets here: find the coordinator (1), get an id (2), begin (3), write
+# (4), end (5). The first two come before the first stage, and the third is missing here; you will see
+# why.
 #
-# The coordinator notes which partitions a transaction writes to, so that it knows whom to tell. There are
-# two questions: what comes right before the note, and what happens without it?
+# Five actors take part: producer, transaction coordinator, partition leaders, consumer and, for consumed
+# offsets, the group coordinator (lab 08). The map below the figure shows where everything is stored. The
+# controllers decide no transaction; they may be three or five separate nodes, or share the brokers'.
+#
+# The coordinator records which partitions a transaction writes to, since each of them will need a marker.
+# Two questions: what comes right before this record, and what happens without it?
 
 # %% jupyter={"source_hidden": true}
 UNASKED = """
@@ -301,25 +302,25 @@ print(answers(hanging, "admin"))
 # %% [markdown]
 # The first table compares clients. A *v2 client* is one that follows KIP-890 part 2, as Java 4.0 and
 # franz-go 1.22 do; a *legacy client* does not, as librdkafka 2.16 and so confluent-kafka. A legacy client
-# adds its partitions itself, before the first record, and the leader only *verifies* that. With a v2 client
-# on a cluster with `transaction.version` 2 (TV2) the leader adds its partition when the first record
-# arrives. TV2 is a *feature* of the cluster (`kafka-features.sh upgrade`); clients notice it and switch
-# between two transactions.
+# adds its partitions itself, before the first record, and the leader only *verifies* that. With a v2
+# client on a cluster with `transaction.version` 2 (TV2) the leader adds its partition when the first
+# record arrives. TV2 is a *feature* of the cluster (`kafka-features.sh upgrade`); clients detect it and
+# switch between two transactions.
 #
-# Some drawings send the records first and tell the coordinator afterwards. Without verification that
-# leaves a *hanging* transaction (悬挂事务): the partition holds it open, and the coordinator knows nothing
-# of it. So no timeout will ever end it, and readers of committed data wait there for ever. It also stops
-# *compaction* in that partition, the clean-up that keeps only the latest record of each key.
-# `kafka-transactions.sh find-hanging` asks both sides and compares; `abort` has the missing marker written.
+# Some diagrams send the records first and add the partition afterwards. Without verification that leaves
+# a *hanging* transaction (悬挂事务): open in the partition, but unknown to the coordinator. So no timeout
+# will ever end it, and read_committed consumers wait there for ever. It also stops *compaction* in that
+# partition, the clean-up that keeps only the latest record of each key. `kafka-transactions.sh
+# find-hanging` asks both sides and compares; `abort` has the missing marker written.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: stage 2, write: what becomes of a record that is late?
+# ## Stage 2, write: what becomes of a record that is late?
 
 # %% [markdown]
-# Records go straight into the partitions, among everybody else's. What if one of them comes too late? The
+# Records go straight into the partitions, among all others. What if one of them comes too late? The
 # client's first transaction has been aborted and its second one is open. Then a record of the first
-# arrives, after a long time under way. The cluster is TV0. The requests are sent by hand, so that no client
-# repeats them or puts them right.
+# arrives, after a long time in flight. The cluster uses TV0. The requests are sent by hand, so that no
+# client retries or corrects them.
 
 # %% jupyter={"source_hidden": true}
 ADD = "AddPartitionsToTxn charges-0 pid=0 epoch=0, "
@@ -357,18 +358,18 @@ for off in ("", " off=sequence_check"):
     print(f"answer lost, record sent again{off:<20}", twice)
 
 # %% [markdown]
-# An aborted record is committed: with TV0, and just as well on a TV2 cluster with a *legacy client*. Only TV2
-# **and** a v2 client help. There the epoch rises at every end, and the late record is recognised by its
-# older epoch. Otherwise the epoch rises at an initialisation, and when the coordinator aborts for its
+# An aborted record is committed: with TV0, and also on a TV2 cluster with a *legacy client*. Only TV2
+# **and** a v2 client prevent it. There the epoch rises at every end, and the late record is recognised by
+# its older epoch. Otherwise the epoch rises at an initialisation, and when the coordinator aborts for its
 # producer.
 #
-# The last two lines say why a transaction needs *idempotence*. Inside a transaction a record may be sent
+# The last two lines show why a transaction needs *idempotence*. Inside a transaction a record may be sent
 # twice, and would be committed twice (lab 05).
 #
-# It was reported in public, for example: `mqlab incidents one-partition-stands-still`.
+# Users have reported this in public, for example: `mqlab incidents one-partition-stands-still`.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: stage 3, decide: what if the answer does not come?
+# ## Stage 3, decide: what if the answer does not come?
 
 # %% [markdown]
 # The application calls commitTransaction(), and the answer does not come.
@@ -388,12 +389,12 @@ Predict("06-commit-times-out", trace=silent, step=first(silent, "commit: unknown
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(say("the answer that is late:"), list_calls(silent), sep="\n")
-print(say("readers, while the application is told “unknown”:"))
+print(say("readers, while the application gets “unknown”:"))
 print(list_reads(silent, first(silent, "commit: unknown")))
 
 # %% [markdown]
-# **No answer is not a no.** The application was told *unknown* while every reader already had the
-# charge. The same call again is the only safe one.
+# **No answer is not a no.** The application got *unknown* while every reader already had the charge. Only
+# a retry of the same call is safe.
 #
 # A timeout decides too. Whose clock is it, and when does it start?
 
@@ -431,18 +432,20 @@ for call in ("send orders-0 b, flush", "send-offsets g orders-0@1", "commit", "a
 print(table("the slow producer calls | " + " | ".join(KAFKAS), rows))
 
 # %% [markdown]
-# The coordinator may abort 60 s after the first partition was noted, at its next look (every 10 s, so here
-# at 120 s). The answers to the slow producer show the three kinds of errors. After a *retriable* error
-# the client asks again by itself. After an *abortable* one, call abort and go on. After a *fatal* one,
-# close this producer. A send is abortable for a v2 client, and an abort is even answered ok. But
-# send-offsets gets ProducerFenced, which is fatal, although nobody fenced it. (The legacy columns are
+# The coordinator may abort 60 s after it recorded the first partition, at its next check (every 10 s, so
+# here at 120 s). The answers to the slow producer show the three kinds of errors. After a *retriable*
+# error the client retries by itself. After an *abortable* one, call abort and continue. After a *fatal*
+# one, close this producer.
+#
+# For a v2 client a failed send is abortable, and abort even returns ok. But send-offsets gets
+# ProducerFenced, which is fatal, although no other instance fenced it. (The legacy columns are
 # librdkafka; in Java before 4.0 the send is abortable too.)
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: stage 4, publish: what if the coordinator dies between two markers?
+# ## Stage 4, publish: what if the coordinator dies between two markers?
 
 # %% [markdown]
-# Markers go out. Here the coordinator is killed when the first of two has left, and another broker takes
+# The coordinator sends the markers. Here it is killed after the first of two, and another broker takes
 # over.
 
 # %% jupyter={"source_hidden": true}
@@ -460,11 +463,12 @@ print(find_lines(failover, "killed", "load", "commit marker", "CompleteC", width
 
 # %% [markdown]
 # **Once PrepareCommit is written, the transaction commits**, whichever broker dies. The next coordinator
-# finds the record and owes every marker again. From each Prepare state only one arrow leads out. (A client
-# that still asks the old one gets NOT_COORDINATOR and looks again; a late marker of the old one is refused.)
+# finds the record and sends every marker again. From each Prepare state only one arrow leads out. (A
+# client that still asks the old one gets NOT_COORDINATOR and looks up the new one; a late marker from the
+# old one is refused.)
 #
 # Each new leader of a `__transaction_state` partition has a higher *coordinator epoch*, and its markers
-# carry it. The next table is a constructed case: someone once wrote a marker with a coordinator epoch that
+# carry it. The next table is a constructed case: a marker was once written with a coordinator epoch that
 # was too high. So the leader refuses the markers of a coordinator that looks too old, and that one gives
 # up. Which of the four remedies frees the readers, and which frees the id?
 
@@ -497,18 +501,19 @@ print(read_recording("tv2", "marker-fenced", "EndTxn commit epoch=0", "InitP", "
 
 # %% [markdown]
 # A real 4.3.1, treated in the same way, stays in PrepareCommit too. `find-hanging` finds nothing, because
-# the coordinator does know the transaction. A marker by hand frees the readers, but the id stays stuck: its
-# producer is told CONCURRENT_TRANSACTIONS for ever. (Kafka's own tool writes *abort* markers only, which
-# would throw away an acknowledged charge.) The remedy is **re-election**: the next leader has a higher
+# the coordinator does know the transaction. A marker by hand frees the readers, but the id stays stuck:
+# its producer gets CONCURRENT_TRANSACTIONS for ever. (Kafka's own tool writes *abort* markers only, which
+# would discard an acknowledged charge.) The remedy is **re-election**: the next leader has a higher
 # coordinator epoch and sends all markers again, until they are accepted.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: stage 5, make visible: what if a partition has no leader?
+# ## Stage 5, make visible: what if a partition has no leader?
 
 # %% [markdown]
 # A marker below the high watermark makes a transaction readable, partition by partition; lab 07 is about
-# that. And if the partition has no leader at the moment when the marker should leave? Nobody dies here.
-# `charges-0` is without a leader for a while, as in any outage, and the application has just been told ok.
+# that. And if the partition has no leader when the marker should be sent? No process dies here.
+# `charges-0` is without a leader for a while, as in any outage, and the application's commit has just
+# returned ok.
 
 # %% jupyter={"source_hidden": true}
 LEADERLESS = """
@@ -534,15 +539,15 @@ words = ("SIGTERM", "EndTxn", "Transactions", "started", "frontiers", "ends")
 print(read_recording("tv2", "leaderless-marker", *words))
 
 # %% [markdown]
-# The acknowledged charge will never be read: a hanging transaction made by brokers. The second table is a
-# real 4.3.1, where the partition's only broker was stopped in an orderly way (KAFKA-20734; apache/kafka
-# PR 22680). `find-hanging` finds it; its `abort` frees the readers, and throws the charge away.
+# The acknowledged charge will never be read: a hanging transaction made by brokers. The second table
+# comes from a real 4.3.1, whose partition lost its only broker to an orderly stop (KAFKA-20734;
+# apache/kafka PR 22680). `find-hanging` finds it; `abort` frees the readers, and discards the charge.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: stage 6, forget: who waits for that, and what does a transaction cost?
+# ## Stage 6, forget: who waits for that, and what does a transaction cost?
 
 # %% [markdown]
-# Commit has returned, one marker is still under way, and the same producer goes on.
+# Commit has returned, one marker is still in flight, and the same producer continues.
 
 # %% jupyter={"source_hidden": true}
 back_to_back = scenario("""
@@ -561,44 +566,47 @@ Predict("06-back-to-back", trace=back_to_back, step=first(back_to_back, "Produce
 print("back to back:", find_lines(back_to_back, "CONCURRENT").strip("⋮\n"))
 print()
 print(costs([(1, 1), (1, 10), (4, 1), (4, 10)]))
-print(say("\nthe log of the first run:"), " ".join(f"{r[0]}(ep{r[4]})" for r in records(fenced)))
+print(
+    say("\nthe log of the first example:"),
+    " ".join(f"{r[0]}(ep{r[4]})" for r in records(fenced)),
+)
 print(latest(fenced))
 
 # %% [markdown]
 # When every partition has answered, CompleteCommit is written and the partitions are forgotten. Only this
 # producer's next transaction waits for that. So a transaction costs one marker, and one offset, in each
-# partition it wrote to, a few records of the coordinator, and a wait before the next one. Ten records in a
-# partition cost no more of that than one does (first table). On the other hand a read_committed reader
-# waits for the commit, so its delay is about the time between two commits.
+# partition it wrote to, a few coordinator records, and a wait before the next one. Ten records in a
+# partition cost no more of this than one does (first table). But a read_committed consumer waits for the
+# commit, so its delay is about the time between two commits.
 #
 # `__transaction_state` is *compacted*: the latest record of a key counts, so the log can be read as a
 # table with one line for each id (second table). A new coordinator needs no more than that.
 #
-# The next table has all eight states, by the number that the log stores: ● taken in this lab, ○ allowed,
-# · forbidden. States in brackets are never written: `PrepareEpochFence` is a fence that begins, `Dead` an
-# id that nobody has used for seven days (a partition forgets an idle producer id after one day). From
-# `Ongoing` three ways lead out, and one back to itself, for the next partition.
+# The next table has all eight states, with the number that the log stores: ● taken in this lab, ○
+# allowed, · forbidden. States in brackets are never written: `PrepareEpochFence` begins a fence, `Dead`
+# is an id unused for seven days (a partition forgets an idle producer id after one day). From `Ongoing`
+# three arrows lead out, and one back to itself, for the next partition.
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(transitions(unfenced, fenced, once, clock))
 
 # %% [markdown]
-# Your money depends on this log. It has three replicas, and a record counts as safe when at least two of them
-# have it (`min.insync.replicas`). Its *unclean leader election* must stay off. With it, a copy that has fallen
-# behind may become the leader, and such a copy has forgotten decisions.
+# Your money depends on this log. It has three replicas, and a record counts as safe when at least two of
+# them have it (`min.insync.replicas`). Its *unclean leader election* must stay off. With it, a copy that
+# has fallen behind may become the leader, and such a copy lacks decisions.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: find the kill
+# ## Find the crash
 
 # %% [markdown]
-# *A commit is decided, and its client does not know.* Try it by hand first: the application has called
-# commit and its request is under way. Deliver messages, kill the coordinator during a step, restart it.
-# Goal: the application is told *unknown*, and the reader has the charge.
+# *A commit is decided, but its client cannot tell.* Try it by hand first: the application has called
+# commit and its request is in flight. Deliver messages, kill the coordinator during a step, restart it.
+# Goal: the application gets *unknown*, and the reader has the charge.
 #
-# Then write that kill as one line and assign it to `kill`: `kill coordinator when=Kind#n after=K` kills the
-# coordinator in the step that sends the n-th message of that kind (`⇒` marks an answer, a record goes by
-# its state), when K effects of that step are done. An answer has the form
-# `kill = "kill coordinator when=WriteTxnMarkers#1 after=0"`.
+# Then write that crash as one line and assign it to `kill`: `kill coordinator when=Kind#n after=K` kills
+# the coordinator in the step that sends the n-th message of that kind (`⇒` marks an answer, a record has
+# the name of its state), after K effects of that step. Your solution has the form `kill = "kill
+# coordinator when=WriteTxnMarkers#1 after=0"`.
 
 # %%
 play = continue_scenario("""
@@ -612,7 +620,7 @@ Playground(play)
 # Fill in the blanks: the message by its name and number, and after how many effects of that step.
 kill = "kill coordinator when=… after=…"
 ### BEGIN SOLUTION
-# PrepareCommit is safe, and the step that would have answered does nothing any more.
+# PrepareCommit is safe, and the coordinator dies in the step that would have answered.
 kill = "kill coordinator when=⇒EndTxn#1 after=0"
 ### END SOLUTION
 
@@ -628,12 +636,13 @@ grade("unanswered", kill)
 check(UNANSWERED, kill)
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: which safeguard is necessary?
+# ## Which safeguard is necessary?
 
 # %% [markdown]
-# Choose who dies and where, which safeguard is switched off, and which Kafka and client; the picture
-# follows. After which deaths does the reader have both charges, after which none, and after which one four?
-# (`vary` accepts any ipywidgets control, so an experiment of your own is a function and a line.)
+# Choose which process is killed and where, which safeguard is switched off, and which Kafka and client;
+# the picture follows. After which crashes does the reader have both charges, after which none, and after
+# which one four? (`vary` accepts any ipywidgets control, so your own experiment takes one function and
+# one line.)
 
 # %%
 STORY = """
@@ -660,9 +669,10 @@ vary(
 )
 
 # %% [markdown]
-# Before you run the next cell, say for each of three safeguards what will break without it. They are epoch
-# fencing, PrepareCommit before the markers, and the transaction timeout. The explorer looks at every schedule.
-# With a safeguard off it finds the shortest run that hurts; with it on, it finds nothing.
+# Before you run the next cell, predict for each of three safeguards what will break without it. They are
+# epoch fencing, PrepareCommit before the markers, and the transaction timeout. The explorer tries every
+# schedule. With a safeguard off it finds the shortest example that does harm; with it on, it finds
+# nothing.
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 rows = []
@@ -671,10 +681,10 @@ for name in ("epoch_fencing", "prepare_before_markers", "transaction_timeout"):
     kept = with_everything_on(case)
     finds = ", ".join(kept.counterexamples) or "nothing"
     rows.append((name, case.anomaly, len(search(case).schedule), finds, kept.complete))
-print(table("switched off | anomaly | choices | switched on | all runs", rows))
+print(table("switched off | anomaly | choices | switched on | all schedules", rows))
 
 # %% [markdown]
-# Does a commit without an answer always end well? The search finds one end of each kind.
+# Does a commit without an answer always end well? The search finds one example of each end.
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 small = system("kafka partitions=1 retries=1 'app=init; begin; send orders-0 a; commit'")
@@ -682,38 +692,38 @@ fault = Budget(kills=1, killable=("coordinator",), timers=1)
 for outcome in ("COMMIT", "ABORT"):
     claim = never_unknown(small, outcome)
     shortest = explore(small, fault, (claim,)).counterexamples[claim.name]
-    print(f"told unknown, ends as {outcome}, in {len(shortest.schedule)} choices:")
+    print(f"reported unknown, ends as {outcome}, in {len(shortest.schedule)} choices:")
     print(find_lines(shortest.trace(), "Prepare", "killed", "recovered", "commit: ", width=11))
 
 # %% [markdown]
 # On the command line, for all ten safeguards: `mqlab explore kafka --safeguards`.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: write the fencing rule
+# ## Write the fencing rule
 
 # %% [markdown]
-# A request about a transaction has come in. `known` is the (producer id, epoch) that the
-# coordinator keeps for its transactional id, `None` where it knows no such id; `state` is the
-# transaction's; `busy` says that a record is being written or that markers are owed; `caller` is the
-# (producer id, epoch) in the request. Answer `"ok"`, `"PRODUCER_FENCED"` (fatal),
+# A request about a transaction has arrived. `known` is the (producer id, epoch) that the coordinator
+# stores for its transactional id, or `None` if it has no such id; `state` is the state of the
+# transaction; `busy` is true while a record is being written or markers are pending; `caller` is the
+# (producer id, epoch) in the request. Return `"ok"`, `"PRODUCER_FENCED"` (fatal),
 # `"CONCURRENT_TRANSACTIONS"` (retriable) or `"INVALID_PRODUCER_ID_MAPPING"` (fatal).
 #
-# Your rule is put into a coordinator and tried with a producer alone, with its restarted twin, and
-# with requests by hand, in all schedules. Two hints wait: `print(ADMIT.hint(1))`,
-# `print(ADMIT.hint(2))`. If it is not right yet, the message names the belief behind it;
-# the run opens where it shows.
+# Your rule is put into a coordinator and tried with a producer alone, with a second instance, and with
+# requests sent by hand, in all schedules. Two hints are available: `print(ADMIT.hint(1))`,
+# `print(ADMIT.hint(2))`. If it is not right yet, the message names the belief behind it, and the example
+# that refutes it opens at the step that shows why.
 
 
 # %% nbgrader={"solution": true, "grade_id": "admit"}
 def admit(known: tuple[int, int] | None, state: str, busy: bool, caller: tuple[int, int]) -> str:
-    """May the sender of this request go on with the transaction?"""
+    """May the sender of this request continue the transaction?"""
     ### BEGIN SOLUTION
     if known is None or known[0] != caller[0]:
         return "INVALID_PRODUCER_ID_MAPPING"
-    # Not just "older": the coordinator gives epochs out, so a larger one is nobody's.
+    # Not just "older": the coordinator assigns epochs, so a larger one belongs to no producer.
     if known[1] != caller[1]:
         return "PRODUCER_FENCED"
-    # Its holder, at the wrong moment: that will pass, so it must not be told anything fatal.
+    # The right producer at the wrong moment: that will pass, so the error must not be fatal.
     return "CONCURRENT_TRANSACTIONS" if busy else "ok"
     ### END SOLUTION
 
@@ -730,12 +740,12 @@ grade("admit", admit)
 check(ADMIT, admit)
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: what does a released client do?
+# ## What does a released client do?
 
 # %% [markdown]
-# Two unmodified producers of confluent-kafka have the same `transactional.id`. The first one has sent payment
-# 580538 and is slow; the second one starts, and sends 580539. *Before you run it: which of the four calls
-# fails, and which payments does each kind of reader get?*
+# Two unmodified confluent-kafka producers have the same `transactional.id`. The first one has sent
+# payment 580538 and is slow; the second one starts, and sends 580539. *Before you run it: which of the
+# four calls fails, and which payments does each kind of reader get?*
 
 # %% tags=["nbval-check-output"]
 from mqlab.lessons.kafka.lab06 import fence_a_zombie, hold_a_payment
@@ -743,11 +753,11 @@ from mqlab.lessons.kafka.lab06 import fence_a_zombie, hold_a_payment
 print(fence_a_zombie())
 
 # %% [markdown]
-# Now the broker waits for you. Another unmodified producer pays once, by a transaction, and each of its
-# requests stops at the broker's door: a dashed message in the picture, with buttons below. Let it go, drop
-# it, or kill the broker before or after it. *Before you kill it after* `EndTxn`*: what will the program be
-# told, and will a reader get the payment?* The last cell lets go what still waits. If you take longer than a
-# minute over an open transaction, the coordinator aborts it, as it would for any slow client.
+# Now the broker waits for you. Another unmodified producer pays once, in a transaction, and the broker
+# holds each of its requests: a dashed message in the picture, with buttons below. Deliver it, drop it, or
+# kill the broker before or after it. *Before you kill it after* `EndTxn`*: what will the program get, and
+# will a reader get the payment?* The last cell delivers what is still held. If you keep a transaction
+# open for more than a minute, the coordinator aborts it, as it would for any slow client.
 
 # %%
 held = hold_a_payment()
@@ -757,40 +767,40 @@ held
 print(held.finish())
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: who decides elsewhere?
+# ## Who decides elsewhere?
 
 # %% [markdown]
 # | | Kafka | RocketMQ | Pulsar |
 # |---|---|---|---|
 # | who decides | the coordinator, by a record | your database, asked by the broker | the coordinator, by a record |
 # | what names you | `transactional.id` | the producer group | nothing: each transaction has its own TxnID |
-# | the old instance | fenced by its epoch: no send, no commit | not fenced: any instance may answer | its sends can be fenced, per topic, if the producer asks for that (ExclusiveWithFencing); a commit of its TxnID is not |
+# | the old instance | fenced by its epoch: no send, no commit | not fenced: any instance may answer | its sends can be fenced, per topic, if the producer sets ExclusiveWithFencing; a commit of its TxnID cannot |
 # | silence means | abort, after 60 s | “what happened?”, up to 15 times | abort, after its timeout |
 #
-# Kafka never calls your program back to ask what it meant. It returns an error, whose kind says what you can
-# still do.
+# Kafka never calls your program back to ask for the outcome. It returns an error, and the kind of error
+# determines what you can still do.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: which beliefs did these runs refute?
+# ## Which beliefs are refuted?
 
 # %% [markdown]
 # | belief | what is true | seen in |
 # |---|---|---|
-# | any random transactional.id will do | it names the application; random ids never fence each other | a name |
-# | transactional.id % 50, ask the controller | abs(hash) mod 50, any broker answers | a name |
+# | any random transactional.id will do | it names the application; random ids never fence each other | which broker |
+# | transactional.id % 50, ask the controller | abs(hash) mod 50, any broker answers | which broker |
 # | begin opens something at the broker | begin is local | stage 1 |
-# | records first, then tell the coordinator | without verification that makes a hanging transaction | stage 1 |
+# | records first, then add the partition | without verification that makes a hanging transaction | stage 1 |
 # | epochs rise at initialisation only | also when the coordinator aborts; with TV2 and a v2 client at every end | stages 1, 2 |
-# | a late message cannot land in the next transaction | this is true only with TV2 and a v2 client | stage 2 |
-# | the producer writes its commit to the log | it sends EndTxn; the coordinator appends | One commit, Order |
-# | the coordinator collects votes | partitions never vote | One commit, Order |
-# | a commit that timed out failed | the outcome is unknown | stage 3, find the kill |
+# | a late message cannot join the next transaction | this is true only with TV2 and a v2 client | stage 2 |
+# | the producer writes its commit to the log | it sends EndTxn; the coordinator appends | one commit |
+# | the coordinator collects votes | partitions never vote | one commit |
+# | a commit that timed out failed | the outcome is unknown | stage 3, find the crash |
 # | the timeout is 15 minutes, from begin | 60 s, from the first partition | stage 3 |
 # | after PrepareCommit nothing can go wrong | it is designed so, but 4.3.1 drops markers in an outage | stages 4, 5 |
-# | nobody waits for CompleteCommit | this producer's next transaction does | stage 6 |
+# | nothing waits for CompleteCommit | this producer's next transaction does | stage 6 |
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: exit ticket
+# ## One last question
 
 # %% [markdown]
 # A ticket shop runs two pods with the transactional ids `shop-0` and `shop-1`. Pod 0 hangs; the

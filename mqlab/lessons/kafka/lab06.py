@@ -268,8 +268,8 @@ DISTRACTORS = (
         "vote",
         tr("ask every partition whether it can commit"),
         tr(
-            "partitions never vote: whatever they hold is already written, and they are told "
-            "the outcome. The coordinator alone decides, by one record of its own"
+            "partitions never vote: their records are already written, and they only get the "
+            "outcome. The coordinator alone decides, by one record in its own log"
         ),
         "partitions vote",
     ),
@@ -279,7 +279,7 @@ DISTRACTORS = (
         tr(
             "a producer never writes there: it sends one request, EndTxn, and the coordinator "
             "appends to its own log. Any client that could write into that topic could end the "
-            "transactions of everybody"
+            "transactions of all others"
         ),
         "the producer writes its commit message into the log",
     ),
@@ -287,17 +287,18 @@ DISTRACTORS = (
         "undo",
         tr("roll back if the client cannot be reached"),
         tr(
-            "a decision is never taken back: a commit that timed out may well be committed. "
-            "The client that got no answer does not know, and asks again with the same call"
+            "a decision is never taken back: a commit that timed out may well be committed. The "
+            "client that got no answer cannot tell, and retries the same call"
         ),
         "what the client does not know has not happened",
     ),
     Piece(
         "drain",
-        tr("wait until no record of this transaction is under way any more"),
+        tr("wait until no record of this transaction is in flight any more"),
         tr(
-            "nobody can know what a network still holds. Before TV2 such a record falls into the "
-            "next transaction; with TV2 the epoch rises at the end, and the late record is refused"
+            "no process can tell what a network still holds. Before TV2 such a record falls into "
+            "the next transaction; with TV2 the epoch rises at the end, and the late record is "
+            "refused"
         ),
         "everything arrives before the end",
     ),
@@ -316,8 +317,8 @@ DISTRACTORS = (
 COMMIT = Parsons(
     name="commit",
     question=tr(
-        "EndTxn(commit) has come in. Put what the coordinator does into an order that keeps every "
-        "promise, whenever it dies. You do not need every piece."
+        "EndTxn(commit) has arrived. Arrange the coordinator's steps so that every promise is "
+        "kept, whenever it dies. You do not need every piece."
     ),
     pieces=(
         Piece(
@@ -342,30 +343,31 @@ COMMIT = Parsons(
     systems=_ends,
     messages={
         "read back": tr(
-            "no reader of committed data ever gets the records: no marker is ever sent"
+            "no read_committed consumer ever gets the records: no marker is ever sent"
         ),
         "commits": tr(
             "the transaction never ends: the coordinator waits for answers to markers it has not "
             "sent, or never writes that all is done"
         ),
-        "told": tr("the client never hears that its transaction has committed"),
+        "told": tr("the client never learns that its transaction has committed"),
         "kept": tr(
-            "the client was told ok before the decision was safe: the coordinator dies, finds an "
-            "open transaction on its disk, and the timeout aborts what was acknowledged"
+            "the client got ok before the decision was safe: the coordinator dies, finds an open "
+            "transaction on its disk, and the timeout aborts what was acknowledged"
         ),
         "same outcome": tr(
-            "a marker left before the decision was safe: the coordinator dies and has forgotten "
-            "it, and the transaction is committed in one partition and aborted in the other"
+            "a marker was sent before the decision was safe: the coordinator dies and has "
+            "forgotten it, and the transaction is committed in one partition and aborted in the "
+            "other"
         ),
         "settled": tr(
-            "CompleteCommit says that nothing is owed any more. Written too early, it makes a "
-            "restarted coordinator forget a marker: that partition's LSO stands still for ever"
+            "CompleteCommit means that no marker is pending any more. Written too early, it makes "
+            "a restarted coordinator forget a marker: that partition's LSO never moves again"
         ),
     },
     right={
         ("prepare", "reply", "markers", "wait", "complete"): tr(
-            "no schedule breaks a promise. This is Kafka's own order: the client is answered as "
-            "soon as the outcome cannot change any more, and pays for no marker"
+            "no schedule breaks a promise. This is Kafka's own sequence: the client gets its "
+            "answer as soon as the outcome cannot change any more, and waits for no marker"
         ),
     },
 )
@@ -390,13 +392,13 @@ KILLS = {
     ),
     EARLY: tr("too early: the client had not asked to commit, so there was nothing to decide"),
     ANSWERED: tr(
-        "the client was answered after all. Either the answer had arrived when the coordinator "
+        "the client got an answer after all. Either the answer had arrived when the coordinator "
         "died, or PrepareCommit was not in the log yet: then the transaction is still open, and "
-        "the restarted coordinator takes the same request once more"
+        "the restarted coordinator accepts the same request once more"
     ),
     "right": tr(
-        "the client has no answer, and the payment is committed: to try again with a new "
-        "transaction would pay twice"
+        "the client has no answer, and the payment is committed: a retry with a new transaction "
+        "would pay twice"
     ),
 }
 
@@ -523,8 +525,8 @@ BELIEFS = (
         "the transactional id is enough",
         tr(
             "the transactional id names the application, not the instance. The one that was "
-            "replaced has the same id, and only the epoch tells the two apart: with this rule "
-            "it goes on with its successor's transaction"
+            "replaced has the same id, and only the epoch tells the two apart: with this rule it "
+            "continues its successor's transaction"
         ),
         lambda known, state, busy, caller: LATER if busy else OK if known else NO_SUCH,
     ),
@@ -532,7 +534,7 @@ BELIEFS = (
         "the epoch is the partition's affair",
         tr(
             "leaders check the epoch of records, but ending a transaction writes none: the old "
-            "self's EndTxn would commit what its successor has only half written"
+            "instance's EndTxn would commit what its successor has only half written"
         ),
         _but(
             lambda known, state, busy, caller: (
@@ -543,8 +545,8 @@ BELIEFS = (
     Belief(
         "only smaller epochs are refused",
         tr(
-            "at the coordinator the epoch must be the same, not just no smaller. It gives epochs "
-            "out itself: a larger one was never given to anybody"
+            "at the coordinator the epoch must be the same, not just no smaller. It assigns "
+            "epochs itself: a larger one was never assigned"
         ),
         _but(
             lambda known, state, busy, caller: (
@@ -564,17 +566,17 @@ BELIEFS = (
     Belief(
         "every refusal is final",
         tr(
-            "CONCURRENT_TRANSACTIONS means: ask again in a moment. While the markers of the "
-            "last transaction are under way its healthy producer would be told that it is "
-            "fenced, and shut down"
+            "CONCURRENT_TRANSACTIONS means: ask again in a moment. While the markers of the last "
+            "transaction are in flight its healthy producer would get PRODUCER_FENCED, and shut "
+            "down"
         ),
         lambda known, state, busy, caller: FENCED if busy else right(known, state, busy, caller),
     ),
     Belief(
         "every refusal is for now",
         tr(
-            "an instance that was replaced is never let in again. Told to ask again, it does so "
-            "for ever, and nobody learns that it is a zombie"
+            "an instance that was replaced is never let in again. With a retriable error it "
+            "retries for ever, and never learns that it is a zombie"
         ),
         lambda known, state, busy, caller: OK if right(known, state, busy, caller) == OK else LATER,
     ),
@@ -582,7 +584,7 @@ BELIEFS = (
         "nothing is under way until it is decided",
         tr(
             "`busy` is also true while an Ongoing or Complete record is being written: an id has "
-            "one transition under way at most, whichever it is"
+            "at most one transition in progress, whichever it is"
         ),
         _but(
             lambda known, state, busy, caller: (
@@ -592,14 +594,14 @@ BELIEFS = (
     ),
     Belief(
         "an open transaction is busy",
-        tr("Ongoing is when its own producer must come in: to add a partition, and to end it"),
+        tr("in Ongoing its own producer must be let in: to add a partition, and to end it"),
         _but(lambda known, state, busy, caller: LATER if state == "Ongoing" else None),
     ),
     Belief(
         "every refusal is a fence",
         tr(
-            "PRODUCER_FENCED tells that a newer instance exists. Of another producer id, or of "
-            "an id nobody knows (it expires after seven days), there is none: "
+            "PRODUCER_FENCED means that a newer instance exists. For another producer id, or for "
+            "an unknown id (it expires after seven days), there is none: "
             "INVALID_PRODUCER_ID_MAPPING"
         ),
         lambda known, state, busy, caller: right(known, state, busy, caller).replace(
@@ -608,7 +610,7 @@ BELIEFS = (
     ),
     Belief(
         "nobody is let in",
-        tr("it is safe to let nobody in, and useless: somebody must be able to commit"),
+        tr("it is safe to refuse every producer, and useless: one must be able to commit"),
         lambda known, state, busy, caller: LATER,
     ),
 )
@@ -636,13 +638,13 @@ ADMIT = Exercise(
     hints=(
         tr(
             "Three questions: is the producer id the right one? Is the epoch the latest? Is "
-            "something being written just now? The first two are about identity, and no waiting "
-            "helps."
+            "something being written just now? The first two are about identity, where waiting "
+            "does not help."
         ),
         tr(
-            "A producer whose id is wrong has been forgotten; one whose epoch is not the "
-            "latest, smaller *or larger*, was replaced or never was. Only a producer that is "
-            "right in both may be told to wait. One of the inputs is not needed."
+            "A producer whose id is wrong has been forgotten; one whose epoch is not the latest, "
+            "smaller *or larger*, was replaced or never existed. Only a producer that is right in "
+            "both may get a retriable error. One of the inputs is not needed."
         ),
     ),
     expects=expect_word(*ANSWERS),

@@ -58,7 +58,7 @@ KILL = "kill app when=EndTransaction#1"
 #: what becomes of the sender: (other processes, before the order, after it)
 SENDERS = {
     "the sender lives": ("", "lose app→broker EndTransaction#1", "fire app heartbeat"),
-    "it dies, twin lives": (",twin:order-service", KILL, ""),
+    "it dies, second instance lives": (",twin:order-service", KILL, ""),
     "it dies and is back": ("", KILL, "restart app"),
     "it dies, another group lives": (",stock:stock-service", KILL, ""),
 }
@@ -82,7 +82,7 @@ def tabulate_answerers() -> str:
             for service in ("right", "memory")
         ]
         clients = ", ".join(client for _, client, _ in list_questions(scenario(stories[0])))
-        rows.append((name, clients or "nobody", *map(look_back, stories)))
+        rows.append((name, clients or "none", *map(look_back, stories)))
     return table("| asked | looks the row up | keeps it in memory", rows)
 
 
@@ -138,7 +138,7 @@ def describe_limit() -> str:
     parked = run.facts[-1].at_ms // 1_000
     lines = [
         f"asked {len(questions)} times, from {began} s to {ended} s",
-        f"parked at {parked} s: {look_back(UNKNOWN)}",
+        f"set aside at {parked} s: {look_back(UNKNOWN)}",
     ]
     later = ((name, look_back(UNKNOWN + line).messages) for name, line in LATER.items())
     return "\n".join((*lines, *(f"{name}: {messages} message" for name, messages in later)))
@@ -165,7 +165,7 @@ def tabulate_rollbacks() -> str:
         left = look_back(story)
         questions = len(list_questions(scenario(story)))
         rows.append((name, left.halves, left.ops, left.messages, questions))
-    return table("| halves | op records | messages | questions in the next round", rows)
+    return table("| half messages | op records | messages | questions in the next round", rows)
 
 
 LATE = f"""
@@ -204,7 +204,7 @@ run accounting: consume
 ACCIDENTS = {
     "a slow end": LATE,
     "the op record is lost": KILLED,
-    "the half is stored twice": AGAIN,
+    "the half message is stored twice": AGAIN,
 }
 
 

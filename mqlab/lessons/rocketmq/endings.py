@@ -48,11 +48,11 @@ class Ending:
 
     def __str__(self) -> str:
         if self.row and not self.messages:
-            return "a row without a message" + (", parked" if self.parked else "")
+            return "a row without a message" + (", set aside" if self.parked else "")
         if self.messages and not self.row:
             return "a message without a row"
         if not self.row:
-            return "no row, no message" + (", parked" if self.parked else "")
+            return "no row, no message" + (", set aside" if self.parked else "")
         return "row and message" if self.messages == 1 else f"row and {self.messages} messages"
 
 

@@ -87,7 +87,7 @@ PENDING = "system order_service early=on\nrun app: listener UNKNOW UNKNOW, send-
 def test_what_a_story_leaves_behind_is_counted() -> None:
     parked = look_back(f"{PENDING}orders-0 580538\n{wait_for_checks(16)}")
     assert parked == Ending(False, halves=16, ops=0, messages=0, parked=1, dead=0, booked=0)
-    assert str(parked) == "no row, no message, parked"
+    assert str(parked) == "no row, no message, set aside"
     fine = look_back(
         "system order_service consumers=accounting\n"
         "run app: send-in-transaction orders-0 580538\nrun accounting: consume"
@@ -100,7 +100,7 @@ def test_what_a_story_leaves_behind_is_counted() -> None:
     ("found", "says"),
     [
         (Ending(True, 2, 0, 0, 0, 0, 0), "a row without a message"),
-        (Ending(True, 2, 0, 0, 1, 0, 0), "a row without a message, parked"),
+        (Ending(True, 2, 0, 0, 1, 0, 0), "a row without a message, set aside"),
         (Ending(False, 2, 0, 1, 0, 0, 0), "a message without a row"),
         (Ending(True, 2, 0, 2, 0, 0, 0), "row and 2 messages"),
     ],

@@ -29,27 +29,25 @@ FIRST = "a message's name is enough, and its number does not matter"
 KILLS = {
     NEVER: tr(
         "the order service is alive at the end: `when` names a message that it never sends. Look "
-        "in "
-        "the runs above at the arrows that leave its lane"
+        "at the arrows that start in its lane in the pictures above"
     ),
     HALF: tr(
-        "too early: the order at hand did not have both of its records in the logs. When the "
-        "service "
-        "comes back, its open transaction is aborted, and the repetition books this order once"
+        "too early: the current order did not have both of its records in the logs. When the "
+        "service comes back, its open transaction is aborted, and the second attempt books this "
+        "order once"
     ),
     STORED: tr(
-        "too early: both records of the order at hand are stored, but no request to commit has "
-        "left. "
+        "too early: both records of the current order are stored, but no commit request was sent. "
         "Stored is not decided, so this transaction is aborted and its order is booked once"
     ),
     FIRST: tr(
         "the first order is booked twice, and the second only once: it had not begun when the "
-        "service died. The messages of one kind are counted from the start of the run"
+        "service died. The messages of one kind are counted from the beginning"
     ),
     "right": tr(
-        "both orders were committed, and the service never heard of the second commit. It did "
-        "everything again: £1,255.02 were taken and given, where £627.51 were owed. The light "
-        "stays green, since each transaction is whole. All or nothing does not mean once"
+        "both orders were committed, and the service never got the second answer. It did "
+        "everything again: £1,255.02 were taken and given instead of £627.51. The invariant stays "
+        "green, since each transaction is whole. All or nothing does not mean once"
     ),
 }
 

@@ -21,33 +21,33 @@ HALF_PROMISED = (
     "a decision needs no promise",
     tr(
         "killed after “{at}”, it finds its decision, and one file has promised nothing: the other "
-        "one commits alone. Nothing is decided before all have promised"
+        "one commits alone. All must promise before anything is decided"
     ),
 )
 UNDECIDED = (
     "the decision may be written afterwards",
     tr(
         "killed after “{at}”, it finds no decision and has the other file roll back, but one has "
-        "committed already. The decision is written before anybody hears of it"
+        "committed already. The decision must be written before any participant gets it"
     ),
 )
 UNPREPARED = (
     "a commit needs no prepare",
     tr(
-        "a file that has not promised has nothing to commit: without any kill the order is not in "
-        "both files"
+        "a file that has not promised has nothing to commit: without any crash the order is not "
+        "in both files"
     ),
 )
 WAITS = (
     "a promise is enough",
-    tr("without any kill a file has promised and hears nothing more: its rows stay locked"),
+    tr("without any crash a file has promised and gets no decision: its rows stay locked"),
 )
 TWICE = tr("“{at}” is there twice")
-RIGHT = tr("killed after each effect and started again, the two files always agree")
+RIGHT = tr("killed after each effect and restarted: the two files always agree")
 HINTS = (
     tr(
-        "Go through the list effect by effect. The coordinator is killed here, and starts again "
-        "with nothing but its file. What does it know, and what have the two files promised?"
+        "Go through the list effect by effect. The coordinator is killed here, and restarts with "
+        "nothing but its file. What does the file contain, and what have the other two promised?"
     ),
     tr(
         "Before the decision everything must still be possible to take back; after it "

@@ -47,8 +47,8 @@ BELIEFS = (
     Belief(
         "each call arrives once",
         tr(
-            "a call whose answer is lost is repeated: confirmed twice, one order uses two pieces. "
-            "The last entry of the ledger says what has been done already"
+            "a call whose answer is lost is retried: confirmed twice, one order uses two pieces. "
+            "The last entry in the ledger records what has been done already"
         ),
         lambda call, last: {TRY: "tried", CONFIRM: "confirmed", CANCEL: "cancelled"}[call],
     ),
@@ -71,7 +71,7 @@ BELIEFS = (
     Belief(
         "there was a Try before every Cancel",
         tr(
-            "the connection broke with the Try under way, and the Cancel overtook it: nothing was "
+            "the connection broke with the Try in flight, and the Cancel overtook it: nothing was "
             "reserved, so nothing is given back (the *empty cancel*)"
         ),
         but(cancel={"": "cancelled"}),
@@ -79,15 +79,15 @@ BELIEFS = (
     Belief(
         "a Cancel without a Try is an error",
         tr(
-            "a refused Cancel is repeated for ever: the coordinator cannot know whether its "
-            "Try has arrived. There is nothing to give back, so it succeeds"
+            "a refused Cancel is retried for ever: the coordinator cannot know whether its Try "
+            "has arrived. There is nothing to give back, so it succeeds"
         ),
         but(cancel={"": REFUSE}),
     ),
     Belief(
         "what has done nothing need not be remembered",
         tr(
-            "its Try is still under way. It arrives after the Cancel, finds an empty ledger and "
+            "its Try is still in flight. It arrives after the Cancel, finds an empty ledger and "
             "reserves for an order that is over (the *suspended try*): leave a mark"
         ),
         but(cancel={"": ""}),
@@ -95,7 +95,7 @@ BELIEFS = (
     Belief(
         "a Try is always welcome",
         tr(
-            "this one comes after its Cancel, and nobody will ever end what it reserves (the "
+            "this one comes after its Cancel, and no call will ever end what it reserves (the "
             "*suspended try*): where the ledger has an entry, a Try is refused"
         ),
         but(**{TRY: _always("tried")}),
@@ -109,12 +109,12 @@ BELIEFS = (
 HINTS = (
     tr(
         "Eleven of the fifteen cases write nothing. Which calls may come twice, which may come in "
-        "the wrong order, and what does the ledger say in each case?"
+        "the wrong sequence, and what does the ledger contain in each case?"
     ),
     tr(
         "An order that has any entry cannot be tried any more. A Confirm or a Cancel moves "
-        "something only if the last entry says that something is reserved. Which of them must "
-        "leave a mark although nothing is reserved?"
+        "something only if the last entry reserves something. Which of them must leave a mark "
+        "although nothing is reserved?"
     ),
 )
 

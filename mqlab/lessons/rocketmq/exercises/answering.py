@@ -40,9 +40,9 @@ OPEN = "to answer UNKNOW costs nothing"
 FORGETS = "a refusal need not be found again"
 MESSAGES: dict[str, Text] = {
     OPEN: tr(
-        "the sender died before its row, and this check says UNKNOW. The broker asks to the end "
-        "and parks the half, though nothing was ever going to come. Let the check decide, and "
-        "write down what it has decided"
+        "the sender died before its row, and this check returns UNKNOW. The broker asks until it "
+        "sets the half message aside, though no row was ever going to come. Let the check decide, "
+        "and write down what it has decided"
     ),
     FORGETS: tr(
         "this order was refused by an earlier check, whose answer was lost on its way to the "
@@ -98,14 +98,14 @@ def _is_order(way: Way) -> bool:
 BELIEFS = (
     ListenerBelief(
         "nobody is let in",
-        tr("it is safe to refuse every order, and useless: somebody must be able to order"),
+        tr("it is safe to refuse every order, and useless: customers must be able to order"),
         lambda ways: ways.calm.state is ROLLBACK and not _is_order(ways.calm),
     ),
     ListenerBelief(
         "ROLLBACK undoes the row",
         tr(
             "ROLLBACK_MESSAGE is about the message alone: the row was committed by its own "
-            "statement, and nobody takes it back"
+            "statement, and nothing takes it back"
         ),
         lambda ways: ways.calm.state is ROLLBACK and _is_order(ways.calm),
     ),
@@ -113,7 +113,7 @@ BELIEFS = (
         "RocketMQ writes the row",
         tr(
             "COMMIT_MESSAGE delivers the message, and nothing else. The row is written by this "
-            "function, with a statement of `db`, or by nobody"
+            "function, with a `db` statement, or not at all"
         ),
         lambda ways: not _is_order(ways.calm),
     ),
@@ -122,7 +122,7 @@ BELIEFS = (
         tr(
             "the connection broke after the statement was committed and before its answer came: "
             "the row is there, and ROLLBACK_MESSAGE takes its message away. Do not catch the "
-            "exception: the client takes it for UNKNOW, and the check looks the row up"
+            "exception: the client treats it as UNKNOW, and the check looks the row up"
         ),
         lambda ways: any(way.state is ROLLBACK for way in ways.lost),
     ),
@@ -137,8 +137,8 @@ BELIEFS = (
     ListenerBelief(
         "the process that is asked remembers",
         tr(
-            "the note in `memory` died with its process, and the twin has never heard of the "
-            "order. Any process can look into `db`, and nowhere else"
+            "the note in `memory` died with its process, and the second instance never saw the "
+            "order. Other processes can look only into `db`"
         ),
         lambda ways: (
             ways.elsewhere.recalled and ways.elsewhere.state is not ways.same_process.state
@@ -155,16 +155,17 @@ BELIEFS = (
     ListenerBelief(
         "the check need not decide",
         tr(
-            "the row is there, and the process that wrote it is dead. If the check does not say "
-            "COMMIT_MESSAGE now, nobody ever will"
+            "the row is there, and the process that wrote it is dead. If the check does not "
+            "return COMMIT_MESSAGE now, no later call will"
         ),
         lambda ways: ways.elsewhere.state is not COMMIT,
     ),
     ListenerBelief(
         "no row means no",
         tr(
-            "the check says ROLLBACK_MESSAGE and leaves no trace. The row may still be under way, "
-            "and when it comes nothing tells it that its message is gone. Write the refusal down"
+            "the check returns ROLLBACK_MESSAGE and leaves no trace. The row may still be in "
+            "flight, and when it comes nothing shows that its message is gone. Write the refusal "
+            "down"
         ),
         lambda ways: not len(ways.without_row.rows),
     ),
@@ -172,7 +173,8 @@ BELIEFS = (
         "a row that is late may overwrite a refusal",
         tr(
             "the check has refused the order, and then its row came and took the refusal's place: "
-            "a row without a message. `execute` must leave a refusal as it is: `put` does not ask"
+            "a row without a message. `execute` must leave a refusal as it is: `put` does not "
+            "look"
         ),
         lambda ways: _is_order(ways.late),
     ),
@@ -187,16 +189,16 @@ BELIEFS = (
     ListenerBelief(
         "every row is an order",
         tr(
-            "an earlier check has refused this order, and its row says so. COMMIT_MESSAGE for a "
-            "row of any value delivers a message about an order that does not exist"
+            "an earlier check has refused this order, as its row shows. COMMIT_MESSAGE for a row "
+            "of any value delivers a message about an order that does not exist"
         ),
         lambda ways: ways.again.state is COMMIT,
     ),
     ListenerBelief(
         "what is inserted stands there",
         tr(
-            "`insert` writes only where there is no row, and this function went on as if it had "
-            "written. What stands there now is its answer: let that decide"
+            "`insert` writes only where there is no row, and this function continued as if it had "
+            "written. `insert` returns what is there now: let that decide"
         ),
         lambda ways: "insert" in ways.statements,
     ),
@@ -257,14 +259,15 @@ LISTENER = AnsweringExercise(
             "takes the row's place, so that it cannot? And what does `execute` find then?"
         ),
         tr(
-            "If both functions want the same place, only the first of them can have it. "
-            "`insert` says who was first. So both can read the decision from its answer."
+            "If both functions want the same place, only the first of them can have it. `insert` "
+            "shows which was first. So both can read the decision from its answer."
         ),
     ),
     unseen=PLACING.unseen,
     right=tr(
-        "killed at each of its calls, cut off from its database, asked while its row was under "
-        "way: no schedule parts a row from its message, and each half is ended by its first check"
+        "killed at each of its calls, cut off from its database, asked while its row was in "
+        "flight: no schedule separates a row from its message, and each half message is ended by "
+        "its first check"
     ),
 )
 

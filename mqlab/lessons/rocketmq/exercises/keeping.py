@@ -73,8 +73,8 @@ ABOUT_TWO_ROWS = (
         "the order's own row comes first",
         tr(
             "the process died, or lost its database, between the two rows. The check found the "
-            "order's row and said COMMIT_MESSAGE, and the warehouse packs an order that has no "
-            "goods. The row that is looked up is the decision"
+            "order's row and returned COMMIT_MESSAGE, and the warehouse packs an order that has "
+            "no goods. The row that is looked up is the decision"
         ),
         _can_be_half,
     ),
@@ -99,7 +99,7 @@ KEEPING = KeepingExercise(
     beliefs=(*(one for one in BELIEFS if one.name in INHERITED), *ABOUT_TWO_ROWS),
     hints=(
         tr(
-            "The process may die between the two rows, and then somebody looks one of them up. "
+            "The process may die between the two rows, and then a check looks one of them up. "
             "Which of the two may be there alone?"
         ),
         tr(

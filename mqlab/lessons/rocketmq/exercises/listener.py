@@ -41,8 +41,8 @@ Memory = Map[str, Any]
 COMMIT, ROLLBACK, UNKNOWN = LocalTransactionState
 
 RIGHT = tr(
-    "killed at each of its calls, cut off from its database, asked while it was still at work: "
-    "no schedule parts a row from its message"
+    "killed at each of its calls, cut off from its database, asked while it was still at work: no "
+    "schedule separates a row from its message"
 )
 #: a process that dies, and its twin that is asked
 DYING = (
@@ -61,8 +61,8 @@ COMMITTED = (
 UNDECIDED = (
     "UNKNOW says no",
     tr(
-        "the order is refused, and this process knows it. UNKNOW does not say so: the broker asks "
-        "again and again, and parks the half in the end. Say ROLLBACK_MESSAGE"
+        "the order is refused, and this process knows it. UNKNOW hides that: the broker asks "
+        "again and again, and finally sets the half message aside. Return ROLLBACK_MESSAGE"
     ),
 )
 PROMISE = Words("“{promise}” does not hold with this listener")
@@ -70,7 +70,7 @@ PROMISE = Words("“{promise}” does not hold with this listener")
 BROKEN = {
     "row with message": tr("an order's row is there, and its message will never be delivered"),
     "message with row": tr("a message is delivered, and its order has no row"),
-    "whole order": tr("the warehouse hears of an order, and no row says what to pack"),
+    "whole order": tr("the warehouse gets an order, and no row lists what to pack"),
     "commits": tr("no message is ever delivered"),
 }
 
@@ -349,14 +349,14 @@ def _is_lost(ways: Ways, state: LocalTransactionState) -> bool:
 BELIEFS = (
     ListenerBelief(
         "nobody is let in",
-        tr("it is safe to refuse every order, and useless: somebody must be able to order"),
+        tr("it is safe to refuse every order, and useless: customers must be able to order"),
         lambda ways: ways.calm.state is ROLLBACK and not _has_row(ways),
     ),
     ListenerBelief(
         "ROLLBACK undoes the row",
         tr(
             "ROLLBACK_MESSAGE is about the message alone: the row was committed by its own "
-            "statement, and nobody takes it back"
+            "statement, and nothing takes it back"
         ),
         lambda ways: ways.calm.state is ROLLBACK and _has_row(ways),
     ),
@@ -364,7 +364,7 @@ BELIEFS = (
         "RocketMQ writes the row",
         tr(
             "COMMIT_MESSAGE delivers the message, and nothing else. The row is written by this "
-            "function, with `db.put`, or by nobody"
+            "function, with `db.put`, or not at all"
         ),
         lambda ways: not _has_row(ways),
     ),
@@ -389,8 +389,8 @@ BELIEFS = (
     ListenerBelief(
         "the process that is asked remembers",
         tr(
-            "what the process noted in `memory` died with it, and its twin has never heard of the "
-            "order. The process that is asked can look into `db`, and nowhere else"
+            "what the process noted in `memory` died with it, and the second instance never saw "
+            "the order. The process that is asked can look only into `db`"
         ),
         lambda ways: (
             ways.elsewhere.recalled and ways.elsewhere.state is not ways.same_process.state
@@ -400,8 +400,8 @@ BELIEFS = (
         "no row means no",
         tr(
             "no row is no proof that there will be none: the check may come while `execute` is "
-            "still at work, and ROLLBACK_MESSAGE then ends a half whose row follows. Not there "
-            "yet: UNKNOW, and the broker asks again"
+            "still at work, and ROLLBACK_MESSAGE then ends a half message whose row follows. Not "
+            "there yet: UNKNOW, and the broker asks again"
         ),
         lambda ways: ways.without_row.state is ROLLBACK,
     ),
@@ -416,8 +416,8 @@ BELIEFS = (
     ListenerBelief(
         "the check need not decide",
         tr(
-            "the row is there, and the process that wrote it is dead. If the check does not say "
-            "COMMIT_MESSAGE now, nobody ever will: the half is parked in the end"
+            "the row is there, and the process that wrote it is dead. If the check does not "
+            "return COMMIT_MESSAGE now, no later call will: the half message is finally set aside"
         ),
         lambda ways: ways.elsewhere.state is not COMMIT,
     ),
@@ -431,8 +431,8 @@ LISTENER = ListenerExercise(
     hints=(
         tr(
             "Two things are known only here: that the order is refused, and that its row was "
-            "written. All that is not known yet is UNKNOW. Where could an answer stand so that "
-            "the twin finds it as well?"
+            "written. All that is not known yet is UNKNOW. Where could an answer be kept so that "
+            "the second instance finds it as well?"
         ),
         tr(
             "A row that is there proves a COMMIT_MESSAGE, and a refused order proves a "

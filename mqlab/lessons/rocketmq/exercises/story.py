@@ -19,7 +19,7 @@ from ...verdict import Verdict
 SYSTEM = "system order_service service={service} early=on timeout_ms=0"
 
 NO_ORDER = tr(
-    "no order is stored as a half, so there is nothing to be asked about: begin with `run app: "
+    "no order is stored as a half message, so there is nothing to check: begin with `run app: "
     "send-in-transaction orders-0 580538`"
 )
 
@@ -34,12 +34,12 @@ BELIEFS = {
         "let the broker ask, with `fire broker check`"
     ),
     ALONE: tr(
-        "the example passes, since nobody was asked: when the round came no process of the "
-        "group was there. Let one come back before it, with `restart app`"
+        "the example passes, since no process was asked: when the round came none of the group "
+        "was there. Let one come back before it, with `restart app`"
     ),
     SAME: tr(
         "the example passes: the process that was asked had run the local transaction itself, and "
-        "remembers. Another process of the group does not, nor does this one in its next life"
+        "remembers. Another process of the group does not, nor does this one after a restart"
     ),
     UNKNOWN: tr(
         "the example passes: every order that was asked about had its row, so COMMIT happened to "
@@ -50,8 +50,8 @@ BELIEFS = {
     ),
 }
 RIGHT = tr(
-    "the example fails and a right listener passes: an order that has no row is committed by a "
-    "process that has never heard of it"
+    "the example fails and a right listener passes: a process that never saw the order commits it "
+    "without a row"
 )
 
 
@@ -96,8 +96,8 @@ def list_steps(trace: Trace, kind: FactKind, body: type) -> list[int]:
 
 HINTS = (
     tr(
-        "The example keeps what it knows in its process. When does a process that is asked know "
-        "nothing of an order, and what does the example say then?"
+        "The example keeps its answers in its process. When does a process that is asked have "
+        "none for an order, and what does the example return then?"
     ),
     tr(
         "The map is lost when its process dies. The example writes no row for the first order "

@@ -100,7 +100,7 @@ BELIEFS = (
     Belief(
         "ROLLBACK_MESSAGE is about the message only",
         tr(
-            "the service says ROLLBACK_MESSAGE where it has refused the order or never run its "
+            "the service returns ROLLBACK_MESSAGE where it has refused the order or never run its "
             "local transaction: in both cases there is no row, and there will be none"
         ),
         _but(ROLLBACK_MESSAGE=NOT_KNOWN),
