@@ -279,7 +279,7 @@ print(say("the invariant can turn red:"), "money" in verdict.counterexamples)
 
 # %%
 away = scenario("""
-# The reader is away while the producer goes on
+# The reader is away while the producer continues
 system shop producers=order-service:plain readers=accounting
 kill accounting
 run order-service: send accounts-0 C-316.78, send accounts-1 S+316.78, flush
@@ -486,7 +486,7 @@ for name, (producer, calls) in orders.items():
 # | dirty read | a consumer reads a record that is not decided yet (P1 of Berenson and others, 1995) |
 # | aborted read | a consumer reads a record that was rolled back (G1a of Adya, 1999) |
 # | torn read | one part of a transaction is visible and another not yet |
-# | zombie write | a process that has been replaced goes on writing |
+# | zombie write | a process that has been replaced continues to write |
 # | orphaned half message | RocketMQ: no producer is left that could report the outcome; after 15 checks it is set aside in a topic of its own, until a late answer or an operator ends it |
 # | hanging transaction | Kafka: open in a partition and unknown to its coordinator, so it never ends and the LSO never moves again |
 # | ack conflict | Pulsar: two transactions acknowledge one message, and the second is refused |

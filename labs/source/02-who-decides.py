@@ -141,11 +141,11 @@ print(kill_everywhere(TWO_PHASES))
 # ## What does one database promise?
 
 # %% [markdown]
-# An SQLite file contains two accounts, A with £100 and B with £0, and one rule: no account may fall below
-# 0. The next cell checks ACID letter by letter. *Atomicity* means that an interrupted transaction leaves
-# no trace. *Consistency* means that every declared rule holds when a transaction ends. *Isolation* means
-# that other connections do not see uncommitted changes. *Durability* means that committed changes are
-# there when the file is opened again.
+# An SQLite file contains two accounts, A with £100 and B with £0, and one rule: no account may fall
+# below 0. The next cell checks ACID letter by letter. *Atomicity* means that an interrupted transaction
+# leaves no trace. *Consistency* means that every declared rule holds when a transaction ends.
+# *Isolation* means that other connections do not see uncommitted changes. *Durability* means that
+# committed changes are there when the file is opened again.
 
 # %% tags=["nbval-check-output"]
 folder = tempfile.mkdtemp()
