@@ -111,7 +111,7 @@ def test_the_list_of_effects_tells_no_order() -> None:
     """Pasted from the lab or from the message, it is wrong."""
     said = EFFECTS.check(["pray"]).message.en.partition("there are: ")[2].split(", ")
     source = (ROOT / "labs/source/02-who-decides.py").read_text("utf-8")
-    task = source.partition("## Put it into order")[2].partition("# %%")[0]
+    task = source.partition("## Arrange the coordinator's steps")[2].partition("# %%")[0]
     named = re.findall(r'`"(.+?)"`', task)
     assert sorted(said) == sorted(named) == sorted(TWO_PHASES)
     assert not EFFECTS.check(said).ok
