@@ -394,7 +394,7 @@ for number in range(8):
 print(columns(rows))
 
 # %% [markdown]
-# One of eight is right. Here exactly once needs shop, queue and accounting *together*, and whoever sells
+# One of eight is right. Here exactly once needs shop, queue and accounting *together*, and anyone who sells
 # it as a feature of one of them sells a third of it. The fourth rule, `append_first`, was on all the
 # time. Without it the queue acknowledges orders that are only in its memory. Press *Search*: in how few
 # choices is an order lost, although it was acknowledged?

@@ -38,7 +38,7 @@ IDLE = tr("Nothing that was taken over waits for something.")
 
 @frozen
 class Wish:
-    """What somebody waits for, and whether it has come."""
+    """What a client waits for: `says`, in words; `holds`: whether a world has it."""
 
     says: Text
     holds: Callable[[World], bool]
@@ -46,8 +46,8 @@ class Wish:
 
 @frozen
 class Way:
-    """What may happen meanwhile. `name`: for programs; `system`: with the calls for it, on the same
-    disks."""
+    """What may happen meanwhile: `says`, in words. `name`: for programs; `system`: with the calls
+    for it, on the same disks; `budget`: how many faults a search of it may use."""
 
     name: str
     says: Text
@@ -58,7 +58,8 @@ class Way:
 @frozen
 class Taken:
     """`system`: all of it, to be played by hand, after the choices `start`; `took` and `left`:
-    which records the engine goes on from, and what it does not know."""
+    which records the engine continues from, and what it does not know. `asked`: each wish, with the
+    ways in which it may come true."""
 
     system: System
     start: tuple[str, ...] = ()
@@ -69,8 +70,9 @@ class Taken:
 
 @frozen
 class Answer:
-    """`schedule`: a shortest way to the wish, behind `Taken.start`; None where none was found among
-    the `states`. `broken`: the claims that this run breaks."""
+    """`schedule`: a shortest schedule to the wish, after `Taken.start`; None where none was found
+    among the `states`. `complete`: the search has ended, so a *no* is certain. `broken`: the claims
+    that this schedule breaks."""
 
     wish: Text
     way: Way
@@ -92,7 +94,7 @@ class Answer:
 
 @frozen
 class Future:
-    """What was taken over, and what a search from there has said."""
+    """What was taken over, and the `answers` of the searches from there."""
 
     taken: Taken
     answers: tuple[Answer, ...]

@@ -78,16 +78,16 @@ MOVES: dict[str, tuple[Text, Text, str, str]] = {
         tr("Tell the customer's account: it counts"), "hear", "customer",
     ),
     "shop counts": (
-        tr("The shop's account gets the commit: it counts."), tr("Tell the shop's account: it counts"),
-        "hear", "shop",
+        tr("The shop's account gets the commit: it counts."),
+        tr("Tell the shop's account: it counts"), "hear", "shop",
     ),
     "customer void": (
         tr("The customer's account gets the abort: it is void."),
         tr("Tell the customer's account: it is void"), "hear", "customer",
     ),
     "shop void": (
-        tr("The shop's account gets the abort: it is void."), tr("Tell the shop's account: it is void"),
-        "hear", "shop",
+        tr("The shop's account gets the abort: it is void."),
+        tr("Tell the shop's account: it is void"), "hear", "shop",
     ),
     "wait": (
         tr("The broker gives up waiting for the service: the payment does not count."),

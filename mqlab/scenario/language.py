@@ -77,13 +77,13 @@ COMMANDS = {
     "late": Command(
         ("late from→to Kind#n",),
         tr(
-            "its connection breaks, the client goes on with a new one, and the old request "
+            "its connection breaks, the client continues with a new one, and the old request "
             "arrives at `release`"
         ),
     ),
     "lose": Command(
         ("lose from→to Kind#n",),
-        tr("its connection breaks and it is lost; `fire NODE retry` lets the client ask again"),
+        tr("its connection breaks and it is lost; `fire NODE retry` lets the client retry"),
     ),
     "drop": Command(
         ("drop from→to Kind#n",),

@@ -363,7 +363,7 @@ def test_a_way_that_is_not_possible_changes_nothing() -> None:
     with pytest.raises(ValueError, match="not possible"):
         play.go_to((*FIRST, "fire mirror"))
     assert (play.visited, play.choices) == before
-    with pytest.raises(ValueError, match="begins with cannot be changed"):
+    with pytest.raises(ValueError, match="first choices of this play cannot be changed"):
         play.branch(0, "kill store")
     assert (play.visited, play.choices) == before
 

@@ -143,7 +143,7 @@ def test_a_replica_is_no_place_in_a_queue():
 def test_what_is_no_choice_is_refused_with_advice():
     with pytest.raises(ValueError, match="expected `call NODE`"):
         parse("do something")
-    with pytest.raises(ValueError, match="of a node that stops"):
+    with pytest.raises(ValueError, match="answers= belongs to a stop"):
         parse("app>store answers=app")
     with pytest.raises(ValueError, match="nothing is in flight from app to store"):
         replay(ONE, ["app>store"])
@@ -274,7 +274,7 @@ def test_a_token_of_another_engine_is_replayed_and_says_what_changed():
 def test_a_token_that_cannot_be_replayed_says_where_and_changes_nothing():
     play = Play(TWO, TORN)
     before = play.trace
-    with pytest.raises(ValueError, match="its choice 2 of 2 is not possible here: `fire app`"):
+    with pytest.raises(ValueError, match="choice 2 of 2 is not possible here: `fire app`"):
         play.open_token(older(play.token, choices=["call app", "fire app"]))
     with pytest.raises(ValueError, match="another system, toy 'app=keep a': open it with"):
         play.open_token(Play(ONE).token)

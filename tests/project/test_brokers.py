@@ -115,7 +115,7 @@ def test_a_new_broker_is_one_module_more(pigeons: None, capsys: pytest.CaptureFi
     trace = registry.scenario("system toy 'app=keep a'\ndo call app")
     assert any("Pigeons does what this line shows" in fact.why.en for fact in trace)
     assert main(["explore", "pigeons"]) == 0
-    assert "system toy 'app=keep a'" in capsys.readouterr().out
+    assert "searching toy 'app=keep a'" in capsys.readouterr().out
     for command in ("serve", "real"):
         with pytest.raises(SystemExit) as stopped:
             main([command, "pigeons", "--help"])

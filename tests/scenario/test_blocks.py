@@ -80,7 +80,7 @@ def test_an_error_names_the_line_of_the_file(file):
     text = file.read_text("utf-8").replace("kill app", "run app: dance")
     file.write_text(text, "utf-8")
     number = text.splitlines().index("run app: dance") + 1
-    with pytest.raises(ScenarioError, match=f"line {number}: 'dance' is no call"):
+    with pytest.raises(ScenarioError, match=f"line {number}: 'dance' is not a call"):
         load(file, SYSTEMS)
 
 

@@ -297,7 +297,7 @@ def test_a_run_that_is_too_large_to_draw_is_one_sentence(tmp_path, capsys):
     token = Play(system(f"kafka partitions=100 readers={crowd}")).token
     assert main(["open", token, "-o", str(tmp_path / "run.html")]) == 2
     said = capsys.readouterr().err
-    assert "this run cannot be drawn: step 0 has " in said
+    assert "this scenario cannot be drawn: step 0 has " in said
     assert len(said.splitlines()) == 1
 
 

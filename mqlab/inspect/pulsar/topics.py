@@ -51,6 +51,7 @@ Row = tuple[int, str, str, str, bool]
 class Topic:
     """`readable`: the offset after maxReadPosition; `place`: that position, as the broker writes
     it; `next_open`: the live transactions that begin there, None where no coordinator tells;
+    `open`, `aborted`, `committed`: how many transactions; `recovers`: its buffer reads its log;
     `refused`: the broker's words where it cannot load the topic."""
 
     name: str
@@ -68,8 +69,8 @@ class Topic:
 
 @frozen
 class Pending:
-    """The pending acks of a subscription. `of`: the live transactions that acknowledge there, None
-    where no coordinator tells."""
+    """The pending acks of a subscription, `sub`. `open`: of how many transactions; `of`: the live
+    ones that acknowledge there, None where no coordinator tells."""
 
     topic: str
     sub: str

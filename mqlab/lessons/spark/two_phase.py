@@ -212,7 +212,8 @@ class Resuming(Hinted):
         return Verdict(
             True,
             tr(
-                "both crashes end with each half hour counted once, and the strange checkpoint stops the job"
+                "both crashes end with each half hour counted once, and the strange checkpoint "
+                "stops the job"
             ),
         )
 

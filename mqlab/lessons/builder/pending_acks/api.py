@@ -2,7 +2,7 @@
 
 In Pulsar a transaction may acknowledge messages. Until it ends they are neither acknowledged nor
 free: no consumer gets them, and no other transaction may acknowledge them. A subscription keeps
-them in memory, in `held`: a Map from a message's position to the transaction that has it, for example
+them in memory, in `held`: a Map from a message's position to the transaction that has it, such as
 Map([(0, "(0,3)")]). You write what becomes of it, in functions without a clock, chance or a file:
 
     may_acknowledge(held, acked, txn, messages)   →  True or False
