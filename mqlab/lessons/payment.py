@@ -103,9 +103,7 @@ MEANS = {
     "nothing": tr("Nothing is paid yet."),
     "written": tr("It is written. No reader sees it before the broker has decided."),
     "half": tr("Half of the payment can be read. The rest may still come."),
-    "lost": tr(
-        "The customer has paid. The shop has not received it, and no process will send it."
-    ),
+    "lost": tr("The customer has paid. The shop has not received it, and no process will send it."),
     "twice": tr("The customer has paid twice."),
     "paid": tr("The customer has paid £316.78, and the shop has it."),
     "short": tr("The customer has paid twice, and the shop has received it once."),

@@ -342,9 +342,7 @@ COMMIT = Parsons(
     ),
     systems=_ends,
     messages={
-        "read back": tr(
-            "no read_committed consumer ever gets the records: no marker is ever sent"
-        ),
+        "read back": tr("no read_committed consumer ever gets the records: no marker is ever sent"),
         "commits": tr(
             "the transaction never ends: the coordinator waits for answers to markers it has not "
             "sent, or never writes that all is done"
