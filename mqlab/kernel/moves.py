@@ -351,12 +351,16 @@ def _stop(
     return Moved(world, name, name, None, None, what, answers=answers)
 
 
+class StillRunning(BadValue):
+    """A node was to be restarted that had not stopped."""
+
+
 def _restart(system: System, world: World, choice: Choice, at_ms: int) -> list[Moved]:
     """A start from the disk, whole or stopped after some effects. Nobody is connected to a
     node that is starting, so nobody hears of such a stop; what it asked for is under way."""
     name = choice.a
     if _find_node(world, name).up:
-        raise BadValue("{} cannot be restarted: it is running", name)
+        raise StillRunning("{} cannot be restarted: it is running", name)
     spec = specs(system)[name]
     stages = start_node(spec, world.nodes[name], at_ms)
     planned = _list_effects([stage for _, stage in stages])

@@ -32,7 +32,7 @@ from pathlib import Path
 
 from . import feeder, job, topics
 from .cuts import Plan
-from .errors import IncomeError
+from .errors import CannotResume, IncomeError
 from .files import DAY, Orders, read
 from .job import INCOME_PARTITIONS, Row, Say, error_of, plan_of, read_output, run_income
 from .kills import NEVER, Kill, Killed, Point
@@ -252,20 +252,12 @@ def restart(
     try:
         done = run_income(session(setup.master), target, sink, setup.plan, rule=note)
         redone = tuple(one.batch for one in done.log if one.written)
-    except IncomeError as error:
-        if not is_expected(error):
-            raise
+    except CannotResume as error:
         stopped = str(error)
     rows = tuple(read_output(sink, target))
     tenths = sum(row.tenths for row in rows)
     wrong = error_of(rows, setup.true)
     return Cell(sink, point, wrong, tenths, stopped, tuple(answers), rows, redone)
-
-
-def is_expected(error: IncomeError) -> bool:
-    """Whether the job refuses to go on for a reason that a trial is about: sink and checkpoint
-    disagree, or what it must read again is not there any more."""
-    return "disagree" in str(error) or "not there any more" in str(error)
 
 
 def target_of(setup: Setup, name: str) -> Target:

@@ -13,6 +13,10 @@ class IncomeError(WordedError):
     """One line: what is wrong, then what to do next."""
 
 
+class CannotResume(IncomeError):
+    """Sink and checkpoint disagree, or what must be read again was deleted: the job stops."""
+
+
 class SlowStart(IncomeError):
     """Spark gave up waiting for a Python worker; nothing was written. Trying again helps."""
 

@@ -23,7 +23,7 @@ from confluent_kafka import KafkaException
 
 from . import feeder, pipeline, runs, sinks, topics
 from .cuts import END_MS, Plan, day_plan
-from .errors import IncomeError, SlowStart
+from .errors import CannotResume, IncomeError, SlowStart
 from .files import DAY, Orders, Reading, batches, check, read, read_commits
 from .kills import NEVER, Kill, Killed
 from .orders import Times, minute_text, pounds
@@ -391,8 +391,9 @@ def _cause(text: str, error: Exception | None, address: str) -> Exception:
         return error
     if isinstance(error, KafkaException):
         return topics.explain_error(error, address)
-    if raised := re.search(r"\b(Killed|IncomeError): (.*)", text):
-        return (Killed if raised[1] == "Killed" else IncomeError)(raised[2].strip())
+    kinds = {kind.__name__: kind for kind in (Killed, CannotResume, IncomeError)}
+    if raised := re.search(rf"\b({'|'.join(kinds)}): (.*)", text):
+        return kinds[raised[1]](raised[2].strip())
     if re.search(r"Python worker (failed )?to connect back", text):
         return SlowStart(
             "this machine is too busy to start Spark's Python workers within its 10 seconds: end "

@@ -59,7 +59,7 @@ from kio.index import load_request_schema, load_response_schema
 from kio.serial import entity_reader, entity_writer
 
 from . import files, topics
-from .errors import IncomeError
+from .errors import CannotResume, IncomeError
 from .kills import NEVER, Kill, Point
 from .topics import TIMEOUT_S, Out
 
@@ -238,7 +238,7 @@ class ExactlyOnce(Transactions):
         if answer == "skip":
             return False
         if answer != "write":
-            raise IncomeError(disagreement(self.target, batch, done))
+            raise CannotResume(disagreement(self.target, batch, done))
         self.client.begin_transaction()
         return True
 
@@ -368,7 +368,7 @@ class WithProgress(RowsOnly):
         if answer != "write":
             self.client.execute("rollback")
         if answer == "stop":
-            raise IncomeError(disagreement(self.target, batch, done))
+            raise CannotResume(disagreement(self.target, batch, done))
         return answer == "write"
 
     def commit(self, batch: int) -> None:
@@ -489,7 +489,7 @@ class TwoPhase(Transactions):
             done = max(files.read_commits(self.target.checkpoint), default=-1)
             answer = (self.rule or resume)(open_one.batch, done)
             if answer not in ("commit", "abort"):
-                raise IncomeError(disagreement_two_phase(self.target, open_one.batch, done))
+                raise CannotResume(disagreement_two_phase(self.target, open_one.batch, done))
             end(self.target.address, self.target.group, pid, epoch, answer == "commit")
         self.note.unlink()
 

@@ -26,7 +26,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 
 from .. import places
-from .errors import IncomeError
+from .errors import CannotResume, IncomeError
 from .orders import floor_minute, minute_ms, minute_text
 
 if TYPE_CHECKING:
@@ -339,14 +339,14 @@ def read_chunks(
 
 def _at_end(batch: list[Message]) -> bool:
     """Whether the end of the partition is among them. Raises KafkaException for what is final,
-    IncomeError where the log no longer has the offset."""
+    CannotResume where the log no longer has the offset."""
     for error in (message.error() for message in batch):
         if error is None:
             continue
         if error.code() == KafkaError._PARTITION_EOF:
             return True
         if error.code() == KafkaError._AUTO_OFFSET_RESET:
-            raise IncomeError(
+            raise CannotResume(
                 "records that must be read again were deleted by the topic's retention: "
                 "start with fresh topics and a fresh --checkpoint, and keep records "
                 "longer than the longest outage"

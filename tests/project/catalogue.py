@@ -68,7 +68,7 @@ LOOKED_UP = ("cell", "belief", "page")
 HELP = ("HELP", "EPILOG", "EXIT_CODES", "TARGETS", "epilog")
 SPEAKS = {
     "UserError", "ScenarioError", "BadValue", "Damaged", "Unequal", "Unreadable", "IncomeError",
-    "ServeError", "RealBrokerError", "NoLabs", "tell",
+    "CannotResume", "StillRunning", "ServeError", "RealBrokerError", "NoLabs", "tell",
 }  # fmt: skip
 #: where argparse and errors of these names say nothing to the person at a terminal
 SILENT = ("mqlab/serve/kafka/wire/", "mqlab/lessons/course/")

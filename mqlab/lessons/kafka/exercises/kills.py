@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from ....kernel import Run, Text, Words
+from ....kernel.moves import StillRunning
 from ....registry import run_scenario
 from ....scenario.language import ScenarioError
 from ...steps import Tells, is_kill
@@ -56,7 +57,7 @@ class KillExercise:
         try:
             run = self._play(kill)
         except ScenarioError as error:
-            if "it is running" in str(error):  # nobody was killed, so there is none to restart
+            if isinstance(error.__cause__, StillRunning):  # it was not killed
                 return Verdict(False, self.messages[self.alive], self.alive)
             return Verdict(False, Text(re.sub(r"^line \d+: ", "", str(error))))
         name = self.outcome(run)
