@@ -162,7 +162,7 @@ def test_what_a_submission_shows_a_teacher_does_nothing(page: Any, tmp_path: Pat
         reader.goto((there.folder / "feedback/anna/07-sample/07-sample.html").as_uri())
         reader.wait_for_timeout(1000)
         assert is_inert(reader), policy
-        assert "the high watermark says what is replicated" in reader.content()
+        assert "everything below the high watermark is replicated" in reader.content()
         context.close()
 
 

@@ -84,7 +84,7 @@ def test_what_is_moved_stands_in_the_cell_and_is_graded(lab: Any) -> None:
     assert page.evaluate(SOURCE, "order") == wrong
     page.evaluate(GO_ON, "order-test")
     said = page.evaluate(OUTPUT, "order-test")
-    assert said.count("was told ok before its batch was in the log") == 1
+    assert said.count("got ok before its batch was in the log") == 1
     assert errors(page) == []
     player = page.locator(".jp-Cell .mqlab[data-heading]").last
     player.wait_for()

@@ -74,7 +74,7 @@ def test_an_order_is_judged_where_it_is_made(lab: Any) -> None:
     cell = page.evaluate("() => jupyterapp.shell.currentWidget.content.activeCellIndex")
     ordering.get_by_text("Judge this order").click()
     ordering.locator(".verdict .no").wait_for()
-    assert "before it was in the log" in ordering.locator(".verdict").inner_text()
+    assert "before the marker was in the log" in ordering.locator(".verdict").inner_text()
     ordering.locator(".controls").wait_for()  # the run that refutes it
     ordering.locator("li[data-key=append] [data-action=down]").focus()
     page.keyboard.press("ArrowUp")

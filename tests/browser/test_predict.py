@@ -85,14 +85,14 @@ def test_shift_enter_does_not_leave_an_open_question_behind(lab: Any) -> None:
 def test_the_verdict_comes_from_the_run_and_stays_in_the_notebook(lab: Any) -> None:
     page, path, asks = lab
     ask = page.locator(".mqlab.predict")
-    assert "before any marker leaves" not in page.content(), "the answer is not in the page"
+    assert "before any marker is sent" not in page.content(), "the answer is not in the page"
     ask.get_by_role("radio").first.check()
     ask.get_by_role("button", name="Lock my answer").click()
     assert f"{ASKED}, chosen=0, trace=torn" in page.evaluate(SOURCE, asks)
     ask.get_by_role("button", name="Run").click()
     ask.locator(".verdict .no").wait_for()
     assert f"{ASKED}, chosen=0, revealed=True, trace=torn" in page.evaluate(SOURCE, asks)
-    assert "before any marker leaves" in ask.locator(".verdict").inner_text()
+    assert "before any marker is sent" in ask.locator(".verdict").inner_text()
     assert page.evaluate(NEXT) < 100, "it comes up"
     line = ask.locator("rect.answer").locator("..")
     assert line.is_visible() and "read_committed" in line.text_content()
@@ -111,7 +111,7 @@ def test_the_verdict_comes_from_the_run_and_stays_in_the_notebook(lab: Any) -> N
     nbformat.validate(saved)
     (cell,) = [cell for cell in saved.cells if cell["id"] == asks]
     assert "Your answer:" in cell.outputs[0].data["text/html"]
-    assert "before any marker leaves" in cell.outputs[0].data["text/plain"]
+    assert "before any marker is sent" in cell.outputs[0].data["text/plain"]
     assert errors(page) == []
 
 
@@ -127,7 +127,7 @@ def test_the_next_day_question_answer_and_verdict_are_there_without_a_kernel(lab
     )
     page.wait_for_timeout(1500)  # the widget's renderer has given up by then
     said = still.inner_text()
-    assert "What does a read_committed reader get" in said and "Your answer:" in said
+    assert "What does a read_committed consumer get" in said and "Your answer:" in said
     assert "Not so." in said and still.locator("img").is_visible()
     assert page.locator(".mqlab.predict").count() == 0
     assert "model not found" not in page.locator(".jp-Notebook").inner_text()

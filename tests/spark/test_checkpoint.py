@@ -63,7 +63,7 @@ DAMAGES: list[tuple[Callable[[Path], None], str]] = [
     (remove("offsets/0"), "income/offsets/0 is missing"),
     (remove("offsets/1"), "income/offsets/1 is missing"),
     (write("offsets/2", "v1\nx"), "income/offsets/2 is damaged"),
-    (write("offsets/2", 'v1\n{}\n{"batch": 3}'), "income/offsets/2 cannot be read"),
+    (write("offsets/2", 'v1\n{}\n{"batch": 3}'), "cannot read .*income/offsets/2 "),
     (remove("commits"), "income/commits is missing"),
     (remove("commits/0"), "income/commits/0 is missing"),
     (remove("commits/1"), "income/commits/1 is missing"),

@@ -68,7 +68,7 @@ def test_lines_that_fit_no_head_are_named_and_the_exit_code_is_3(shop: Shop) -> 
     assert shop.run("orders.csv", "", "--allow-rejected", "10")[0] == 3
     (shop.folder / "run" / "income" / "metadata").unlink()
     code, said = shop.run("orders.csv")
-    assert (code, said.count("\n")) == (2, 1) and "income/metadata is missing: put it back" in said
+    assert (code, said.count("\n")) == (2, 1) and "income/metadata is missing: restore" in said
 
 
 @pytest.mark.parametrize("one", [a for a in list_incidents() if a.typed], ids=lambda a: a.name)
@@ -136,5 +136,5 @@ def test_how_many_may_be_rejected_is_a_number(
 ) -> None:
     with pytest.raises(SystemExit):
         main(["income", "--allow-rejected", wrong])
-    assert "not a number of 0 or more" in capsys.readouterr().err
+    assert "expected a whole number, 0 or more" in capsys.readouterr().err
     assert main(["income", "chaos", "--allow-rejected", "1"]) == 2

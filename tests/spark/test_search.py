@@ -125,4 +125,4 @@ def test_it_is_asked_for_on_the_command_line(spark: Any, capsys: Any) -> None:
     assert main(lso) == main([*lso, "--spark", MASTER])
 
     said = capsys.readouterr().out
-    assert said[: len(said) // 2] == said[len(said) // 2 :] and "20 walks" in said
+    assert said[: len(said) // 2] == said[len(said) // 2 :] and "tried 20 random schedules" in said
