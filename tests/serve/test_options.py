@@ -32,9 +32,9 @@ def test_an_unknown_broker_is_told_the_known_ones(capsys: pytest.CaptureFixture[
     ("words", "why"),
     [
         (["--fsync"], "--fsync needs a folder"),
-        (["--port", "70000"], "70000 is no port"),
-        (["--trace-port", "-1"], "-1 is no port"),
-        (["--pace", "-5"], "name a number of milliseconds"),
+        (["--port", "70000"], "70000 is not a port"),
+        (["--trace-port", "-1"], "-1 is not a port"),
+        (["--pace", "-5"], "expected milliseconds, 0 or more"),
         (["--salvage-to", "new"], "needs the damaged folder too"),
         (["--off", "gravity"], "no safeguard 'gravity'; there are: epoch_fencing"),
     ],

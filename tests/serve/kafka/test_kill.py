@@ -275,7 +275,7 @@ def test_a_port_in_use_is_said_in_one_line(broker: object) -> None:
     assert (said.returncode, said.stdout) == (2, "")
     assert said.stderr.count("\n") == 1 and "in use" in said.stderr and "--port" in said.stderr
     assert "--data-dir" in mqlab("--fsync").stderr
-    assert "no port" in mqlab("--port", "99999").stderr
+    assert "not a port" in mqlab("--port", "99999").stderr
     assert "verification" in mqlab("--off", "verify").stderr
 
 

@@ -213,8 +213,8 @@ def test_an_empty_name_is_no_folder() -> None:
         [sys.executable, "-m", "mqlab", "serve", "kafka", "--data-dir", ""],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert done.returncode == 2 and "an empty name is no folder" in done.stderr
-    with pytest.raises(BrokerError, match="an empty name is no folder"):
+    assert done.returncode == 2 and "an empty name is not a folder" in done.stderr
+    with pytest.raises(BrokerError, match="an empty name is not a folder"):
         serve(data_dir="")
 
 
