@@ -157,7 +157,7 @@ def start_broker(
     """Start `mqlab serve NAME` on a free port of this machine. `arguments`: what only this
     broker can be told. Raises BrokerError when it does not start."""
     if data_dir is not None and not str(data_dir).strip():
-        raise BrokerError("an empty name is no folder: name one, or leave data_dir out")
+        raise BrokerError("an empty name is not a folder: name one, or leave out data_dir")
     folder = Path(data_dir).absolute() if data_dir is not None else None
     options = list(arguments)
     options += ["--data-dir", str(folder)] if folder is not None else []
