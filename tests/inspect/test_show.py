@@ -116,7 +116,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert main([*words, "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["findings"][0]["where"] == "orders-0"
     assert main(["inspect", "kafka", str(tmp_path / "none"), "--lang", "en"]) == 2
-    assert "no folder and no file here" in capsys.readouterr().err
+    assert "is neither a folder, nor a file" in capsys.readouterr().err
     assert main([*words, "-o", str(tmp_path / "x.png")]) == 2
     assert main([*words, "-o", str(tmp_path / "no" / "x.html")]) == 2
 

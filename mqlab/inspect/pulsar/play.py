@@ -262,4 +262,4 @@ def _reads_all(topic: str, world: World) -> bool:
 def _is_free(topic: str, name: str, world: World) -> bool:
     role = world.role(topic)
     sub = role.subs.get(name) if role is not None else None
-    return sub is not None and not sub.pending.of_txn and sub.pending.slot is None
+    return sub is not None and not sub.pending.of_txn and sub.pending.cumulative is None
