@@ -149,7 +149,7 @@ def test_a_violated_claim_among_several_systems_is_exit_code_1(words, small, cap
     assert head.split()[:2] == ["system", "bounds"]
     assert kept.startswith("kept ") and kept.endswith(" commits, read back")
     assert broken.startswith("broken ") and "clean read" in broken
-    assert re.fullmatch(r"\d+ states of 2 systems in \d+ s: a claim breaks in 1 of them", whole)
+    assert re.fullmatch(r"searched \d+ states of 2 systems in \d+ s: a claim breaks in 1 of them", whole)
     token = re.search(r"mqlab open (\S+)", said)[1]
     assert open_run(token).system.line() in said
 
@@ -159,7 +159,7 @@ def test_the_plain_form_obeys_its_bounds_and_writes_a_page(small, capsys, tmp_pa
     assert main(["explore", "kafka", "--view", str(page), "--states", "5"]) == 0
     said = capsys.readouterr().out
     assert said.count("the bound was 5 states") == 2
-    assert "nothing was found" in said
+    assert "no counterexample, so" in said
     assert main(["explore", "kafka", "--view", str(page)]) == 1
     assert page.is_file()
 
@@ -260,7 +260,7 @@ def test_a_swarm_tells_what_its_seeds_find(capsys):
     assert "30 random schedules, " in capsys.readouterr().out
     assert main([*words, "--off", "lso"]) == 1
     said = capsys.readouterr().out
-    assert "shrunk run that breaks “clean read”" in said
+    assert "a counterexample to “clean read”" in said
     token = re.search(r"mqlab open (\S+)", said)[1]
     lights = {g.name: g.ok for g in open_run(token).trace.snapshot(-1).lights}
     assert lights["clean read"] is False

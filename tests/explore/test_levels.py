@@ -405,7 +405,7 @@ def test_nodes_that_are_not_equal_are_refused():
         Unequal, match="tm and rm0 are not interchangeable: they differ at the start"
     ):
         explore_equal(Unlike())
-    with pytest.raises(Unequal, match="says of no nodes that they are equal"):
+    with pytest.raises(Unequal, match="declares no interchangeable nodes"):
         explore_equal(make_toy("keep a"))
 
 

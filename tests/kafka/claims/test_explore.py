@@ -41,7 +41,7 @@ def test_all_faults_at_once_do_not_fit():
 
 def test_the_table_names_bounds_states_and_what_was_found():
     head, _, row = list_rows(SMALL[:1], search_all(SMALL[:1]))
-    assert " ".join(head.split()) == "system bounds states searched seconds bytes a state found"
+    assert " ".join(head.split()) == "system bounds states searched seconds bytes/state found"
     assert f"{counts('kafka')[SMALL[0].name]:,}" in row
     assert " all " in row
     assert row.endswith(" nothing")
