@@ -51,7 +51,7 @@ def test_without_java_one_line_says_what_to_install(name, monkeypatch, capsys) -
 @pytest.mark.parametrize("name", EXPECTED)
 def test_a_version_that_is_not_pinned_does_not_start(name, capsys) -> None:
     assert main(["real", name, "start", "--version", "0.1"]) == 2
-    assert f"take {EXPECTED[name].versions}" in capsys.readouterr().err
+    assert f"choose {EXPECTED[name].versions}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", EXPECTED)
@@ -80,7 +80,7 @@ def test_a_task_must_be_named(name, capsys) -> None:
 @pytest.mark.parametrize("task", ["record", "compare"])
 def test_a_version_that_is_not_recorded_is_not_asked(name, task, capsys) -> None:
     assert main(["real", name, task, "--version", "0.1", "--real"]) == 2
-    assert f"take {EXPECTED[name].versions}" in capsys.readouterr().err
+    assert f"choose {EXPECTED[name].versions}" in capsys.readouterr().err
 
 
 def test_an_unknown_broker_is_told_which_there_are(capsys) -> None:

@@ -40,6 +40,7 @@ from typing import Annotated, Any
 from ...kernel import NodeSpec, Snapshot, World, tr
 from ...kernel.claims import Claim
 from ...kernel.options import Most
+from ...kernel.text import BadValue
 from ..model import Model
 from .claims import KEPT, SAFEGUARDS, UNKEPT, arrives, can_commit
 from .picture import STAGES, TOLD, UNGUARDED, WHYS, draw
@@ -90,7 +91,9 @@ class Barriers(Model):
         return tuple(NodeSpec(name, ((name, recover),)) for name, recover in roles.items())
 
     def call(self, words: tuple[str, ...]) -> Any:
-        raise ValueError(f"{' '.join(words)!r} is no call; expected none: this job runs by itself")
+        raise BadValue(
+            "{!r} is not a call; expected none: this job runs by itself", " ".join(words)
+        )
 
     def draw(self, world: World) -> Snapshot:
         return draw(self, world)

@@ -39,6 +39,7 @@ from typing import Annotated, Any
 
 from ...kernel import NodeSpec, Snapshot, World, tr
 from ...kernel.options import Most
+from ...kernel.text import BadValue
 from ..model import Model
 from .claims import KEPT, SAFEGUARDS, UNKEPT
 from .picture import STAGES, TOLD, UNGUARDED, WHYS, draw
@@ -86,8 +87,8 @@ class MicroBatches(Model):
         return tuple(NodeSpec(name, ((name, recover),)) for name, recover in roles.items())
 
     def call(self, words: tuple[str, ...]) -> Any:
-        raise ValueError(
-            f"{' '.join(words)!r} is no call; expected none: this query runs by itself"
+        raise BadValue(
+            "{!r} is not a call; expected none: this query runs by itself", " ".join(words)
         )
 
     def draw(self, world: World) -> Snapshot:

@@ -18,7 +18,7 @@ def choose_levels(args: argparse.Namespace) -> tuple[int, ...]:
     """All: there is one release line. Raises ValueError for a version of another one."""
     if args.version not in VERSIONS.values():
         known = " or ".join(VERSIONS.values())
-        raise ValueError(f"no Pulsar {args.version} is recorded here: take {known}")
+        raise ValueError(f"no Pulsar {args.version} is recorded here: choose {known}")
     return ()
 
 

@@ -20,7 +20,7 @@ def choose_levels(args: argparse.Namespace) -> tuple[int, ...]:
     named = PROFILES.get(args.version.rpartition(".")[0])
     if named is None:
         known = " or ".join(VERSIONS.values())
-        raise ValueError(f"no RocketMQ {args.version} is recorded here: take {known}")
+        raise ValueError(f"no RocketMQ {args.version} is recorded here: choose {known}")
     return (named.level,)
 
 

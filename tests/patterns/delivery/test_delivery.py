@@ -449,7 +449,7 @@ def test_the_picture_says_which_orders_are_lost_and_which_are_doubled():
         ("delivery order.consume=count,pray", "no piece 'pray' in order.consume; there are: count"),
         ("delivery order.cook=count", "no step 'cook'"),
         ("delivery 'shop=send 580538'", "'send 580538' is not a call; expected send NUMBER:PENCE"),
-        ("delivery 'shop=send 580538:-5'", "is no call"),
+        ("delivery 'shop=send 580538:-5'", "is not a call"),
         ("delivery 'accounting=seek back'", "'seek back' is not a call; expected seek OFFSET"),
         ("delivery off=luck", "no safeguard 'luck'; there are: send_again, append_first"),
     ],
