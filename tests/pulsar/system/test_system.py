@@ -70,7 +70,7 @@ def test_every_call_has_its_advice() -> None:
         ("send orders-0", CALLS.by_verb["send"].text),
         ("send orders-9 a", "no partition 'orders-9'; there are: orders-0, dlq-0, gone-0"),
         ("send orders-0 a colour=red", CALLS.by_verb["send"].text),
-        ("send orders-0 {", "a word without"),
+        ("send orders-0 {", "one word without"),
         ("send orders-0 a sequence=x", "sequence=x: expected a whole number"),
         ("subscribe orders-0 s type=Round", "type=Round"),
         ("reader orders-0 r type=Shared", CALLS.by_verb["reader"].text),
