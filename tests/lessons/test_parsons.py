@@ -59,7 +59,7 @@ def test_in_kafkas_order_the_pieces_do_what_the_coordinator_does(end: str, after
 def test_every_correct_order_passes(order: tuple[str, ...]) -> None:
     verdict = judge(COMMIT, order)
     assert verdict.ok, verdict
-    assert ("Kafka's own order" in str(verdict)) == (order == KAFKA)
+    assert ("Kafka's own sequence" in str(verdict)) == (order == KAFKA)
 
 
 @pytest.mark.parametrize(

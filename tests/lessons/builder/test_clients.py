@@ -57,7 +57,7 @@ def test_who_cannot_be_asked_says_so_and_the_check_goes_on(monkeypatch: pytest.M
 
     monkeypatch.setattr(story, "tell", wait)
     verdict = ask_clients(right, 5)
-    assert verdict.ok and "say nothing of it: orders: init_transactions" in verdict.message.en
+    assert verdict.ok and "gave no result: orders: init_transactions" in verdict.message.en
     monkeypatch.setitem(sys.modules, "confluent_kafka", None)
     verdict = ask_clients(right, 5)
     assert verdict.ok and "confluent-kafka is missing" in verdict.message.en

@@ -299,7 +299,7 @@ def test_the_command_writes_a_file_once_and_checks_it(tmp_path: Path, capsys):
     assert main(["build", "new", str(mine)]) == 0
     mine.write_text(mine.read_text("utf-8") + "# mine\n", "utf-8")
     assert main(["build", "new", "--sitting", "2", str(mine)]) == 2
-    assert "stays as it is" in capsys.readouterr().err and mine.read_text("utf-8").endswith(
+    assert "is not overwritten" in capsys.readouterr().err and mine.read_text("utf-8").endswith(
         "mine\n"
     )
     assert main(["build", "check", str(mine)]) == 1

@@ -153,7 +153,7 @@ def test_the_command_writes_and_checks_each(name: str, tmp_path: Path, capsys):
     assert find_what(mine.read_text("utf-8")) is WHATS[name]
     assert f"mqlab build check {mine}" in capsys.readouterr().out
     assert main(["build", "check", str(mine)]) == 1
-    assert "the run is in" in capsys.readouterr().out
+    assert "the counterexample" in capsys.readouterr().out
     assert "<html" in mine.with_suffix(".html").read_text("utf-8")
 
 

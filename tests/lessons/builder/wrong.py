@@ -276,7 +276,7 @@ WRONG = (
         "a lost answer is ok",
         3,
         "late messages",
-        "was told ok, and the log says CompleteAbort",
+        "got ok, and the log says CompleteAbort",
         SAME,
         "error = Error.NONE",
     ),

@@ -154,4 +154,4 @@ def test_a_package_without_sources_opens_and_says_what_it_cannot_do(
     (labs / "source").rename(labs.parent / "elsewhere")
     assert (opened() / "05-first.ipynb").exists()
     assert main(["labs", "--folder", str(labs), "check"]) == 2
-    assert "no sources of labs" in capsys.readouterr().err
+    assert "no lab sources" in capsys.readouterr().err
