@@ -178,7 +178,7 @@ def test_money_disappears_in_two_clicks_and_the_first_is_in_sight(
     assert page.locator(".payment .told li").count() == 2
     page.get_by_role("button", name="Start it again").click()
     page.get_by_role("button", name="Let it run").click()
-    assert "has got it once" in page.text_content(".payment .meaning")
+    assert "has received it once" in page.text_content(".payment .meaning")
     assert page.get_by_role("button", name="Let it run").is_disabled()
     page.close()
 
@@ -317,7 +317,7 @@ def test_what_is_said_to_be_recorded_is_counted_on_the_pages_of_the_stories(site
     assert told and 0 < sum(pages.values()) < len(pages)
     assert [int(one) for one in told.groups()] == [sum(pages.values()), len(pages)]
     text = (site / "choose.html").read_text("utf-8")
-    told = re.search(r"Of the (\d+) stories that this page leads to,\s+(\d+) have recorded", text)
+    told = re.search(r"Of the\s+(\d+) scenarios that this page links to,\s+(\d+) have recorded", text)
     linked = {one for one in Links(text).found if one.startswith("stories/")}
     assert told and [int(one) for one in told.groups()] == [
         len(linked),

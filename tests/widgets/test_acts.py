@@ -40,7 +40,7 @@ def areas(made: Playground, kind: str) -> dict[str, dict[str, Any]]:
 def test_a_message_under_way_is_delivered_held_back_or_loses_its_connection() -> None:
     made = ground()
     [message] = areas(made, "message").values()
-    assert message["title"] == "EndTxn commit epoch=0: app → coordinator, under way"
+    assert message["title"] == "EndTxn commit epoch=0: app → coordinator, in flight"
     assert shown(made)["meta"]["facts"][message["at"] - 1]["line"].startswith("app → coord")
     assert message["ends"] == ["app", "coordinator"]
     labels = [item["label"] for item in message["items"]]

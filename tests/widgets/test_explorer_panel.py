@@ -318,7 +318,7 @@ def test_tree_verdict_and_run_are_in_sight_at_once_in_a_notebooks_pane(page: Any
     player.locator(".row.now").wait_for()
     assert page.locator(".explorer").bounding_box()["height"] <= 679 - 10
     assert page.evaluate(PINNED) == 4
-    assert "shortest run that breaks" in player.locator(".title").inner_text()
+    assert "shortest example that breaks" in player.locator(".title").inner_text()
     page.locator("summary").click()  # the claims are longer than what the picture can do without
     page.wait_for_selector(".claims[open]")
     settle(page)
@@ -349,7 +349,7 @@ def test_the_tree_is_walked_and_played_by_keyboard_and_by_pointer(page: Any) -> 
     before = page.evaluate(here)
     page.keyboard.press("Enter")
     title = page.locator(".explorer .mqlab .title")
-    title.get_by_text("A run that leads to").wait_for()
+    title.get_by_text("An execution that leads to").wait_for()
     assert panel.ui["tree"]["at"] == before == page.evaluate(here), "the focus stays"
     page.locator("circle.bad").first.click()
     title.get_by_text("The shortest run").wait_for()

@@ -85,7 +85,7 @@ def test_the_shortest_run_is_what_the_explorer_finds() -> None:
     assert ground.goal is not None
     best = explore(system(PLAIN), list_faults(TWICE)).counterexamples["money"].schedule
     assert len(ground.goal.find_shortest()) == len(best) == len(TWICE)
-    assert "No run is shorter (allowed: 1 broken connection)." in ground.goal.tell("en")
+    assert "No example is shorter (allowed: 1 broken connection)." in ground.goal.tell("en")
 
 
 def test_the_search_allows_the_faults_of_the_learners_own_run() -> None:
@@ -154,12 +154,12 @@ def test_the_search_runs_beside_the_notebook() -> None:
         first = text(ground)
         for _ in range(500):
             await asyncio.sleep(0.001)
-            if "No run is shorter" in text(ground):
+            if "No example is shorter" in text(ground):
                 break
         return first, text(ground)
 
     first, last = run_loop(main)
-    assert "No run is shorter" not in first and "No run is shorter" in last
+    assert "No example is shorter" not in first and "No example is shorter" in last
 
 
 def test_the_run_that_was_found_stays_in_the_notebook(monkeypatch: pytest.MonkeyPatch) -> None:

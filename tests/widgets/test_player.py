@@ -66,10 +66,10 @@ def test_the_still_is_what_an_untrusted_notebook_shows() -> None:
 def test_a_still_has_the_run_in_words_folded() -> None:
     html = Player(sample(), step=21).still_html()
     folded = re.search(r"<details><summary>(.*?)</summary><pre>(.*?)</pre></details>", html, re.S)
-    assert folded and folded[1] == "The run in words, 23 lines"
+    assert folded and folded[1] == "The steps in words, 23 lines"
     assert unescape(folded[2]) == Player(sample(), step=21, title="").narration()
     past = Player(sample(), step=14).still_html(future=False)
-    assert "The run in words, 14 lines" in past and "process killed" not in past
+    assert "The steps in words, 14 lines" in past and "process killed" not in past
     assert "文字叙述，共 23 行" in Player(sample(), lang="zh").still_html()
 
 
@@ -77,7 +77,7 @@ def test_a_long_run_is_told_in_words_around_the_step() -> None:
     html = Player(long_trace(2000), step=1000).still_html()
     lines = re.search(r"<pre>(.*?)</pre>", html, re.S)[1].splitlines()  # type: ignore[index]
     assert len(lines) == 202 and lines[0] == lines[-1] == "  …"
-    assert "The run in words, 2000 lines" in html and any(x.startswith("▶") for x in lines)
+    assert "The steps in words, 2000 lines" in html and any(x.startswith("▶") for x in lines)
 
 
 def test_two_players_on_one_page_share_no_id() -> None:
