@@ -149,7 +149,9 @@ def test_a_violated_claim_among_several_systems_is_exit_code_1(words, small, cap
     assert head.split()[:2] == ["system", "bounds"]
     assert kept.startswith("kept ") and kept.endswith(" commits, read back")
     assert broken.startswith("broken ") and "clean read" in broken
-    assert re.fullmatch(r"searched \d+ states of 2 systems in \d+ s: a claim breaks in 1 of them", whole)
+    assert re.fullmatch(
+        r"searched \d+ states of 2 systems in \d+ s: a claim breaks in 1 of them", whole
+    )
     token = re.search(r"mqlab open (\S+)", said)[1]
     assert open_run(token).system.line() in said
 

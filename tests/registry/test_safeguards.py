@@ -276,7 +276,9 @@ def test_both_tell_the_same_or_it_is_refused():
         try:
             few = explore_equal(found, bounds)
         except Unequal as error:
-            assert "are not interchangeable within these bounds" in str(error) or "at the start" in str(error)
+            assert "are not interchangeable within these bounds" in str(
+                error
+            ) or "at the start" in str(error)
             refused += 1
             continue
         plain = explore(found, bounds)

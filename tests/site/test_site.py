@@ -317,7 +317,9 @@ def test_what_is_said_to_be_recorded_is_counted_on_the_pages_of_the_stories(site
     assert told and 0 < sum(pages.values()) < len(pages)
     assert [int(one) for one in told.groups()] == [sum(pages.values()), len(pages)]
     text = (site / "choose.html").read_text("utf-8")
-    told = re.search(r"Of the\s+(\d+) scenarios that this page links to,\s+(\d+) have recorded", text)
+    told = re.search(
+        r"Of the\s+(\d+) scenarios that this page links to,\s+(\d+) have recorded", text
+    )
     linked = {one for one in Links(text).found if one.startswith("stories/")}
     assert told and [int(one) for one in told.groups()] == [
         len(linked),

@@ -352,7 +352,7 @@ def test_the_tree_is_walked_and_played_by_keyboard_and_by_pointer(page: Any) -> 
     title.get_by_text("An execution that leads to").wait_for()
     assert panel.ui["tree"]["at"] == before == page.evaluate(here), "the focus stays"
     page.locator("circle.bad").first.click()
-    title.get_by_text("The shortest run").wait_for()
+    title.get_by_text("The shortest example").wait_for()
     assert page.locator(".way.bad").get_attribute("d")
 
 
