@@ -90,7 +90,7 @@ BESIDE = (
             "labs/*"),
     Purpose("tests/oracle", 14_720, "programs and drivers that ask a real broker",
             "tests/oracle/*"),
-    Purpose("tests", 51_000, "all other tests",
+    Purpose("tests", 51_010, "all other tests",
             "tests/*"),
 )  # fmt: skip
 PURPOSES = (*PROGRAM, *BESIDE)
