@@ -1,17 +1,17 @@
-"""Two ways through a lab: the short way of 25 minutes at most, and the whole.
+"""Two routes through a lab: the quick route of 25 minutes at most, and the whole.
 
-The short way is hook, one experiment and one graded cell. It stands open; each other part begins
+The quick route is a case, one experiment and one graded cell. It is open; each other part begins
 with a heading that is folded in JupyterLab, and a click unfolds it. A source marks such a part at
 its heading:
 
     # %% [markdown] tags=["deeper"]
-    # ## Deeper: does a commit move the high watermark?
+    # ## Does a commit move the high watermark?
 
 The heading is alone in its cell, since its cell stays in sight. The part ends at the next heading
-of the same level. The short way runs without the parts between: `notebook_checks` runs it alone.
+of the same level. The quick route runs without the parts between: `notebook_checks` runs it alone.
 
 Minutes are an estimate for one reader alone: 240 words of text per minute; a question, a picture, a
-playground and a cell to write as in `MINUTES`. A lab's first cell names those of its short way.
+playground and a cell to write as in `MINUTES`. A lab's first cell names those of its quick route.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ PICTURES = re.compile(
     r"\b(Player|Compare|Explorer|Follow|Trials|vary|put_beside|open_marks|try_remedies)\("
 )
 PLAYGROUNDS = re.compile(r"\b(Playground|play_on)\(")
-#: what a lab's first cell says of its short way
-SAID = re.compile(r"\*\d+ minutes, or a (?:short way|quick route) of (\d+)\*")
+#: what a lab's first cell says of its quick route
+SAID = re.compile(r"\*\d+ minutes, or a quick route of (\d+)\*")
 HEADING = re.compile(r"(#{1,6}) +\S")
 
 
