@@ -84,7 +84,6 @@ def write_package(course: Course) -> Path:
             begin = f"labs/{folder}/begin.py"  # the others there are right
             _add(package, places.ROOT / begin, begin)
         _add(package, places.LABS / "reports", "labs/reports")
-        _add(package, places.ON_CALL, "datasets/on-call.tar.gz")
         stories = {*(run.story for run in RUNS.values()), *(way.story for way in ORDER.values())}
         stories |= {RUN, *ELSEWHERE}
         for story in sorted(stories):
