@@ -1,4 +1,4 @@
-"""The short way of each lab, run without what is folded."""
+"""The quick route of each lab, run without what is folded."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def _headings(texts: list[str]) -> Iterator[str]:
 
 
 def _ways(notebook: Notebook) -> Iterator[str]:
-    """A short way of 25 minutes that has an experiment and a graded cell, or the check of a file
+    """A quick route of 25 minutes that has an experiment and a graded cell, or the check of a file
     that takes longer to write; the rest is folded."""
     for cell in notebook.cells:
         if cell.cell_type != "markdown":
@@ -86,19 +86,19 @@ def _ways(notebook: Notebook) -> Iterator[str]:
             yield f"the cell “{title}” is tagged as deeper: it holds one `##` heading only"
     short = short_way(notebook.cells)
     if len(short) > MOST_IN_SIGHT:
-        yield f"the short way has {len(short)} cells: {MOST_IN_SIGHT} at most"
+        yield f"the quick route has {len(short)} cells: {MOST_IN_SIGHT} at most"
     if len(short) == len(notebook.cells):
-        yield "no part is folded: tag the headings that are not of the short way, “deeper”"
+        yield "no part is folded: tag the headings that are not of the quick route, “deeper”"
     if not any(utils.is_grade(cell) or FILE_CHECK in cell.source for cell in short):
-        yield "the short way has no graded cell, and checks no file"
+        yield "the quick route has no graded cell, and checks no file"
     extent = measure(short)
     if not extent.questions:
-        yield "the short way asks nothing"
+        yield "the quick route asks nothing"
     if extent.minutes > SHORT_MINUTES:
-        yield f"the short way takes {extent.minutes} minutes: {SHORT_MINUTES} at most"
+        yield f"the quick route takes {extent.minutes} minutes: {SHORT_MINUTES} at most"
     stated, due = SAID.search(notebook.cells[0].source), -(-extent.minutes // 5) * 5
     if stated and int(stated[1]) != due:
-        yield f"the first cell says “a short way of {stated[1]}”: write {due} (`mqlab labs times`)"
+        yield f"the first cell says “a quick route of {stated[1]}”: write {due} (`mqlab labs times`)"
 
 
 def _pictures(texts: list[str]) -> Iterator[str]:
@@ -186,7 +186,7 @@ def solution_is_right(lab: Lab) -> Iterator[str]:
 
 
 def short_way_runs(lab: Lab) -> Iterator[str]:
-    """The short way needs nothing of the parts that are folded."""
+    """The quick route needs nothing of the parts that are folded."""
     notebook = read_source(lab)
     notebook.cells = short_way(notebook.cells)
     try:

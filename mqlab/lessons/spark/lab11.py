@@ -148,7 +148,7 @@ def tabulate_levels(address: str) -> str:
     return columns([("isolation.level is set to", "the first record is"), *rows])
 
 
-# ---- Lab 11, the short way: one batch, a kill, and what accounting adds up, played by the engine
+# ---- Lab 11, the quick route: one batch, a kill, and what accounting adds up, played by the engine
 #
 # The job dies in the batch 13:00, at one of the `KILL_MOMENTS`, and the restarted job is handed
 # every batch that `commits` lacks. Three of the sinks of `mqlab.spark.sinks` differ in what they do

@@ -230,8 +230,8 @@ def test_a_wrong_solution_is_noticed(built: Lab, tmp_path: Path) -> None:
         ("One page.", "See [the next](08-offsets.ipynb).", "08-offsets.ipynb leads nowhere"),
         ("One page.", '<img src="images/strip.png">', "has no alt text"),
         ('print("done")', "0\n\n" + "# %%\n1\n\n" * 90, "90 at most"),
-        ('print("done")', "0\n\n" + "# %%\n1\n\n" * 30, "the short way has 4"),
-        ('Predict("07-who-writes")', "None", "the short way asks nothing"),
+        ('print("done")', "0\n\n" + "# %%\n1\n\n" * 30, "the quick route has 4"),
+        ('Predict("07-who-writes")', "None", "the quick route asks nothing"),
         (
             "# %% [markdown]\n# ## Write",
             '# %% [markdown] tags=["deeper"]\n# ## Write',
@@ -240,8 +240,8 @@ def test_a_wrong_solution_is_noticed(built: Lab, tmp_path: Path) -> None:
         ('# %% [markdown] tags=["deeper"]', "# %% [markdown]", "no part is folded"),
         ("# ## Deeper: who", "# Who", "it holds one `##` heading only"),
         ("# One page.", "# One page.\n#\n# ## Hook", "a heading inside the cell"),
-        ("# One page.", "# One page. " + "word " * 4000, "the short way takes"),
-        ("# One page.", "# *90 minutes, or a short way of 5*", "way of 5”: write 10"),
+        ("# One page.", "# One page. " + "word " * 4000, "the quick route takes"),
+        ("# One page.", "# *90 minutes, or a quick route of 5*", "route of 5”: write 10"),
     ],
 )
 def test_structure(unbuilt: Callable[[str], Lab], old: str, new: str, complaint: str) -> None:

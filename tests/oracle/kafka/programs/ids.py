@@ -11,6 +11,7 @@ from tests.oracle.kafka.programs import CONTROL, JAVA, SLOW, program
 from tests.oracle.kafka.stories import play_java
 
 EXHAUSTED = 32_766
+NO_ONES = 1 << 40  # producer ids from here on: no coordinator has given one out
 
 
 @program(
@@ -24,8 +25,8 @@ def init_validation(lab: Lab) -> None:
         Producer(lab, "A").init(timeout_ms=timeout_ms)
     for _ in range(2):
         Producer(lab, None).init()
-    Producer(lab, None).init(pid=7, epoch=3)
-    Producer(lab, "B").init(pid=5, epoch=-1)
+    Producer(lab, None).init(pid=NO_ONES + 7, epoch=3)
+    Producer(lab, "B").init(pid=NO_ONES + 5, epoch=-1)
     Producer(lab, "B").init(pid=-1, epoch=5)
 
 

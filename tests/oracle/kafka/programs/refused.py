@@ -59,7 +59,7 @@ def _shapes() -> dict[str, bytes]:
         "a delete horizon": batch(bits=HORIZON),
         "another timestamp type": batch(bits=APPEND_TIME),
         "unknown attributes": batch(bits=0x400),
-        "a producer id without a sequence": batch(pid=5, epoch=0),
+        "a producer id without a sequence": batch(pid=987_654, epoch=0),
         "a producer id without an epoch": batch(pid=987_654, seq=0),
         "a sequence without a producer id": batch(seq=3),
         "a transaction without an id": batch(bits=TRANSACTIONAL),
