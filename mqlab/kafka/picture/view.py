@@ -28,7 +28,7 @@ from ..replication import Leadership, Replica
 from ..replication.controller import TABLE as LEADERSHIP
 from ..replication.controller import replica_name
 from ..replication.replica import CHECKPOINT
-from ..states import COMPLETED, TxnState
+from ..states import COMPLETED, PREPARED, TxnState
 
 # A Kafka cluster as a picture needs it: the names, in the order in which they are drawn
 
@@ -171,9 +171,12 @@ def add_record(mine: list[Txn], entry: Entry, name: Callable[[], str]) -> None:
         return
     current = (entry.pid, entry.epoch)
     if not mine or mine[-1].state in COMPLETED:
-        if entry.state is TxnState.ONGOING:
+        # a broker's log that was taken over may begin in the middle, with a decision
+        decided = entry.state in PREPARED and entry.partitions
+        if entry.state is TxnState.ONGOING or decided:
+            begun = (TxnState.ONGOING, entry.state) if decided else (entry.state,)
             parts = frozenset(entry.partitions)
-            mine.append(Txn(name(), entry.txn_id, *current, parts, (entry.state,), current))
+            mine.append(Txn(name(), entry.txn_id, *current, parts, begun, current))
         return  # else an empty abort, its completion, a tombstone: nothing was ever in it
     txn, state = mine[-1], entry.state
     path = txn.path if txn.state is state else (*txn.path, state)

@@ -283,20 +283,22 @@ def test_both_draw_the_same_tables_and_lights() -> None:
 TRANSACTIONS_COMMITTED = (S.ONGOING, S.PREPARE_COMMIT, S.COMPLETE_COMMIT)
 
 
-def follow(*records: tuple[S, int], txn_id: str = "a") -> list[Txn]:
+def follow(
+    *records: tuple[S, int], txn_id: str = "a", partitions: tuple[str, ...] = ("t-0",)
+) -> list[Txn]:
     """The transactions of an id after these records of (state, epoch)."""
     mine: list[Txn] = []
     for state, epoch in records:
-        entry = Entry(txn_id, 7, epoch, state=state, partitions=("t-0",))
+        entry = Entry(txn_id, 7, epoch, state=state, partitions=partitions)
         add_record(mine, entry, partial(name_by_turn, (txn_id,), txn_id, len(mine)))
     return mine
 
 
-def taught(records: Iterable[tuple[str, S]]) -> Model:
+def taught(records: Iterable[tuple[str, S]], partitions: tuple[str, ...] = ("t-0",)) -> Model:
     """A server's notes of these records of (transactional id, state)."""
     model = Model("coordinator")
     for i, (txn_id, state) in enumerate(records):
-        entry = Entry(txn_id, int(txn_id, 36), 0, state=state, partitions=("t-0",))
+        entry = Entry(txn_id, int(txn_id, 36), 0, state=state, partitions=partitions)
         model.note_append("__transaction_state-0", StateRecord(i, entry))
     return model
 
@@ -329,8 +331,16 @@ def test_ids_that_take_no_turns_are_named_by_what_is_known_of_them() -> None:
     ],
 )
 def test_what_had_nothing_in_it_is_no_transaction(records: list[tuple[S, int]]) -> None:
-    assert follow(*records) == []
-    assert not taught(("a", state) for state, _ in records).list_latest()
+    assert follow(*records, partitions=()) == []
+    assert not taught((("a", state) for state, _ in records), ()).list_latest()
+
+
+@pytest.mark.parametrize("decision", [S.PREPARE_COMMIT, S.PREPARE_ABORT])
+def test_a_log_that_begins_with_a_decision_shows_its_transaction(decision: S) -> None:
+    """As a broker's does whose older records are compacted or were not read."""
+    (only,) = follow((S.EMPTY, 0), (decision, 1))
+    assert (only.path, only.partitions) == ((S.ONGOING, decision), {"t-0"})
+    assert follow((S.COMPLETE_COMMIT, 1)) == [] == follow((S.DEAD, 1))
 
 
 def test_a_tombstone_begins_nothing() -> None:
