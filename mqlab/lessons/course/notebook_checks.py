@@ -98,7 +98,8 @@ def _ways(notebook: Notebook) -> Iterator[str]:
         yield f"the quick route takes {extent.minutes} minutes: {SHORT_MINUTES} at most"
     stated, due = SAID.search(notebook.cells[0].source), -(-extent.minutes // 5) * 5
     if stated and int(stated[1]) != due:
-        yield f"the first cell says “a quick route of {stated[1]}”: write {due} (`mqlab labs times`)"
+        says = f"the first cell says “a quick route of {stated[1]}”"
+        yield f"{says}: write {due} (`mqlab labs times`)"
 
 
 def _pictures(texts: list[str]) -> Iterator[str]:
