@@ -54,7 +54,6 @@ from .clients.admin import (
 )
 from .clients.calls import (
     Abort,
-    AskEpoch,
     Begin,
     Commit,
     CommitOffsets,
@@ -66,6 +65,7 @@ from .clients.calls import (
     Lag,
     Poll,
     PositionOf,
+    ReinitProducerId,
     ResumeTransaction,
     Seek,
     SendOffsets,
@@ -150,7 +150,7 @@ CALLS = Usages(
         "flush": Flush,
         "commit": Commit,
         "abort": Abort,
-        "init-producer-id": AskEpoch,
+        "init-producer-id": ReinitProducerId,
         "resume-transaction PID EPOCH": ResumeTransaction,
         "poll [TOPIC-PARTITION] [read_committed | read_uncommitted]": _poll,
         "committed GROUP TOPIC-PARTITION … [require_stable=no]": _committed,

@@ -218,7 +218,8 @@ class Excuses(Hinted):
 
 
 def judge_row(pattern: str, reason: str) -> Verdict | None:
-    """What is wrong with one row; None where nothing is."""
+    """What is wrong with one line of the learner's list of accepted differences, a pattern of
+    questions and a reason; None where nothing is."""
     covered = {a: row for a, row in list_questions().items() if fnmatchcase(a, pattern)}
     if not covered:
         return Verdict(False, NO_QUESTION(pattern=pattern))
@@ -226,7 +227,7 @@ def judge_row(pattern: str, reason: str) -> Verdict | None:
         there = Text(", ".join(REASONS), "、".join(REASONS))
         return Verdict(False, UNKNOWN(reason=reason, there=there))
     for question, row in covered.items():
-        if row is None:
+        if row is None:  # both brokers answer alike
             message = TOO_WIDE(pattern=pattern, question=question)
             return Verdict(False, message, WIDE)
         if RIGHT[row.asked] != reason:

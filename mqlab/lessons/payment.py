@@ -122,7 +122,7 @@ data adds it up, in pence; the number of what it means in `MARKS`; the moves, ea
 its name in `NAMES` and that of the state after it."""
 
 
-def grow(name: str) -> tuple[list[State], list[tuple[str, ...]]]:
+def explore_states(name: str) -> tuple[list[State], list[tuple[str, ...]]]:
     """Every state that can be played of the system of this name in `LINES`, breadth first from the
     moment at which the service has sent its first message; and the engine's choices to each. The
     service stops at most once and is started again at most once."""
@@ -275,5 +275,5 @@ def read_payment() -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    found = {**{name: grow(name)[0] for name in LINES}, "searched": search_all()}
+    found = {**{name: explore_states(name)[0] for name in LINES}, "searched": search_all()}
     FILE.write_text(json.dumps(found, separators=(",", ":")) + "\n", "utf-8")

@@ -338,7 +338,7 @@ def _write(sub: Subscription, waiting: Waiting, lac: int) -> Result:
     """The record first; the rest follows when it is safe. Without the log it follows at once."""
     sub = _open(sub)
     if "pending_ack_log" not in sub.config.on:
-        return _decide(sub, waiting, lac)
+        return _apply_durable(sub, waiting, lac)
     return replace(sub, waiting=(*sub.waiting, waiting)), (Append(sub.log, waiting.record),)
 
 
@@ -350,7 +350,7 @@ def finish_append(sub: Subscription, end: int, lac: int, disk: Disk) -> Result:
     effects: Effects = ()
     ended = False
     for waiting in ready:
-        new, more = _decide(sub, waiting, lac)
+        new, more = _apply_durable(sub, waiting, lac)
         ended = ended or _has_ended(sub, new.pending)
         sub, effects = new, (*effects, *more)
     if ended:
@@ -365,7 +365,7 @@ def _has_ended(sub: Subscription, pending: PendingAck) -> bool:
     return len(pending.of_txn) < len(sub.pending.of_txn)
 
 
-def _decide(sub: Subscription, waiting: Waiting, lac: int) -> Result:
+def _apply_durable(sub: Subscription, waiting: Waiting, lac: int) -> Result:
     """A record of the pending-ack log is durable: apply it to cursor and pending acks, answer it,
     and deliver again what an abort has freed."""
     record = waiting.record

@@ -29,25 +29,25 @@ def list_records(cluster: Cluster, world: World) -> list[Stored]:
     return list(world.disk(cluster.config.broker).log(COMMIT_LOG).read(0))
 
 
-def ended_for_good(cluster: Cluster, world: World) -> bool:
-    """The claim on copies of halves: each copy was made of a half whose end was not recorded when
-    the copy was written. A message that was sent again has two halves with one key: it is enough
-    that one of them, asked about once less, was open. An operator's copy, with no check before it,
-    is another matter."""
-    open_ones: dict[tuple[str | None, int], set[int]] = {}
-    places: dict[int, tuple[str | None, int]] = {}
+def no_copy_after_end(cluster: Cluster, world: World) -> bool:
+    """False if the check has put back a half message whose end was recorded already: each copy was
+    made of one whose op message did not exist when the copy was written. A message that was
+    sent again has two half messages with one key: it is enough that one of them, asked about once
+    less, was open. An operator's copy, with no check before it, is another matter."""
+    open_offsets: dict[tuple[str | None, int], set[int]] = {}
+    half_at_offset: dict[int, tuple[str | None, int]] = {}
     for stored in list_records(cluster, world):
         message = stored.message
         if message.topic == OP_TOPIC:
-            for place in parse_op(stored):
-                if place in places:
-                    open_ones[places[place]].discard(place)
+            for offset in parse_op(stored):
+                if offset in half_at_offset:
+                    open_offsets[half_at_offset[offset]].discard(offset)
         elif message.topic == HALF_TOPIC:
             key, times = message.get(UNIQ_KEY), message.check_times
-            if times and not open_ones.get((key, times - 1)):
+            if times and not open_offsets.get((key, times - 1)):
                 return False
-            places[stored.queue_offset] = (key, times)
-            open_ones.setdefault((key, times), set()).add(stored.queue_offset)
+            half_at_offset[stored.queue_offset] = (key, times)
+            open_offsets.setdefault((key, times), set()).add(stored.queue_offset)
     return True
 
 
@@ -482,7 +482,7 @@ SERVED = (CLEAN_READ, NO_HALF_LOST)
 ALWAYS = (
     *SERVED,
     _claim("applied or kept", words.APPLIED_OR_KEPT, applied_or_kept, "always", reads_applied),
-    _claim("ended for good", words.ENDED_FOR_GOOD, ended_for_good),
+    _claim("ended for good", words.ENDED_FOR_GOOD, no_copy_after_end),
     _claim("delivered whole", words.DELIVERED_WHOLE, delivered_whole),
     _claim("names the copy", words.NAMES_THE_COPY, names_the_copy, "always", reads_questions),
     _claim("progress kept", words.PROGRESS_KEPT, progress_kept, "always", reads_progress),

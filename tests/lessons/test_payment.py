@@ -17,7 +17,7 @@ Grown = dict[str, tuple[list[payment.State], list[tuple[str, ...]]]]
 
 @pytest.fixture(scope="module")
 def grown() -> Grown:
-    return {name: payment.grow(name) for name in LINES}
+    return {name: payment.explore_states(name) for name in LINES}
 
 
 def test_the_file_is_what_the_engine_does(grown: Grown) -> None:

@@ -16,7 +16,7 @@ class Init:
 
 
 @worded("init-producer-id")
-class AskEpoch:
+class ReinitProducerId:
     """InitProducerId in the middle of a transaction: no method, but what a client may do by itself
     (confluentinc/librdkafka#3575). It goes on with the epoch that it is given"""
 

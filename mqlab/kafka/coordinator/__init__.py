@@ -354,7 +354,7 @@ def end_txn(tc: Coordinator, ask: EndTxn, caller: Caller, disk: Disk, at_ms: int
         return tc, (Reply(caller, EndTxnResponse(Error.INVALID_REQUEST)),)
     entry: Entry | None = tc.entries.get(ask.txn_id)
     if ask.v2:
-        error, done = check_v2(tc, ask, entry)
+        error, done = check_end_txn_v2(tc, ask, entry)
     else:
         error, done = check_legacy(tc, ask, entry)
     if error or entry is None:
@@ -422,7 +422,7 @@ def check_owner(tc: Coordinator, ask: EndTxn) -> Error:
     return Error.CONCURRENT_TRANSACTIONS if tc.busy(ask.txn_id) else Error.NONE
 
 
-def check_v2(tc: Coordinator, ask: EndTxn, entry: Entry | None) -> tuple[Error, bool]:
+def check_end_txn_v2(tc: Coordinator, ask: EndTxn, entry: Entry | None) -> tuple[Error, bool]:
     """(error, already done). Here a pending transition is noticed before anything else."""
     if entry is None:
         return Error.INVALID_PRODUCER_ID_MAPPING, False

@@ -600,7 +600,7 @@ class Replica:
         table = disk.table(CHECKPOINT)
         hw = Map((log, table[log]) for log in config.logs if log in table)
         since = Map((log, disk.log(log).end) for log in config.logs)
-        if disk.table(".broker"):
+        if disk.table(".broker"):  # it has run before
             return Replica(config, hw=hw, since=since), (
                 Send(config.controller, Register(config.partition, config.number)),
             )

@@ -57,21 +57,22 @@ class Known:
     def judge(
         self, exercise: str, value: Any, ask: Ask, judge: Callable[[Ask], Verdict]
     ) -> Verdict:
-        """The known verdict, or what `judge` finds, which asks by way of what it is given."""
+        """The verdict on an answer, from the tree where the same questions had the same answers
+        before; else `judge` is called, and what it asks is added to the tree."""
         tree = self._trees.setdefault((exercise, _key(value)), _Node())
         known = _walk(tree, ask)
         if known is not None:
             return known
         node = tree
 
-        def noted(*question: Any) -> Message:
+        def ask_and_record(*question: Any) -> Message:
             nonlocal node
             answer = ask(*question)
             node.question = question
             node = node.next.setdefault(_key(answer), _Node())
             return answer
 
-        verdict = judge(noted)
+        verdict = judge(ask_and_record)
         node.verdict = verdict
         return verdict
 

@@ -199,6 +199,8 @@ class JobManager(Quiet):
         return JobManager(config, numbers.get("attempt", 0), number=numbers.get("cp", 0)), ()
 
     def step(self, event: Event, disk: Disk) -> tuple[JobManager, Effects]:
+        """Deploy the tasks, trigger a checkpoint at each timer, complete it when all tasks have
+        acknowledged; `noted` is None while there is no checkpoint in flight."""
         match event:
             case Request(caller=caller, body=Register()):
                 return self._register(disk, caller)

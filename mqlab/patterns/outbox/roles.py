@@ -435,6 +435,8 @@ class Consumer(Quiet):
         return Consumer(config, broker, group, follows_up), (Send(broker, Poll(group)),)
 
     def step(self, event: Event, disk: Disk) -> tuple[Consumer, Effects]:
+        """Poll, apply the message to its own table, acknowledge: in this order only with the
+        safeguard `effect_before_ack`."""
         match event:
             case Response(body=PollResponse(txn, offset)):
                 table, written, replies = self._apply(disk, txn, offset)

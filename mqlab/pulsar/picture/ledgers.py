@@ -170,8 +170,10 @@ def draw_subscription(
     written: Written,
     drawn: range,
 ) -> Progress:
-    """`records`: those of the pending-ack log that have been applied. `drawn`: the entries that are
-    drawn; a transaction may have acknowledged some that nobody has sent yet."""
+    """The row of a subscription below its ledger: what is acknowledged, pending in which
+    transaction, or was refused (TransactionConflict). `records`: those of the pending-ack log that
+    have been applied. `drawn`: the entries that are drawn; a transaction may have acknowledged some
+    that nobody has sent yet."""
     done = [(0, cursor.mark_delete)] if cursor.mark_delete >= 0 else []
     for first, last in cursor.individual:
         done += [(at, at) for at in range(max(first, drawn.start), min(last + 1, drawn.stop))]

@@ -449,8 +449,9 @@ class Observer(Teller):
                 self._done(name, event, effect)
 
     def skip(self, step: Step) -> None:
-        """A step that nobody will ever be told of: only what a later picture needs is noted.
-        It counts as one fact, so that a follower sees by the numbers that it missed some."""
+        """Update the model by a step that has left the ring buffer undrawn, and make no facts of
+        it: only what a later picture needs is kept. It counts as one fact, so that a follower sees
+        by the numbers that it missed some."""
         at_ms, name, new, event, effects = step
         self._count(at_ms, None)
         self.facts += 1
@@ -458,7 +459,7 @@ class Observer(Teller):
             self._from_outside(name, new)
             return
         if isinstance(new, Held):
-            return
+            return  # a request that is held at the gate: nothing has happened yet
         self.model.roles[name] = new
         if name == BROKER:
             if isinstance(event, Request) and isinstance(event.body, Ask):

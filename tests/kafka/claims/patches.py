@@ -146,7 +146,7 @@ def fences_nobody(patch):
             return Error.NONE, False
         return said
 
-    change_result(patch, coordinator, "check_v2", lenient)
+    change_result(patch, coordinator, "check_end_txn_v2", lenient)
 
 
 def leaves_it_open(patch):

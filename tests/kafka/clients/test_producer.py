@@ -532,8 +532,8 @@ def test_what_a_coordinators_error_means(request_, error, met):
     ],
 )  # fmt: skip
 def test_what_a_leaders_error_means_once_it_is_not_retried(error, v2, legacy):
-    assert str(judge_leader_error(error, v2=True)) == v2
-    assert str(judge_leader_error(error, v2=False)) == (legacy or v2)
+    assert str(judge_leader_error(error, is_java_client=True)) == v2
+    assert str(judge_leader_error(error, is_java_client=False)) == (legacy or v2)
 
 
 def test_exceptions_are_called_as_in_java():

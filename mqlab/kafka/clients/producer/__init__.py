@@ -86,11 +86,11 @@ from ...messages import (
 from ...states import ProducerState, producer_may_enter
 from ..calls import (
     Abort,
-    AskEpoch,
     Begin,
     Commit,
     Flush,
     Init,
+    ReinitProducerId,
     ResumeTransaction,
     SendOffsets,
     SendRecord,
@@ -235,7 +235,7 @@ def _send_batch(p: Producer, i: int) -> Result:
         number = Line(batch.pid, batch.epoch, batch.first_seq).number
     flight = replace(flight, batch=batch, number=number, sent=True)
     flights = (*p.flights[:i], flight, *p.flights[i + 1 :])
-    ask = Produce(batch, p.config.txn_id, 12 if p.config.v2 else 11)
+    ask = Produce(batch, p.config.txn_id, 12 if p.config.is_java_client else 11)
     return replace(p, flights=flights), (Send(flight.partition, ask, number),)
 
 
@@ -281,7 +281,7 @@ def ask_coordinator(
     return replace(p, request=TxnRequest(to, body, then=then)), (Send(to, body),)
 
 
-def introduce(p: Producer) -> Result:
+def send_init_producer_id(p: Producer) -> Result:
     """InitProducerId: for the first time with nothing, for a bump with what one has."""
     body = InitProducerId(p.config.txn_id, p.config.timeout_ms, p.pid, p.epoch)
     return ask_coordinator(p, p.config.cluster.coordinator, body)
@@ -292,25 +292,25 @@ def _next_request(p: Producer) -> Result:
     in the transaction yet, then offsets, and at last EndTxn, once all batches are acknowledged."""
     tc, me = p.config.cluster.coordinator, (p.config.txn_id or "", p.pid, p.epoch)
     if not p.config.transactional and p.config.idempotent and p.state is _S.UNINITIALIZED:
-        return introduce(p.enter(_S.INITIALIZING)) if p.flights else (p, ())
+        return send_init_producer_id(p.enter(_S.INITIALIZING)) if p.flights else (p, ())
     missing = _find_missing(p)
     if missing:
         return ask_coordinator(p, tc, AddPartitionsToTxn(*me, missing))
     if isinstance(p.call, SendOffsets):
-        if p.config.v2:
+        if p.config.is_java_client:
             return commit_offsets(p, p.call)
         return ask_coordinator(p, tc, AddOffsetsToTxn(*me, p.call.group), then=p.call)
     if p.state not in ENDING or p.flights:
         return p, ()
     if p.added:
-        return ask_coordinator(p, tc, EndTxn(*me, ENDING[p.state], p.config.v2))
+        return ask_coordinator(p, tc, EndTxn(*me, ENDING[p.state], p.config.is_java_client))
     # Nothing was sent, so the server knows of no transaction: no request.
     return complete_transaction(p)
 
 
 def _find_missing(p: Producer) -> tuple[str, ...]:
     """legacy: partitions that must join the transaction before anything is written there."""
-    if not p.config.transactional or p.config.v2:
+    if not p.config.transactional or p.config.is_java_client:
         return ()
     wanted = {f.partition for f in p.flights if f.number < 0 and not f.stray}
     return tuple(sorted(wanted - set(p.added)))
@@ -326,7 +326,7 @@ def commit_offsets(p: Producer, call: SendOffsets) -> Result:
         call.positions,
         call.member,
         call.generation,
-        version=5 if p.config.v2 else 3,
+        version=5 if p.config.is_java_client else 3,
     )
     return ask_coordinator(replace(p, added=tuple(sorted({*p.added, where}))), where, body)
 
@@ -335,7 +335,7 @@ def complete_transaction(p: Producer) -> Result:
     """The transaction is over for its producer; the markers are the coordinator's work."""
     p = replace(p, added=(), error=None)
     if p.bump:
-        return introduce(replace(p.enter(_S.INITIALIZING), bump=False))
+        return send_init_producer_id(replace(p.enter(_S.INITIALIZING), bump=False))
     return return_call(p.enter(_S.READY))
 
 
@@ -375,7 +375,7 @@ def handle_answer(p: Producer, request: TxnRequest, answer: Answer) -> Result:
     p = replace(p, request=None)
     if error:
         trouble = judge_coordinator_error(request.body, error)
-        if trouble.bump and not p.config.v2:
+        if trouble.bump and not p.config.is_java_client:
             p = replace(p, bump=True)
         end = enter_fatal_error if trouble.kind is Kind.FATAL else enter_abortable_error
         return proceed_after(*end(p, trouble))
@@ -388,7 +388,7 @@ def handle_answer(p: Producer, request: TxnRequest, answer: Answer) -> Result:
         case InitProducerIdResponse(pid=pid, epoch=epoch):
             return _take_producer_id(p, pid, epoch)
         case EndTxnResponse(pid=pid, epoch=epoch):
-            if p.config.v2 and epoch >= 0 and (pid, epoch) != (p.pid, p.epoch):
+            if p.config.is_java_client and epoch >= 0 and (pid, epoch) != (p.pid, p.epoch):
                 # Numbers begin again with the new epoch, and only with a new one.
                 p = replace(p, pid=pid, epoch=epoch, lines=Map())
             return complete_transaction(p)
@@ -396,7 +396,9 @@ def handle_answer(p: Producer, request: TxnRequest, answer: Answer) -> Result:
 
 
 def _take_producer_id(p: Producer, pid: int, epoch: int) -> Result:
-    if isinstance(p.call, AskEpoch):  # it takes the transaction for the one that it has begun
+    if isinstance(
+        p.call, ReinitProducerId
+    ):  # it takes the transaction for the one that it has begun
         return proceed_after(*return_call(replace(p, pid=pid, epoch=epoch, lines=Map())))
     p = replace(p.enter(_S.READY), pid=pid, epoch=epoch, error=None)
     if p.config.transactional:
@@ -495,10 +497,10 @@ def fail_batch(p: Producer, flight: Flight, trouble: Trouble, refused: Error | N
         return p, (*effects, *more)
     ending = p.state in (ProducerState.COMMITTING, ProducerState.ABORTING)
     doubt = refused is None and flight.number >= 0
-    if refused is Error.MESSAGE_TOO_LARGE and not p.config.v2:
+    if refused is Error.MESSAGE_TOO_LARGE and not p.config.is_java_client:
         hole = next_sequence(flight.batch.last_seq)
         p = replace(p, unresolved=p.unresolved.set(flight.partition, hole))
-    elif trouble.bump and not p.config.v2 and (doubt or not ending):
+    elif trouble.bump and not p.config.is_java_client and (doubt or not ending):
         p = replace(p, bump=True)
     if refused is not None and flight.partition not in p.unresolved:
         p = _adjust_sequences(p, flight)
@@ -557,7 +559,7 @@ def resolve_sequences(p: Producer, done: Flight) -> Producer:
 def bump_epoch(p: Producer, partition: str) -> Producer:
     """A producer without transactions raises its own epoch. Java numbers again what waits for
     `partition`; librdkafka everything, as soon as nothing is under way (`drain`)."""
-    if not p.config.v2:
+    if not p.config.is_java_client:
         return replace(p, draining=True)
     flights = tuple(
         replace(f, number=-1) if f.partition == partition and not f.sent else f for f in p.flights
@@ -608,23 +610,26 @@ def handle_produce_answer(
     if again and _tries_left(p, flight):
         p, effects = proceed(_put_batch_back(p, flight, paused=True))
         return p, (*effects, SetTimer(RETRY, p.config.retry_ms))
-    return fail_batch(p, flight, judge_leader_error(answer.error, p.config.v2), answer.error)
+    return fail_batch(
+        p, flight, judge_leader_error(answer.error, p.config.is_java_client), answer.error
+    )
 
 
 def _can_retry(p: Producer, flight: Flight, error: Error) -> tuple[Producer, bool]:
-    """Whether to send it again after this error, and the producer, perhaps in a new epoch."""
+    """Whether to send the batch again after this error (TransactionManager#canRetry), and the
+    producer, perhaps in a new epoch: librdkafka without transactions always bumps and resends."""
     if error is not Error.OUT_OF_ORDER_SEQUENCE_NUMBER or not p.config.idempotent:
         return p, error in RETRIABLE
-    if not p.config.transactional and not p.config.v2:
+    if not p.config.transactional and not p.config.is_java_client:
         return bump_epoch(p, flight.partition), True
     partition = flight.partition
     first = next(f for f in p.flights if f.partition == partition)
-    known = partition not in p.unresolved
-    if known and (flight is not first or flight.is_renumbered or is_outdated(p, flight)):
+    has_no_gap = partition not in p.unresolved
+    if has_no_gap and (flight is not first or flight.is_renumbered or is_outdated(p, flight)):
         return p, True
     if p.config.transactional:
         return p, False
-    if known or flight.batch.first_seq == p.unresolved[partition]:
+    if has_no_gap or flight.batch.first_seq == p.unresolved[partition]:
         return bump_epoch(p, partition), True
     return p, True
 
@@ -688,7 +693,7 @@ class Producer:
     """`lines`: how each partition is being numbered. `added`: partitions of this transaction
     that the coordinator knows, or (v2) that are written to. `flights`: batches not answered
     yet, in the order in which they were sent. `request`: the one that is open at a
-    coordinator. `call`: the blocking call that has not returned. `overdue`: a call that
+    coordinator. `call`: the blocking call that has not returned. `timed_out`: a call that
     timed out, and what became of it since. `error`: why the state is an error; without
     transactions, why a record's future failed. `bump`: the epoch must be raised after the
     abort (KIP-360). `unresolved`: after a batch of unknown fate, the next sequence number.
@@ -704,7 +709,7 @@ class Producer:
     flights: tuple[Flight, ...] = ()
     request: TxnRequest | None = None
     call: ProducerCall | None = None
-    overdue: Outcome | None = None
+    timed_out: Outcome | None = None
     error: Trouble | None = None
     bump: bool = False
     unresolved: Map[str, int] = Map()
@@ -741,8 +746,8 @@ class Producer:
         (TransactionManager#transitionTo); else it fails at once."""
         if not self.config.transactional:
             return self._handle_plain_call(call)
-        if self.overdue is not None:
-            return self._repeat_call(call, self.overdue)
+        if self.timed_out is not None:
+            return self._repeat_call(call, self.timed_out)
         spared = self.state is _S.ABORTABLE_ERROR and isinstance(call, Abort)
         spared = spared or isinstance(call, Flush)  # KafkaProducer#flush looks at no state
         if self.state in (_S.ABORTABLE_ERROR, _S.FATAL_ERROR) and not spared:
@@ -755,10 +760,11 @@ class Producer:
                 return self._send(call)
             case SendOffsets() if self.state is _S.IN_TRANSACTION:
                 return self._block_call(call)
-            case AskEpoch() if self.state is _S.IN_TRANSACTION and self.request is not None:
+            # a client of its own, such as librdkafka: no API of Java asks for an epoch here
+            case ReinitProducerId() if self.state is _S.IN_TRANSACTION and self.request is not None:
                 return self, (return_illegal_state(call, "a request is under way, flush first"),)
-            case AskEpoch() if self.state is _S.IN_TRANSACTION:
-                return introduce(replace(self, call=call))
+            case ReinitProducerId() if self.state is _S.IN_TRANSACTION:
+                return send_init_producer_id(replace(self, call=call))
             case ResumeTransaction(pid=pid, epoch=epoch) if self.state is _S.UNINITIALIZED:
                 # FlinkKafkaInternalProducer#resumeTransaction: these transitions, by reflection
                 new = self.enter(_S.INITIALIZING).enter(_S.READY).enter(_S.IN_TRANSACTION)
@@ -780,20 +786,20 @@ class Producer:
                 return new, (Return(build_success(call)),)
             case Init():
                 new, timer = block_call(new, call)
-                new, effects = introduce(new)
+                new, effects = send_init_producer_id(new)
                 return new, (*timer, *effects)
             case Abort():
                 new = drop_unsent(new)
         return new._block_call(call)
 
-    def _repeat_call(self, call: ProducerCall, overdue: Outcome) -> tuple[Producer, Effects]:
+    def _repeat_call(self, call: ProducerCall, timed_out: Outcome) -> tuple[Producer, Effects]:
         """After a call that timed out only the same call is allowed."""
-        if call != overdue.call:
-            why = f"{overdue.call} timed out, call it again"
+        if call != timed_out.call:
+            why = f"{timed_out.call} timed out, call it again"
             return self, (return_illegal_state(call, why),)
-        new = replace(self, overdue=None)
-        if overdue.status != UNKNOWN:
-            return new, (Return(overdue),)
+        new = replace(self, timed_out=None)
+        if timed_out.status != UNKNOWN:
+            return new, (Return(timed_out),)
         return new._block_call(call)
 
     def _handle_plain_call(self, call: ProducerCall) -> tuple[Producer, Effects]:
@@ -821,7 +827,7 @@ class Producer:
             new, timer = append_record(self, call, stray=True)
             return new, (*timer, return_illegal_state(call, why))
         new, timer = append_record(self, call)
-        if self.config.v2:
+        if self.config.is_java_client:
             new = replace(new, added=tuple(sorted({*new.added, call.partition})))
         new, effects = proceed(new)
         return new, (*timer, *effects, Return(build_success(call)))

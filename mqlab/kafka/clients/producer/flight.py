@@ -28,11 +28,11 @@ from ...messages import AddOffsetsToTxn, AddPartitionsToTxn, EndTxn, InitProduce
 from ...states import ProducerState, producer_may_enter
 from ..calls import (
     Abort,
-    AskEpoch,
     Begin,
     Commit,
     Flush,
     Init,
+    ReinitProducerId,
     ResumeTransaction,
     SendOffsets,
     SendRecord,
@@ -53,7 +53,8 @@ if TYPE_CHECKING:
 Result = tuple["Producer", Effects]
 #: what an application may call; Flush looks at no state
 ProducerCall = (
-    Init | AskEpoch | ResumeTransaction | Begin | SendRecord | SendOffsets | Flush | Commit | Abort
+    Init | ReinitProducerId | ResumeTransaction | Begin | SendRecord | SendOffsets | Flush
+    | Commit | Abort
 )  # fmt: skip
 MAX_BLOCK = "max.block"
 
@@ -69,8 +70,8 @@ def block_call(p: Producer, call: ProducerCall) -> Result:
 def return_call(p: Producer, status: str = OK, detail: str = "", meaning: object = None) -> Result:
     """The blocking call, or one that nobody waits for any more, has come to its end."""
     if p.call is None:
-        over = p.overdue and Outcome(p.overdue.call, status, detail, meaning)
-        return replace(p, overdue=over), ()
+        over = p.timed_out and Outcome(p.timed_out.call, status, detail, meaning)
+        return replace(p, timed_out=over), ()
     timed = p.config.max_block_ms and not isinstance(p.call, Flush)
     quiet = (CancelTimer(MAX_BLOCK),) if timed else ()
     outcome = Outcome(p.call, status, detail, meaning)
@@ -85,7 +86,7 @@ def give_up_call(p: Producer) -> Result:
         return p, ()
     p, effects = return_call(p, UNKNOWN, "TimeoutException")
     if isinstance(call, Init | Commit | Abort):
-        p = replace(p, overdue=Outcome(call, UNKNOWN))
+        p = replace(p, timed_out=Outcome(call, UNKNOWN))
     return p, effects
 
 
@@ -221,7 +222,7 @@ class ProducerConfig(Config):
             )
 
     @property
-    def v2(self) -> bool:
+    def is_java_client(self) -> bool:
         return self.client == "v2"
 
     @property
@@ -351,9 +352,11 @@ def judge_coordinator_error(request: CoordinatorQuestion, error: Error) -> Troub
     return trouble
 
 
-def judge_leader_error(error: Error, v2: bool) -> Trouble:
+def judge_leader_error(error: Error, is_java_client: bool) -> Trouble:
     """What a leader's error means to a transactional producer once it is not retried."""
-    if error is Error.PRODUCER_FENCED or (error is Error.INVALID_PRODUCER_EPOCH and not v2):
+    if error is Error.PRODUCER_FENCED or (
+        error is Error.INVALID_PRODUCER_EPOCH and not is_java_client
+    ):
         return FENCED
     if error in (Error.INVALID_PRODUCER_ID_MAPPING, Error.UNSUPPORTED_VERSION):
         return Trouble(name_exception(error), Kind.FATAL)

@@ -178,7 +178,7 @@ def begin_markers(broker: Broker, caller: Caller, ask: Ask) -> Result:
             row: list[tuple[int, Error | int]] = []
             for index in topic.partition_indexes:
                 role = broker.find_role(topic.name, index)
-                if error := _unmarked(marker, topic.name, role):
+                if error := _marker_error(marker, topic.name, role):
                     row.append((index, error))
                     continue
                 assert role is not None
@@ -189,7 +189,7 @@ def begin_markers(broker: Broker, caller: Caller, ask: Ask) -> Result:
     return broker.gather(caller, ask, parts, tuple(plan))
 
 
-def _unmarked(marker: Any, topic: str, role: str | None) -> Error:
+def _marker_error(marker: Any, topic: str, role: str | None) -> Error:
     """Why this marker cannot be written there. A real one stumbles over a negative id while it
     writes the batch; among its own transactions' records it would write the marker."""
     if role is None:
