@@ -72,7 +72,8 @@ class Kept:
             return "failed", explain(error, self.file)
 
     def _load(self, source: str, file: str, kind: str, needs: tuple[str, ...]) -> Message:
-        """`needs`: the functions that it must have, of its class `kind` where that is not ""."""
+        """Execute the learner's file as a module; "loaded", or what is wrong with it. `needs`: the
+        functions that it must have, of its class `kind` where that is not ""."""
         name = file.removesuffix(".py")
         module = ModuleType(name)
         sys.modules[name] = module  # its dataclasses look themselves up

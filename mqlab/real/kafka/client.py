@@ -326,8 +326,9 @@ class Lab:
     def list_offsets(
         self, partition: str, at_ms: int, isolation: str = READ_COMMITTED, called: str = ""
     ) -> int:
-        """`at_ms`: a timestamp, -1 the end, -2 the beginning, -3 the newest record; `called`:
-        what a recording calls a time that is another one tomorrow."""
+        """The offset that ListOffsets answers. `at_ms`: a timestamp, -1 the end, -2 the beginning,
+        -3 the newest record; `called`: what a recording calls a time that is another one
+        tomorrow."""
         topic, index = self.split(partition)
         part = Row(partition_index=index, current_leader_epoch=-1, timestamp=at_ms)
         fields = {"replica_id": -1, "isolation_level": int(isolation == READ_COMMITTED)}

@@ -50,7 +50,8 @@ STATUS = {
 
 
 def transaction(record: StateRecord, flexible: bool) -> Pair:
-    """`flexible`: transaction.version is 1 or more; else the value is of version 0."""
+    """The key and value of a record of `__transaction_state` (TransactionLog#valueToBytes).
+    `flexible`: transaction.version is 1 or more; else the value is of version 0."""
     entry = record.entry
     key = struct.pack(">h", TXN_KEY) + string(entry.txn_id)
     if entry.state is TxnState.DEAD:
