@@ -81,8 +81,12 @@ def broker_errors(address: str) -> Iterator[None]:
     """Turns the client's errors into one line that says what to do."""
     try:
         yield
-    except KafkaException as error:
-        raise explain_error(error, address) from error
+    except (KafkaException, SystemError) as error:
+        # 2.16.1 calls a report while its own fatal error is being raised: SystemError, caused by it
+        cause = error.__cause__ if isinstance(error, SystemError) else error
+        if not isinstance(cause, KafkaException):
+            raise
+        raise explain_error(cause, address) from error
 
 
 # How the client names it when nobody answers; the other errors are answers that say no.

@@ -178,6 +178,20 @@ def test_nothing_is_resumed_that_is_not_the_transaction_in_the_note(target: Targ
     assert again.asked == [] and written(target) == []
 
 
+def test_an_error_that_a_report_has_met_is_told_like_any_other(target: Target) -> None:
+    """Of a client that is fenced while it waits: flush raises, and calls the report meanwhile."""
+    old, new = (topics.producer(target.address, **{"transactional.id": target.group}) for _ in "ab")
+    lengths: list[int] = []
+    with pytest.raises(IncomeError, match="fenced|old epoch"), topics.broker_errors(target.address):
+        old.init_transactions(20)
+        old.begin_transaction()
+        new.init_transactions(20)
+        old.produce(target.topic, b"late", on_delivery=lambda *told: lengths.append(len(told)))
+        topics.flush(old)
+    with pytest.raises(SystemError, match="of our own"), topics.broker_errors(target.address):
+        raise SystemError("of our own")
+
+
 def test_a_broker_that_refuses_or_is_not_there_is_named(target: Target) -> None:
     with pytest.raises(IncomeError, match=f"refused to describe {target.group}"):
         describe(target.address, target.group)

@@ -162,8 +162,10 @@ class Client:
         for _ in range(50):
             try:
                 action()
-            except self.ck.KafkaException as error:
-                cause = error.args[0]
+            except (self.ck.KafkaException, SystemError) as error:
+                # 2.16.1 calls a report while its own fatal error is being raised: SystemError,
+                # caused by it, from the first function in C that the report calls
+                cause = (error.__cause__ or error).args[0]
                 if cause.retriable():
                     continue
                 how = " fatal" if cause.fatal() else ""
