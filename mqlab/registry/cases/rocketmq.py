@@ -140,180 +140,84 @@ _ONCE = "rocketmq timeout_ms=0 persist_ms=0 check_max=1"
 _APP_DIES = Budget(kills=1, timers=2, killable=("app",))
 
 _SAFEGUARDS = (
-    without(
-        "half_topic",
-        tr(
-            "the message can be read before its local transaction is over, and the process dies: "
-            "its row never comes"
-        ),
-        tr("dirty read (P1)"),
-        f"rocketmq {ORDER} claims=row_comes",
-        "row comes",
-        Budget(kills=1, killable=("app",)),
-    ),
-    without(
-        "op_topic",
+    without("half_topic",
+            tr("the message can be read before its local transaction is over, and the process "
+               "dies: its row never comes"),
+            tr("dirty read (P1)"), f"rocketmq {ORDER} claims=row_comes", "row comes",
+            Budget(kills=1, killable=("app",))),
+    without("op_topic",
         tr("nothing says that a half message has ended: it is asked about, and committed again"),
-        DUPLICATE,
-        f"{ASKED} {ORDER} claims=passed_over",
-        "passed over",
-        Budget(timers=2),
-    ),
-    without(
-        "check_back",
-        tr("the process dies before it has said how its transaction ended, and nobody asks"),
-        ORPHANED,
-        f"rocketmq {ORDER} claims=ends",
-        "ends",
-        Budget(kills=1, killable=("app",)),
-    ),
-    without(
-        "check_limit",
-        tr("nobody ever knows the answer, and the broker asks for ever"),
-        ORPHANED,
-        f"{_ONCE} {_UNKNOWN} claims=ends",
-        "ends",
-        Budget(timers=3),
-    ),
-    without(
-        "immunity",
-        tr("the check overtakes the end of a transaction that was in no trouble"),
-        DUPLICATE,
-        f"rocketmq persist_ms=0 {ORDER} claims=delivered_once",
-        "delivered once",
-        Budget(timers=1),
-    ),
-    without(
-        "put_back",
-        tr("the check asks once, learns nothing, and never comes back to this half message"),
-        ORPHANED,
-        f"{ASKED} {ORDER} claims=ends",
-        "ends",
-        Budget(timers=1, breaks=1),
-    ),
-    without(
-        "any_producer",
-        tr(
-            "the sender is gone for good, and its second instance, which could tell, is not checked"
-        ),
-        ORPHANED,
-        f"rocketmq timeout_ms=0 persist_ms=0 {TWIN} early=on {ORDER} claims=can_be_asked",
-        "can be asked",
-        Budget(kills=1, timers=1, killable=("app",), restartable=()),
-    ),
-    without(
-        "message_before_op",
-        tr(
-            "the half message counts as ended, and the broker dies before it has written the "
-            "message"
-        ),
-        FRACTURED,
-        f"rocketmq release=4.9 persist_ms=0 {ORDER}",
-        "row with message",
-        Budget(kills=1, killable=("broker",)),
-    ),
-    without(
-        "end_validation",
-        tr(
-            "another group's producer commits the half of a process that has died: its row never "
-            "comes"
-        ),
-        tr("dirty read (P1)"),
-        f"rocketmq producers=app:order-service,other:billing {ORDER} {_OTHER} claims=row_comes",
-        "row comes",
-        Budget(kills=1, killable=("app",)),
-    ),
-    without(
-        "half_before_execute",
-        tr("the row is written, and the process dies before its message has left"),
-        FRACTURED,
-        f"rocketmq {ORDER}",
-        "row with message",
-        Budget(kills=1, killable=("app",)),
-    ),
-    without(
-        "exception_is_unknown",
-        tr("the row is written, the answer is lost, and the exception is taken for a rollback"),
-        FRACTURED,
-        f"rocketmq {ORDER}",
-        "row with message",
-        Budget(breaks=1),
-    ),
-    without(
-        "consumer_retry",
-        tr("the consumer fails once, and the message never comes again"),
-        tr("lost write"),
-        "rocketmq persist_ms=0 consumers=shop claims=applied_or_kept "
-        "'app=send orders-0 A' 'shop=consume later'",
-        "applied or kept",
-    ),
-    without(
-        "idempotent_consumer",
-        tr("the consumer dies after its work and before it has said so, and works again"),
-        DUPLICATE,
-        f"rocketmq persist_ms=0 'app=send orders-0 A' {SHOP}",
-        "applied once",
-        Budget(kills=1, killable=("shop",)),
-    ),
-)
+        DUPLICATE, f"{ASKED} {ORDER} claims=passed_over", "passed over", Budget(timers=2)),
+    without("check_back",
+            tr("the process dies before it has said how its transaction ended, and nobody asks"),
+            ORPHANED, f"rocketmq {ORDER} claims=ends", "ends", Budget(kills=1, killable=("app",))),
+    without("check_limit", tr("nobody ever knows the answer, and the broker asks for ever"),
+            ORPHANED, f"{_ONCE} {_UNKNOWN} claims=ends", "ends", Budget(timers=3)),
+    without("immunity", tr("the check overtakes the end of a transaction that was in no trouble"),
+            DUPLICATE, f"rocketmq persist_ms=0 {ORDER} claims=delivered_once", "delivered once",
+            Budget(timers=1)),
+    without("put_back",
+            tr("the check asks once, learns nothing, and never comes back to this half message"),
+            ORPHANED, f"{ASKED} {ORDER} claims=ends", "ends", Budget(timers=1, breaks=1)),
+    without("any_producer",
+        tr("the sender is gone for good, and its second instance, which could tell, is not "
+           "checked"),
+        ORPHANED, f"rocketmq timeout_ms=0 persist_ms=0 {TWIN} early=on {ORDER} claims=can_be_asked",
+        "can be asked", Budget(kills=1, timers=1, killable=("app",), restartable=())),
+    without("message_before_op",
+            tr("the half message counts as ended, and the broker dies before it has written the "
+               "message"),
+            FRACTURED, f"rocketmq release=4.9 persist_ms=0 {ORDER}", "row with message",
+            Budget(kills=1, killable=("broker",))),
+    without("end_validation",
+            tr("another group's producer commits the half of a process that has died: its row "
+               "never comes"),
+            tr("dirty read (P1)"),
+            f"rocketmq producers=app:order-service,other:billing {ORDER} {_OTHER} claims=row_comes",
+            "row comes", Budget(kills=1, killable=("app",))),
+    without("half_before_execute",
+            tr("the row is written, and the process dies before its message has left"), FRACTURED,
+            f"rocketmq {ORDER}", "row with message", Budget(kills=1, killable=("app",))),
+    without("exception_is_unknown",
+            tr("the row is written, the answer is lost, and the exception is taken for a rollback"),
+            FRACTURED, f"rocketmq {ORDER}", "row with message", Budget(breaks=1)),
+    without("consumer_retry", tr("the consumer fails once, and the message never comes again"),
+            tr("lost write"),
+            "rocketmq persist_ms=0 consumers=shop claims=applied_or_kept 'app=send orders-0 A' "
+            "'shop=consume later'",
+            "applied or kept"),
+    without("idempotent_consumer",
+            tr("the consumer dies after its work and before it has said so, and works again"),
+            DUPLICATE, f"rocketmq persist_ms=0 'app=send orders-0 A' {SHOP}", "applied once",
+            Budget(kills=1, killable=("shop",))),
+)  # fmt: skip
 SAFEGUARD_CASES = {case.off: case for case in _SAFEGUARDS}
 
 _CLAIMS = (
-    Case(
-        "late-end",
-        tr("an end that is slow is overtaken by a check: both say COMMIT, and both count"),
-        DUPLICATE,
-        f"{ASKED} {ORDER} claims=delivered_once",
-        "delivered once",
-        Budget(timers=1),
-    ),
-    Case(
-        "op-lost",
-        tr("the broker dies before it has recorded an end: the half message is asked about again"),
-        DUPLICATE,
-        f"{ASKED} {ORDER} claims=passed_over",
-        "passed over",
-        Budget(kills=1, timers=2, killable=("broker",)),
-    ),
-    Case(
-        "rollback-then-commit",
-        tr("a check is answered by ROLLBACK, and the COMMIT that was on its way still delivers"),
-        tr("aborted read (G1a)"),
-        f"{ASKED} {_HASTY} claims=final",
-        "final",
-        Budget(timers=2),
-    ),
-    Case(
-        "last-check",
-        tr(
-            "the last check races with the discard: the half message is set aside, and then "
-            "committed"
-        ),
-        tr("fractured outcome (parked and delivered)"),
-        f"{_ONCE} {_LATER} claims=parked_or_delivered",
-        "parked or delivered",
-        Budget(timers=2),
-    ),
-    Case(
-        "nobody-answers",
-        tr(
-            "the only process of the group dies: every check counts, nobody answers, and the "
-            "half message is set aside"
-        ),
-        ORPHANED,
-        f"{_ONCE} {ORDER} claims=row_delivered",
-        "row delivered",
-        _APP_DIES,
-    ),
-    Case(
-        "power-cut",
-        tr("a half message is acknowledged before it is on the disk, and its row is committed"),
-        tr("lost write"),
-        f"rocketmq {ORDER} claims=row_delivered",
-        "row delivered",
-        Budget(power_cuts=1, killable=("broker",)),
-    ),
-)
+    Case("late-end",
+         tr("an end that is slow is overtaken by a check: both say COMMIT, and both count"),
+         DUPLICATE, f"{ASKED} {ORDER} claims=delivered_once", "delivered once", Budget(timers=1)),
+    Case("op-lost",
+         tr("the broker dies before it has recorded an end: the half message is asked about again"),
+         DUPLICATE, f"{ASKED} {ORDER} claims=passed_over", "passed over",
+         Budget(kills=1, timers=2, killable=("broker",))),
+    Case("rollback-then-commit",
+         tr("a check is answered by ROLLBACK, and the COMMIT that was on its way still delivers"),
+         tr("aborted read (G1a)"), f"{ASKED} {_HASTY} claims=final", "final", Budget(timers=2)),
+    Case("last-check",
+         tr("the last check races with the discard: the half message is set aside, and then "
+            "committed"),
+         tr("fractured outcome (parked and delivered)"),
+         f"{_ONCE} {_LATER} claims=parked_or_delivered", "parked or delivered", Budget(timers=2)),
+    Case("nobody-answers",
+         tr("the only process of the group dies: every check counts, nobody answers, and the half "
+            "message is set aside"),
+         ORPHANED, f"{_ONCE} {ORDER} claims=row_delivered", "row delivered", _APP_DIES),
+    Case("power-cut",
+         tr("a half message is acknowledged before it is on the disk, and its row is committed"),
+         tr("lost write"), f"rocketmq {ORDER} claims=row_delivered", "row delivered",
+         Budget(power_cuts=1, killable=("broker",))),
+)  # fmt: skip
 CLAIM_CASES = {case.name: case for case in _CLAIMS}
 
 SEARCHES = Searches(

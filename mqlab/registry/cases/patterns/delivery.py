@@ -19,41 +19,23 @@ SYSTEMS = (
 )
 
 SAFEGUARDS = (
-    without(
-        name="send_again",
-        title=tr(
-            "the queue dies while the order is on its way, and the shop goes on to its next order"
-        ),
-        anomaly=tr("lost write"),
-        line=ONE_ORDER,
-        broken="none lost",
-        budget=Budget(kills=1, killable=("queue",)),
-    ),
-    without(
-        name="append_first",
-        title=tr("the queue has acknowledged the order and dies before it has written it"),
-        anomaly=tr("lost write"),
-        line=ONE_ORDER,
-        broken="none lost",
-        budget=Budget(kills=1, killable=("queue",)),
-    ),
-    without(
-        name="recognise",
+    without(name="send_again",
+            title=tr("the queue dies while the order is on its way, and the shop goes on to its "
+                     "next order"),
+            anomaly=tr("lost write"), line=ONE_ORDER, broken="none lost",
+            budget=Budget(kills=1, killable=("queue",))),
+    without(name="append_first",
+            title=tr("the queue has acknowledged the order and dies before it has written it"),
+            anomaly=tr("lost write"), line=ONE_ORDER, broken="none lost",
+            budget=Budget(kills=1, killable=("queue",))),
+    without(name="recognise",
         title=tr("the connection breaks, the shop sends the order again, and both arrive"),
-        anomaly=tr("duplicate"),
-        line=ONE_ORDER,
-        broken="counted once",
-        budget=Budget(breaks=1),
-    ),
-    without(
-        name="one_write",
+        anomaly=tr("duplicate"), line=ONE_ORDER, broken="counted once", budget=Budget(breaks=1)),
+    without(name="one_write",
         title=tr("accounting has counted the order and dies before it has committed its position"),
-        anomaly=tr("duplicate"),
-        line=ONE_ORDER,
-        broken="counted once",
-        budget=Budget(kills=1, killable=("accounting",)),
-    ),
-)
+        anomaly=tr("duplicate"), line=ONE_ORDER, broken="counted once",
+        budget=Budget(kills=1, killable=("accounting",))),
+)  # fmt: skip
 
 #: nothing that one might expect of all three and none gives
 CLAIMS: tuple[Case, ...] = ()

@@ -22,64 +22,32 @@ SYSTEMS = (
     LESSON,
     Searched("micro_batches, two sources", TWO, _killed("driver")),
     Searched("micro_batches, sink killed", MORE, _killed("sink", 2)),
-    Searched(
-        "micro_batches, power",
-        ONE,
-        Budget(power_cuts=1, killable=("driver", "sink"), timers=1, retries=1),
-    ),
+    Searched("micro_batches, power", ONE,
+             Budget(power_cuts=1, killable=("driver", "sink"), timers=1, retries=1)),
     Searched("micro_batches, break", MORE, Budget(breaks=1, timers=2, retries=2)),
-    Searched(
-        "micro_batches, killed twice",
-        ONE,
-        Budget(kills=2, killable=("driver",), timers=1, retries=2),
-    ),
-)
+    Searched("micro_batches, killed twice", ONE,
+             Budget(kills=2, killable=("driver",), timers=1, retries=2)),
+)  # fmt: skip
 
 DUPLICATE = tr("duplicate")
 LOST = tr("lost write")
 
 SAFEGUARDS = (
-    without(
-        "offsets_first",
-        tr("killed after the sink's commit: the batch is planned again, with one more order"),
-        LOST,
-        MORE,
-        "done is written",
-        _killed("driver", 2),
-    ),
-    without(
-        "one_transaction",
-        tr("killed when the rows are out and the progress record is not"),
-        DUPLICATE,
-        ONE,
-        "written once",
-        _killed("driver"),
-    ),
-    without(
-        "reads_progress",
-        tr("killed between the sink's commit and commits/N: the batch is written again"),
-        DUPLICATE,
-        ONE,
-        "written once",
-        _killed("driver"),
-    ),
-    without(
-        "producer_fencing",
-        tr("a batch of the process before arrives late, in the transaction of its successor"),
-        tr("zombie write"),
-        ONE,
-        "written once",
-        _killed("driver"),
-    ),
-    without(
-        "commits_last",
-        tr("the batch is noted as done, and the driver is killed before the sink has it"),
-        LOST,
-        f"{ONE} claims=arrives",
-        "arrives",
-        _killed("driver"),
-    ),
-)
+    without("offsets_first",
+            tr("killed after the sink's commit: the batch is planned again, with one more order"),
+            LOST, MORE, "done is written", _killed("driver", 2)),
+    without("one_transaction", tr("killed when the rows are out and the progress record is not"),
+            DUPLICATE, ONE, "written once", _killed("driver")),
+    without("reads_progress",
+            tr("killed between the sink's commit and commits/N: the batch is written again"),
+            DUPLICATE, ONE, "written once", _killed("driver")),
+    without("producer_fencing",
+            tr("a batch of the process before arrives late, in the transaction of its successor"),
+            tr("zombie write"), ONE, "written once", _killed("driver")),
+    without("commits_last",
+            tr("the batch is noted as done, and the driver is killed before the sink has it"), LOST,
+            f"{ONE} claims=arrives", "arrives", _killed("driver")),
+)  # fmt: skip
 
 CLAIMS = (
     Case(

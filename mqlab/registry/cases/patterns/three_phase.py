@@ -28,47 +28,22 @@ SYSTEMS = (
 FRACTURED = tr("fractured outcome (atomicity violated)")
 
 SAFEGUARDS = (
-    without(
-        "third_phase",
-        tr("the coordinator commits while the others are uncertain, and they abort without it"),
-        FRACTURED,
-        LINE,
-        "ends alike",
-        TM,
-    ),
-    without(
-        "acknowledged_precommit",
-        tr("the coordinator commits before anybody has heard that all have voted yes"),
-        FRACTURED,
-        LINE,
-        "ends alike",
-        TM,
-    ),
-    without(
-        "asks_before_deciding",
-        tr("each decides by what it knows itself: one commits, the other aborts"),
-        FRACTURED,
-        LINE,
-        "ends alike",
-        TM,
-    ),
-    without(
-        "levels_before_commit",
-        tr("the successor commits and stops; the last one is still uncertain, and aborts"),
-        FRACTURED,
-        LINE,
-        "ends alike",
-        TWO,
-    ),
-    without(
-        "obeys_the_latest",
-        tr("a PreCommit of the dead coordinator arrives after its successor has aborted"),
-        FRACTURED,
-        LINE,
-        "ends alike",
-        TWO,
-    ),
-)
+    without("third_phase",
+            tr("the coordinator commits while the others are uncertain, and they abort without it"),
+            FRACTURED, LINE, "ends alike", TM),
+    without("acknowledged_precommit",
+            tr("the coordinator commits before anybody has heard that all have voted yes"),
+            FRACTURED, LINE, "ends alike", TM),
+    without("asks_before_deciding",
+            tr("each decides by what it knows itself: one commits, the other aborts"), FRACTURED,
+            LINE, "ends alike", TM),
+    without("levels_before_commit",
+            tr("the successor commits and stops; the last one is still uncertain, and aborts"),
+            FRACTURED, LINE, "ends alike", TWO),
+    without("obeys_the_latest",
+            tr("a PreCommit of the dead coordinator arrives after its successor has aborted"),
+            FRACTURED, LINE, "ends alike", TWO),
+)  # fmt: skip
 
 CLAIMS = (
     Case(

@@ -25,55 +25,26 @@ SYSTEMS = (
 FRACTURED = tr("fractured outcome (atomicity violated)")
 
 SAFEGUARDS = (
-    without(
-        "prepared_on_disk",
-        tr("a participant votes yes, is killed, and has forgotten what it promised to commit"),
-        tr("lost write"),
-        LINE,
-        "complete",
-        Budget(kills=1, killable=("orders",)),
-    ),
-    without(
-        "unanimous",
-        tr("the coordinator tires of waiting and commits what a participant has refused"),
-        FRACTURED,
-        REFUSED,
-        "complete",
-        Budget(timers=1),
-    ),
-    without(
-        "decision_first",
-        tr("one participant has heard of a commit that the coordinator has forgotten"),
-        FRACTURED,
-        LINE,
-        "same outcome",
-        Budget(kills=1, killable=("tm",), retries=1),
-    ),
-    without(
-        "waits_in_doubt",
-        tr("a participant in doubt decides alone, and does the opposite of the others"),
-        tr("fractured outcome (heuristic decision)"),
-        LINE,
-        "same outcome",
-        Budget(retries=1),
-    ),
-    without(
-        "asks_again",
+    without("prepared_on_disk",
+            tr("a participant votes yes, is killed, and has forgotten what it promised to commit"),
+            tr("lost write"), LINE, "complete", Budget(kills=1, killable=("orders",))),
+    without("unanimous",
+            tr("the coordinator tires of waiting and commits what a participant has refused"),
+            FRACTURED, REFUSED, "complete", Budget(timers=1)),
+    without("decision_first",
+            tr("one participant has heard of a commit that the coordinator has forgotten"),
+            FRACTURED, LINE, "same outcome", Budget(kills=1, killable=("tm",), retries=1)),
+    without("waits_in_doubt",
+            tr("a participant in doubt decides alone, and does the opposite of the others"),
+            tr("fractured outcome (heuristic decision)"), LINE, "same outcome", Budget(retries=1)),
+    without("asks_again",
         tr("a vote arrives too late, and nobody tells the participant that it is over"),
-        tr("hanging transaction (locks stay)"),
-        f"{LINE} claims=ends",
-        "ends",
-        Budget(breaks=1),
-    ),
-    without(
-        "presumed_abort",
-        tr("a coordinator that has forgotten the transaction has no answer for who asks"),
-        tr("hanging transaction (locks stay)"),
-        f"{LINE} claims=ends",
-        "ends",
-        Budget(kills=1, killable=("tm",)),
-    ),
-)
+        tr("hanging transaction (locks stay)"), f"{LINE} claims=ends", "ends", Budget(breaks=1)),
+    without("presumed_abort",
+            tr("a coordinator that has forgotten the transaction has no answer for who asks"),
+            tr("hanging transaction (locks stay)"), f"{LINE} claims=ends", "ends",
+            Budget(kills=1, killable=("tm",))),
+)  # fmt: skip
 
 CLAIMS = (
     Case(
