@@ -280,66 +280,39 @@ STUCK = (
 TRIALS = (
     Trial("p1 seq=0", {"welcome": NEVER, "true ok": UNTRUE}),
     Trial("p1 seq=0; p1 seq=0", {"money": RETRY_IS_NEW, "welcome": ERROR, "true ok": UNTRUE}),
-    Trial(
-        "p1 seq=0; p3 seq=2; p2 seq=1; p3 seq=2",
-        {"in order": GAP, "welcome": STUCK, "true ok": UNTRUE},
-    ),
-    Trial(
-        "p1 seq=0; p2|p3|p4 seq=1; p2|p3|p4 seq=1; p5 seq=4",
-        {"welcome": NUMBERS, "in order": NUMBERS, "true ok": NUMBERS, "money": NUMBERS},
-    ),
-    Trial(
-        "p1 seq=0; p2 seq=1; p3 seq=2; p4 seq=3; p5 seq=4; p1 seq=0",
-        {"welcome": LARGEST, "money": LARGEST},
-    ),
-    Trial(
-        "p1 seq=0; p2 seq=1; p3 seq=2; p4 seq=3; p5 seq=4; p6 seq=5; p1 seq=0",
-        {"true ok": OLDER, "money": RETRY_IS_NEW},
-    ),
-    Trial(
-        "p1 seq=0; p2 seq=1; p2|p3 seq=1",
-        {"true ok": OVERLAP, "money": OVERLAP_TWICE},
-    ),
-    Trial(
-        "p1 seq=0; p2 seq=0 epoch=1; p3 seq=1 epoch=1",
-        {"true ok": EPOCHLESS, "welcome": EPOCHLESS},
-    ),
+    Trial("p1 seq=0; p3 seq=2; p2 seq=1; p3 seq=2",
+          {"in order": GAP, "welcome": STUCK, "true ok": UNTRUE}),
+    Trial("p1 seq=0; p2|p3|p4 seq=1; p2|p3|p4 seq=1; p5 seq=4",
+          {"welcome": NUMBERS, "in order": NUMBERS, "true ok": NUMBERS, "money": NUMBERS}),
+    Trial("p1 seq=0; p2 seq=1; p3 seq=2; p4 seq=3; p5 seq=4; p1 seq=0",
+          {"welcome": LARGEST, "money": LARGEST}),
+    Trial("p1 seq=0; p2 seq=1; p3 seq=2; p4 seq=3; p5 seq=4; p6 seq=5; p1 seq=0",
+          {"true ok": OLDER, "money": RETRY_IS_NEW}),
+    Trial("p1 seq=0; p2 seq=1; p2|p3 seq=1", {"true ok": OVERLAP, "money": OVERLAP_TWICE}),
+    Trial("p1 seq=0; p2 seq=0 epoch=1; p3 seq=1 epoch=1",
+          {"true ok": EPOCHLESS, "welcome": EPOCHLESS}),
     Trial("p1 seq=0; p3 seq=1 epoch=1", {"in order": ANYWHERE, "true ok": EPOCHLESS}),
     Trial("p1 seq=0; p2 seq=1; p4 seq=3 epoch=1", {"in order": ANYWHERE}),
-    Trial(
-        "p1 seq=0; p2 seq=0 epoch=1; p3 seq=0; p3 seq=1",
-        {"no zombie": ZOMBIE, "true ok": ZOMBIE, "in order": ZOMBIE},
-    ),
+    Trial("p1 seq=0; p2 seq=0 epoch=1; p3 seq=0; p3 seq=1",
+          {"no zombie": ZOMBIE, "true ok": ZOMBIE, "in order": ZOMBIE}),
     Trial("p7 seq=6; p8 seq=7", {"welcome": FROM_ZERO, "true ok": FROM_ZERO}),
-    Trial(
-        "p1 seq=2147483647; p2 seq=0; p3 seq=1",
-        {"welcome": WRAP, "true ok": WRAP, "in order": WRAP},
-    ),
-    Trial(
-        "p1|p2|p3 seq=2147483646; p4 seq=1",
-        {"welcome": WRAP, "true ok": WRAP, "in order": WRAP},
-    ),
-    Trial(
-        "payments 'order-service=send payments-0 p1; send payments-0 p2; flush'",
-        {"money": RETRY_IS_NEW, "in order": GAP, "arrives": NEVER, "told": NEVER},
-        Budget(breaks=2),
-    ),
-)
+    Trial("p1 seq=2147483647; p2 seq=0; p3 seq=1",
+          {"welcome": WRAP, "true ok": WRAP, "in order": WRAP}),
+    Trial("p1|p2|p3 seq=2147483646; p4 seq=1",
+          {"welcome": WRAP, "true ok": WRAP, "in order": WRAP}),
+    Trial("payments 'order-service=send payments-0 p1; send payments-0 p2; flush'",
+          {"money": RETRY_IS_NEW, "in order": GAP, "arrives": NEVER, "told": NEVER},
+          Budget(breaks=2)),
+)  # fmt: skip
 #: what only grading tries: the same beliefs, with other numbers
 UNSEEN = (
-    Trial(
-        "p1 seq=40; p2 seq=41; p1 seq=40; p4 seq=43; p3 seq=42",
-        {"welcome": NUMBERS, "in order": GAP, "counted once": RETRY_IS_NEW, "true ok": UNTRUE},
-    ),
-    Trial(
-        "p1|p2 seq=7 epoch=3; p3|p4|p5 seq=9 epoch=3; p3|p4|p5 seq=9 epoch=3; p6 seq=12 epoch=3",
-        {"welcome": NUMBERS, "in order": NUMBERS, "counted once": NUMBERS, "true ok": NUMBERS},
-    ),
-    Trial(
-        "p1 seq=0 epoch=6; p2 seq=0 epoch=9; p3 seq=1 epoch=6; p4 seq=1 epoch=9",
-        {"no zombie": ZOMBIE, "true ok": ZOMBIE, "in order": ZOMBIE, "welcome": EPOCHLESS},
-    ),
-)
+    Trial("p1 seq=40; p2 seq=41; p1 seq=40; p4 seq=43; p3 seq=42",
+          {"welcome": NUMBERS, "in order": GAP, "counted once": RETRY_IS_NEW, "true ok": UNTRUE}),
+    Trial("p1|p2 seq=7 epoch=3; p3|p4|p5 seq=9 epoch=3; p3|p4|p5 seq=9 epoch=3; p6 seq=12 epoch=3",
+          {"welcome": NUMBERS, "in order": NUMBERS, "counted once": NUMBERS, "true ok": NUMBERS}),
+    Trial("p1 seq=0 epoch=6; p2 seq=0 epoch=9; p3 seq=1 epoch=6; p4 seq=1 epoch=9",
+          {"no zombie": ZOMBIE, "true ok": ZOMBIE, "in order": ZOMBIE, "welcome": EPOCHLESS}),
+)  # fmt: skip
 HINTS = (
     tr(
         "Three questions, in this sequence: is the epoch older, newer or the same? Have I written "
