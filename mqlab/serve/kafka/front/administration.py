@@ -20,7 +20,7 @@ from ....kafka.log.role import DescribeProducers, DescribeProducersResponse
 from ....kafka.messages import WriteTxnMarkers
 from ....kafka.states import TxnState
 from ....kernel import Caller, Effects, Reply
-from ..wire.administration import (
+from ..wire.answers import (
     ActiveProducer,
     ClusterBroker,
     DescribedCluster,

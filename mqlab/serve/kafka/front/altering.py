@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from ....kafka.errors import Error
 from ....kafka.unserved import ONLY_VERIFICATION, VERIFICATION
 from ....kernel import Caller, Effects, Put, Reply, replace
+from ..wire.answers import Altered, ConfigsAltered
 from ..wire.api import Ask
-from ..wire.topics import Altered, ConfigsAltered
 from .configs import Given, configs_of, value_problem
 from .describing import BROKER
 

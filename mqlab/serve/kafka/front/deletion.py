@@ -11,14 +11,14 @@ from ....kafka.config import offsets_log
 from ....kafka.errors import Error
 from ....kafka.group.members import DeleteGroup, DeleteOffsets, DeleteOffsetsResponse
 from ....kernel import Caller, Effects
-from ..wire.api import Ask
-from ..wire.membership import (
+from ..wire.answers import (
     DeletedGroup,
     DeletedGroups,
     DeletedOffset,
     DeletedOffsets,
     DeletedTopicOffsets,
 )
+from ..wire.api import Ask
 
 if TYPE_CHECKING:
     from . import Broker, Gathering

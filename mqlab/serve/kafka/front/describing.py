@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 from ....kafka.errors import Error
 from ....kafka.unserved import NO_SUCH_CONFIGS
 from ....kernel import Caller, Effects, Reply
-from ..wire.answers import Described, DescribedConfigs, TopicConfig
+from ..wire.answers import Described, DescribedConfigs, Synonym, TopicConfig
 from ..wire.api import Ask
-from ..wire.topics import Synonym
 from .configs import DEFAULT, ON_ALL, ON_BROKER, Given, Known, Pairs, chain, configs_of
 from .topic import name_problem
 

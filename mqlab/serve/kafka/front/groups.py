@@ -47,18 +47,6 @@ from ..wire.answers import (
     Committed,
     CommittedPartition,
     CommittedTopic,
-    Listed,
-    ListedPartition,
-    ListedTopic,
-    OffsetGroup,
-    OffsetPartition,
-    Offsets,
-    OffsetTopic,
-)
-from ..wire.api import Api, Ask
-from ..wire.encoding import by_topic
-from ..wire.internal import as_sent
-from ..wire.membership import (
     DescribedGroup,
     DescribedGroups,
     DescribedMember,
@@ -67,10 +55,20 @@ from ..wire.membership import (
     JoinedMember,
     Left,
     LeftMember,
+    Listed,
     ListedGroup,
     ListedGroups,
+    ListedPartition,
+    ListedTopic,
+    OffsetGroup,
+    OffsetPartition,
+    Offsets,
+    OffsetTopic,
     Synced,
 )
+from ..wire.api import Api, Ask
+from ..wire.encoding import by_topic
+from ..wire.internal import as_sent
 from ..wire.shape import LONGEST_TEXT
 from .configs import value
 from .epochs import epoch_error

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ....kafka.errors import Error
 from ....kafka.messages import LATEST, READ_UNCOMMITTED, DeleteRecords, ListOffsets
 from ....kernel import Caller, Effects
-from ..wire.api import Ask
-from ..wire.topics import (
+from ..wire.answers import (
     DeletedInTopic,
     DeletedTo,
     EpochEnd,
@@ -23,6 +22,7 @@ from ..wire.topics import (
     EpochsEnded,
     RecordsDeleted,
 )
+from ..wire.api import Ask
 from .configs import policy
 from .epochs import EPOCH, epoch_error
 from .topic import INTERNAL

@@ -20,10 +20,9 @@ from ....kafka.log import Batch
 from ....kafka.messages import Produce, ProduceResponse
 from ....kernel import Caller, Effects, frozen
 from ...adapter import Hangup
-from ..wire.answers import Produced, ProducedPartition, ProducedTopic
+from ..wire.answers import Produced, ProducedPartition, ProducedTopic, RecordError
 from ..wire.api import Ask
 from ..wire.records import says_transactional
-from ..wire.topics import RecordError
 from ..wire.validation import Flaw, Rules, inspect_batch
 from . import configs
 from .altering import verifies

@@ -16,9 +16,15 @@ from uuid import UUID
 
 from ....kafka.errors import Error
 from ....kernel import Caller, Effects, Put, Reply, replace
-from ..wire.answers import CreatedTopic, CreatedTopics, DeletedTopic, DeletedTopics
+from ..wire.answers import (
+    CreatedTopic,
+    CreatedTopics,
+    DeletedTopic,
+    DeletedTopics,
+    PartitionsCreated,
+    PartitionsOfTopic,
+)
 from ..wire.api import Ask
-from ..wire.topics import PartitionsCreated, PartitionsOfTopic
 from .configs import Pairs, config_problem, warn_of_idle
 from .describing import topic_configs
 from .topic import (

@@ -7,7 +7,7 @@ given, so no answer is ever built twice. `ABSENT` stands where a tagged field is
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -380,3 +380,330 @@ class Offsets(Unthrottled):
     groups: tuple[OffsetGroup, ...]
     topics: tuple[OffsetTopic, ...] = ()
     error_code: Error = Error.NONE
+
+
+# Answers about topics and what holds them, one class for all versions (see `answers.py`).
+
+
+@frozen
+class PartitionsOfTopic:
+    name: str
+    error_code: Error = Error.NONE
+    error_message: str | None = None
+
+
+@frozen
+class PartitionsCreated(Unthrottled):
+    results: tuple[PartitionsOfTopic, ...]
+
+
+@frozen
+class Synonym:
+    name: str
+    value: str | None
+    source: int
+
+
+@frozen
+class Altered:
+    error_code: Error
+    error_message: str | None
+    resource_type: int
+    resource_name: str
+
+
+@frozen
+class ConfigsAltered(Unthrottled):
+    responses: tuple[Altered, ...]
+
+
+@frozen
+class DeletedTo:
+    """`low_watermark`: where the log begins now; -1 with an error."""
+
+    partition_index: int
+    error_code: Error = Error.NONE
+    low_watermark: int = -1
+
+
+@frozen
+class DeletedInTopic:
+    name: str
+    partitions: tuple[DeletedTo, ...]
+
+
+@frozen
+class RecordsDeleted(Unthrottled):
+    topics: tuple[DeletedInTopic, ...]
+
+
+@frozen
+class EpochEnd:
+    """Where the records of a leader's epoch end in a partition."""
+
+    partition: int
+    error_code: Error = Error.NONE
+    leader_epoch: int = -1
+    end_offset: int = -1
+
+
+@frozen
+class EpochEnds:
+    topic: str
+    partitions: tuple[EpochEnd, ...]
+
+
+@frozen
+class EpochsEnded(Unthrottled):
+    topics: tuple[EpochEnds, ...]
+
+
+@frozen
+class RecordError:
+    """One record of a batch that was refused for it."""
+
+    batch_index: int
+    batch_index_error_message: str | None
+
+
+# Answers about groups and their members, one class for all versions (see `answers.py`).
+
+
+@frozen
+class JoinedMember:
+    member_id: str
+    group_instance_id: str | None
+    metadata: bytes
+
+
+@frozen
+class Joined(Unthrottled):
+    error_code: Error = Error.NONE
+    generation_id: int = -1
+    protocol_type: str | None = None
+    protocol_name: str | None = None
+    leader: str = ""
+    skip_assignment: bool = False
+    member_id: str = ""
+    members: tuple[JoinedMember, ...] = ()
+
+
+@frozen
+class Synced(Unthrottled):
+    error_code: Error = Error.NONE
+    protocol_type: str | None = None
+    protocol_name: str | None = None
+    assignment: bytes = b""
+
+
+@frozen
+class HeartbeatResponse(Unthrottled):
+    error_code: Error = Error.NONE
+
+
+@frozen
+class LeftMember:
+    member_id: str
+    group_instance_id: str | None
+    error_code: Error
+
+
+@frozen
+class Left(Unthrottled):
+    """Up to version 2 about one member, whose error is the one at the top."""
+
+    error_code: Error = Error.NONE
+    members: tuple[LeftMember, ...] = ()
+
+
+@frozen
+class DescribedMember:
+    member_id: str
+    group_instance_id: str | None
+    client_id: str
+    client_host: str
+    member_metadata: bytes
+    member_assignment: bytes
+
+
+@frozen
+class DescribedGroup:
+    group_id: str
+    error_code: Error = Error.NONE
+    error_message: str | None = None
+    group_state: str = ""
+    protocol_type: str = ""
+    protocol_data: str = ""
+    members: tuple[DescribedMember, ...] = ()
+    authorized_operations: int = UNASKED
+
+
+@frozen
+class DescribedGroups(Unthrottled):
+    groups: tuple[DescribedGroup, ...]
+
+
+@frozen
+class ListedGroup:
+    group_id: str
+    protocol_type: str
+    group_state: str
+    group_type: str = "classic"
+
+
+@frozen
+class ListedGroups(Unthrottled):
+    groups: tuple[ListedGroup, ...]
+    error_code: Error = Error.NONE
+
+
+# ---- deletion ----------------------------------------------------------------------------
+
+
+@frozen
+class DeletedGroup:
+    group_id: str
+    error_code: Error
+
+
+@frozen
+class DeletedGroups(Unthrottled):
+    results: tuple[DeletedGroup, ...]
+
+
+@frozen
+class DeletedOffset:
+    partition_index: int
+    error_code: Error
+
+
+@frozen
+class DeletedTopicOffsets:
+    name: str
+    partitions: tuple[DeletedOffset, ...]
+
+
+@frozen
+class DeletedOffsets(Unthrottled):
+    error_code: Error = Error.NONE
+    topics: tuple[DeletedTopicOffsets, ...] = ()
+
+
+# Answers to an administrator, one class for all versions (see `answers.py`).
+
+
+#: -1 on the wire: kio's writer knows moments only, and this one is a millisecond before 1970
+NEVER = datetime(1969, 12, 31, 23, 59, 59, 999_000, UTC)
+
+
+def moment(at_ms: int) -> datetime:
+    return datetime.fromtimestamp(at_ms / 1000, UTC) if at_ms >= 0 else NEVER
+
+
+@frozen
+class TopicPartitions:
+    topic: str
+    partitions: tuple[int, ...]
+
+
+@frozen
+class DescribedTransaction:
+    transactional_id: str
+    error_code: Error = Error.NONE
+    transaction_state: str = ""
+    transaction_timeout: timedelta = NO_TIME
+    transaction_start_time: datetime = datetime.fromtimestamp(0, UTC)
+    producer_id: int = 0
+    producer_epoch: int = 0
+    topics: tuple[TopicPartitions, ...] = ()
+
+
+@frozen
+class DescribedTransactions(Unthrottled):
+    transaction_states: tuple[DescribedTransaction, ...]
+
+
+@frozen
+class ListedTransaction:
+    transactional_id: str
+    producer_id: int
+    transaction_state: str
+
+
+@frozen
+class ListedTransactions(Unthrottled):
+    transaction_states: tuple[ListedTransaction, ...]
+    unknown_state_filters: tuple[str, ...] = ()
+    error_code: Error = Error.NONE
+
+
+@frozen
+class ActiveProducer:
+    producer_id: int
+    producer_epoch: int
+    last_sequence: int
+    last_timestamp: int
+    coordinator_epoch: int
+    current_txn_start_offset: int
+
+
+@frozen
+class ProducersOfPartition:
+    partition_index: int
+    error_code: Error = Error.NONE
+    error_message: str | None = None
+    active_producers: tuple[ActiveProducer, ...] = ()
+
+
+@frozen
+class ProducersOfTopic:
+    name: str
+    partitions: tuple[ProducersOfPartition, ...]
+
+
+@frozen
+class DescribedProducers(Unthrottled):
+    topics: tuple[ProducersOfTopic, ...]
+
+
+@frozen
+class MarkedPartition:
+    partition_index: int
+    error_code: Error
+
+
+@frozen
+class MarkedTopic:
+    name: str
+    partitions: tuple[MarkedPartition, ...]
+
+
+@frozen
+class Marked:
+    producer_id: int
+    topics: tuple[MarkedTopic, ...]
+
+
+@frozen
+class MarkersWritten:
+    markers: tuple[Marked, ...]
+
+
+@frozen
+class ClusterBroker:
+    broker_id: int
+    host: str
+    port: int
+    rack: str | None = None
+    is_fenced: bool = False
+
+
+@frozen
+class DescribedCluster(Unthrottled):
+    cluster_id: str
+    controller_id: int
+    brokers: tuple[ClusterBroker, ...]
+    error_code: Error = Error.NONE
+    error_message: str | None = None
+    endpoint_type: int = 1
+    cluster_authorized_operations: int = UNASKED
