@@ -204,7 +204,7 @@ def test_imports_go_down_only() -> None:
         ("mqlab.registry.searches", "mqlab.lessons.check", "floor 6 imports floor 7"),
         ("mqlab.registry.cases.kafka", "mqlab.kafka.config", "knows no broker"),
         ("mqlab.inspect.show", "mqlab.inspect.kafka", "knows no broker"),
-        ("mqlab.inspect.kafka.folder", "mqlab.serve.kafka.wire.records", ""),
+        ("mqlab.inspect.kafka.folder", "mqlab.serve.kafka.wire.validation", ""),
         ("mqlab.inspect.kafka.folder", "mqlab.serve.pulsar.wire", "siblings"),
         ("mqlab.real.kafka.client", "mqlab.inspect.kafka", "floor 5 imports floor 7"),
         ("mqlab.kafka.leader", "mqlab.lessons.check", "floor 2 imports floor 7"),

@@ -24,7 +24,7 @@ from ...kernel.text import shorten, tr
 from ...serve.crc import crc32c
 from ...serve.kafka.wire.bodies import Record, decode_records
 from ...serve.kafka.wire.compression import Unreadable, decompress
-from ...serve.kafka.wire.records import (
+from ...serve.kafka.wire.validation import (
     CHECKED_FROM,
     COMPRESSION,
     CONTROL,

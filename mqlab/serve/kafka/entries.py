@@ -19,7 +19,7 @@ from ...kafka.states import TxnState
 from ...kernel import Append
 from ..entries import JSON_MARK, Effect, Entries, JsonForm, ends_as_json
 from .front.topic import Topic
-from .wire.records import Records, parse_batch
+from .wire.validation import Records, parse_batch
 
 DATA = struct.Struct(">cHq")  # kind "D", length of the log's name, base offset
 BATCH_LENGTH = struct.Struct(">i")  # at byte 8 of a record batch: its bytes behind these 12

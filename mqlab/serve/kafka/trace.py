@@ -90,7 +90,7 @@ from .front import BROKER, PARTS, Gathering
 from .front.internal import ServedGroups, StateReader
 from .front.topic import is_internal
 from .wire.api import Ask
-from .wire.records import COMPRESSION, Records
+from .wire.validation import COMPRESSION, Records
 
 IDS = 8  # transactional ids kept for the table
 TXNS = 4  # transactions kept of each: a late message may be about one that is over

@@ -23,7 +23,7 @@ from mqlab.serve.kafka.frames import KafkaFrames
 from mqlab.serve.kafka.front import fetch, transactions
 from mqlab.serve.kafka.wire.answers import FetchedPartition, InitProducerIdResponse
 from mqlab.serve.kafka.wire.api import Api
-from mqlab.serve.kafka.wire.records import Head, Records, assemble_batch
+from mqlab.serve.kafka.wire.validation import Head, Records, assemble_batch
 from mqlab.serve.process import READY
 
 EVERY = 4  # a fault meets one of so many

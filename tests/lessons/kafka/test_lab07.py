@@ -28,7 +28,7 @@ from mqlab.lessons.kafka.lab07 import (
     whole,
 )
 from mqlab.registry import scenario, system
-from mqlab.serve.kafka.wire.records import marker, parse_batch
+from mqlab.serve.kafka.wire.validation import marker, parse_batch
 
 MIXED = """
 system kafka partitions=1 producers=n:plain,x,c

@@ -25,7 +25,7 @@ from mqlab.serve.kafka.adapter import make_adapter
 from mqlab.serve.kafka.front import BROKER
 from mqlab.serve.kafka.trace import Observer
 from mqlab.serve.kafka.wire.codec import decode
-from mqlab.serve.kafka.wire.records import Records, parse_batch
+from mqlab.serve.kafka.wire.validation import Records, parse_batch
 from mqlab.serve.trace import live as recorder
 from mqlab.serve.trace.live import Live
 from tests.serve.kafka.raw import MINUTE, Raw, batch, record, write_request

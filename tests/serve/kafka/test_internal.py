@@ -20,7 +20,7 @@ from mqlab.serve.disk import RECENT, CompactedLog
 from mqlab.serve.kafka import serve
 from mqlab.serve.kafka.adapter import BY_ID
 from mqlab.serve.kafka.wire.internal import group_records, transaction
-from mqlab.serve.kafka.wire.records import Records
+from mqlab.serve.kafka.wire.validation import Records
 from tests.serve.kafka.clients import PATIENCE_S, create, producer, read
 from tests.serve.kafka.clients import transaction as run
 from tests.serve.kafka.raw import Raw, batch

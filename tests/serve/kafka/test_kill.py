@@ -23,7 +23,7 @@ from mqlab.kernel import Append, Put
 from mqlab.serve import BrokerError, RunningBroker
 from mqlab.serve.kafka import serve
 from mqlab.serve.kafka.adapter import make_adapter
-from mqlab.serve.kafka.wire.records import parse_batch
+from mqlab.serve.kafka.wire.validation import parse_batch
 from tests.serve.kafka.clients import PATIENCE_S, create, producer, read, transaction
 from tests.serve.kafka.raw import TRANSACTIONAL, Raw, batch
 from tests.serve.stubborn import KILLS, Stubborn, kill_under_load

@@ -18,7 +18,7 @@ from mqlab.serve.journal import Journal, JournalError
 from mqlab.serve.kafka.adapter import make_adapter
 from mqlab.serve.kafka.front.topic import Topic, topic_id
 from mqlab.serve.kafka.trace import name_record
-from mqlab.serve.kafka.wire.records import Records, pack_batches, parse_batch
+from mqlab.serve.kafka.wire.validation import Records, pack_batches, parse_batch
 from tests.serve.kafka.raw import TRANSACTIONAL, batch
 
 ADAPTER = make_adapter()

@@ -27,8 +27,7 @@ from mqlab.serve.kafka.wire.compression import (
     compress,
     decompress,
 )
-from mqlab.serve.kafka.wire.records import Records
-from mqlab.serve.kafka.wire.validation import Rules, inspect_batch
+from mqlab.serve.kafka.wire.validation import Records, Rules, inspect_batch
 from tests.serve.kafka.raw import MINUTE, TRANSACTIONAL, Raw, batch, record
 
 KINDS = (NONE, GZIP, SNAPPY, LZ4, ZSTD)

@@ -22,8 +22,7 @@ from ....kernel import Caller, Effects, frozen
 from ...adapter import Hangup
 from ..wire.answers import Produced, ProducedPartition, ProducedTopic, RecordError
 from ..wire.api import Ask
-from ..wire.records import says_transactional
-from ..wire.validation import Flaw, Rules, inspect_batch
+from ..wire.validation import Flaw, Rules, inspect_batch, says_transactional
 from . import configs
 from .altering import verifies
 from .topic import Topic

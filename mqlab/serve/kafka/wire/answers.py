@@ -14,7 +14,7 @@ from uuid import UUID
 from ....kafka.errors import Error
 from ....kafka.log import Batch
 from ....kernel import frozen
-from .records import pack_batches
+from .validation import pack_batches
 
 NO_TIME = timedelta(0)
 UNASKED = -(2**31)  # "authorized operations" nobody asked for

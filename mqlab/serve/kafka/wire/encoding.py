@@ -12,7 +12,7 @@ import struct
 from collections.abc import Callable, Iterable
 from uuid import UUID
 
-from .records import uvarint
+from .validation import uvarint
 
 #: key and value of one record; None for no value
 Pair = tuple[bytes, bytes | None]

@@ -29,7 +29,7 @@ from ....kafka.log import Batch
 from ....kafka.states import TxnState
 from ....kernel import replace
 from .encoding import NO_TAGS, Pair, TopicId, array, block, by_topic, compact, ints, string, tags
-from .records import TRANSACTIONAL, Records, assemble_batch
+from .validation import TRANSACTIONAL, Records, assemble_batch
 
 OFFSET_KEY, GROUP_KEY, TXN_KEY = 1, 2, 0
 OFFSET_VALUE, GROUP_VALUE = 4, 3
