@@ -29,8 +29,7 @@ from ....pulsar.topic.access import DELETED
 from ....pulsar.unserved import NON_PERSISTENT
 from ..wire.answers import Ask, CommandAnswer
 from ..wire.commands import signed
-from .hosting import Hosted, read_consumer
-from .noting import ALL
+from .hosting import ALL, Hosted, read_consumer
 
 if TYPE_CHECKING:
     from . import Front
