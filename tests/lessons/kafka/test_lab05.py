@@ -123,9 +123,6 @@ def test_what_is_no_rule_is_told_so() -> None:
     assert 'the answers are "append", "duplicate", "refuse"' in str(
         ACCEPT.check(lambda five, known, batch: "yes")
     )
-    assert ACCEPT.hint(1) != ACCEPT.hint(2)
-    with pytest.raises(ValueError, match="hints 1 to 2"):
-        ACCEPT.hint(3)
 
 
 def test_three_orders_of_a_produce_are_right_and_all_others_meet_a_run() -> None:

@@ -218,9 +218,6 @@ def test_what_is_no_loop_is_told_so() -> None:
     assert "has no attribute 'pol'" in str(LOOP.check(typo))
     assert LOOP.check(finally_commits).misconception == "a failure ends the work"
     assert LOOP.check(gives_up).misconception == UNFINISHED[0]
-    assert LOOP.hint(1) != LOOP.hint(2)
-    with pytest.raises(ValueError, match="hints 1 to 2"):
-        LOOP.hint(3)
 
 
 @pytest.mark.parametrize(

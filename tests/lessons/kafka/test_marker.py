@@ -178,17 +178,6 @@ def test_the_solution_is_right():
     assert verdict.player() is None
 
 
-@pytest.mark.parametrize("belief", LSO.beliefs, ids=[b.name for b in LSO.beliefs])
-def test_every_listed_belief_is_recognised(belief):
-    verdict = check(LSO, belief.rule)
-    assert not verdict.ok
-    assert verdict.misconception == belief.name
-    assert verdict.message == belief.message
-    assert verdict.trace() is not None
-    red = [light.name for light in verdict.trace().snapshot(-1).lights if not light.ok]
-    assert red
-
-
 def stub(firsts, hw):
     raise NotImplementedError
 
@@ -235,12 +224,6 @@ def test_a_rule_that_is_none_is_told_so(rule, says):
     verdict = check(LSO, rule)
     assert not verdict.ok
     assert says in str(verdict)
-
-
-def test_hints_are_numbered():
-    assert LSO.hint(1) != LSO.hint(2)
-    with pytest.raises(ValueError, match="hints 1 to 2"):
-        LSO.hint(3)
 
 
 PAYMENT = "send accounts-0 C-5; send accounts-1 S+5"

@@ -9,7 +9,6 @@ import pytest
 
 from mqlab.kernel import Append, MemoryDisk, Response, Send
 from mqlab.lessons.patterns.lab01 import (
-    BELIEFS,
     CONSUME,
     COUNTING,
     PROMISES,
@@ -165,18 +164,6 @@ def test_the_order_s_own_number_is_enough_and_all_that_is_needed() -> None:
     assert COUNTING.check(by_number, graded=True).ok
     careful: Rule = lambda p, b, o, n, a: "skip" if o < p or n in b else "count"  # noqa: E731
     assert COUNTING.check(careful, graded=True).ok, "the position may be asked for besides"
-
-
-@pytest.mark.parametrize("belief", BELIEFS, ids=lambda belief: belief.name)
-def test_each_belief_hears_its_own_sentence_and_sees_its_own_run(belief: object) -> None:
-    verdict = COUNTING.check(belief.rule)  # type: ignore[attr-defined]
-    assert not verdict.ok
-    assert verdict.misconception == belief.name  # type: ignore[attr-defined]
-    if verdict.light != "all counted":
-        trace = verdict.trace()
-        assert trace is not None
-        red = [light.name for light in trace.snapshot(verdict.step).lights if not light.ok]
-        assert verdict.light in red
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,8 @@ import pytest
 
 from mqlab.explore import Budget, explore
 from mqlab.kernel import speaking
-from mqlab.lessons.check import Belief
 from mqlab.lessons.patterns.exercises.effects import EFFECTS, find_faults
-from mqlab.lessons.patterns.exercises.fence import BELIEFS, FENCE, SAMPLES, right
+from mqlab.lessons.patterns.exercises.fence import FENCE, SAMPLES, right
 from mqlab.lessons.patterns.lab02 import GIVEN_UP, TRAPS, compare_models, describe_red, open_bank
 from mqlab.lessons.patterns.two_files import ONE_PHASE, TWO_PHASES, TwoFiles, kill_after
 from mqlab.registry import system
@@ -123,14 +122,6 @@ def test_the_list_of_effects_tells_no_order() -> None:
 
 def test_the_fence_is_right_and_graded_so() -> None:
     assert FENCE.check(right, graded=True).ok
-
-
-@pytest.mark.parametrize("belief", BELIEFS, ids=lambda belief: belief.name)
-def test_each_belief_about_the_fence_meets_its_own_run(belief: Belief) -> None:
-    verdict = FENCE.check(belief.rule)
-    assert not verdict.ok
-    assert verdict.misconception == belief.name
-    assert verdict.message.zh
 
 
 @pytest.mark.parametrize(

@@ -199,13 +199,6 @@ def test_what_is_no_test_is_told_so(story: object, says: str) -> None:
     assert says in str(verdict)
 
 
-def test_there_are_two_hints() -> None:
-    assert STORY.hint(1).zh
-    assert "process" in STORY.hint(2).en
-    with pytest.raises(ValueError, match="hints 1 to 2"):
-        STORY.hint(3)
-
-
 # ---- the listener that a learner writes ------------------------------------------------------
 
 MESSAGE_OF = {**{one.name: one.message for one in BELIEFS_OF_CHECKS}, **MESSAGES}
