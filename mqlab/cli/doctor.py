@@ -149,59 +149,24 @@ def _maven() -> str:
 PROBES: tuple[tuple[str, Text, Callable[[], str], Text, bool], ...] = (
     ("python", tr("Python 3.11 or newer"), _python, tr("install one, then run `make setup`"), True),
     ("packages", tr("Python packages"), _packages, tr("run `make setup`"), True),
-    (
-        "java",
-        tr("Java 17 or 21"),
-        java,
-        tr("lab 11 and the Spark tests need it; Debian: apt-get install openjdk-17-jre-headless"),
-        True,
-    ),
-    (
-        "chromium",
-        tr("Chromium"),
-        chromium,
-        tr("the browser tests need it; Debian: apt-get install chromium"),
-        True,
-    ),
-    (
-        "driver",
-        tr("the browser's driver"),
-        driver,
-        tr(
-            "the browser tests need it; pip install playwright; on a small Debian also: apt-get "
-            "install libatomic1"
-        ),
-        True,
-    ),
-    (
-        "font",
-        tr("a font for Chinese"),
-        font,
-        tr("pictures with Chinese labels need it; Debian: apt-get install fonts-noto-cjk"),
-        True,
-    ),
-    (
-        "letters",
-        tr("two fonts that the tests of pictures use"),
-        letters,
-        tr("only tests need them; Debian: apt-get install fonts-dejavu-core fonts-liberation"),
-        False,
-    ),
-    (
-        "maven",
-        tr("Maven"),
-        _maven,
-        tr("needed only to record real brokers; Debian: apt-get install maven"),
-        False,
-    ),
-    (
-        "port",
-        Words("port {}")(PORT),
-        _free_port,
-        tr("in use; `make lab` uses the next free one"),
-        False,
-    ),
-)
+    ("java", tr("Java 17 or 21"), java,
+     tr("lab 11 and the Spark tests need it; Debian: apt-get install openjdk-17-jre-headless"),
+     True),
+    ("chromium", tr("Chromium"), chromium,
+     tr("the browser tests need it; Debian: apt-get install chromium"), True),
+    ("driver", tr("the browser's driver"), driver,
+     tr("the browser tests need it; pip install playwright; on a small Debian also: apt-get "
+        "install libatomic1"),
+     True),
+    ("font", tr("a font for Chinese"), font,
+     tr("pictures with Chinese labels need it; Debian: apt-get install fonts-noto-cjk"), True),
+    ("letters", tr("two fonts that the tests of pictures use"), letters,
+     tr("only tests need them; Debian: apt-get install fonts-dejavu-core fonts-liberation"), False),
+    ("maven", tr("Maven"), _maven,
+     tr("needed only to record real brokers; Debian: apt-get install maven"), False),
+    ("port", Words("port {}")(PORT), _free_port, tr("in use; `make lab` uses the next free one"),
+     False),
+)  # fmt: skip
 SYSTEM = ("java", "chromium", "driver", "font", "letters")  # what `make setup` may install
 
 

@@ -43,28 +43,17 @@ UNSERVED = {
 #: scenarios that are recorded and not compared, and those that are not recorded
 OTHERS = (
     *UNSERVED.items(),
-    (
-        "a client that is built and has not begun a transaction",
-        "not recorded: a real one connects to the coordinators, and so loads them, when it is "
-        "built; the engine's when it begins its first transaction",
-    ),
-    (
-        "the pending-ack log that is cut",
-        "not recorded: a log's own index is not seen from outside",
-    ),
-    (
-        "illegal transitions of the store, an end while the coordinator is loading",
-        "not recorded: no client can ask so. Tests of the engine's roles",
-    ),
-    (
-        "coordinators of several brokers, replication between clusters",
-        "not recorded: a standalone is one broker with one coordinator",
-    ),
-    (
-        "4.0.7, where one refused message makes every later one of its partition fail",
-        "not recorded: a defect of that release, gone in 4.0.8 and 4.2.4",
-    ),
-)
+    ("a client that is built and has not begun a transaction",
+     "not recorded: a real one connects to the coordinators, and so loads them, when it is "
+     "built; the engine's when it begins its first transaction"),
+    ("the pending-ack log that is cut", "not recorded: a log's own index is not seen from outside"),
+    ("illegal transitions of the store, an end while the coordinator is loading",
+     "not recorded: no client can ask so. Tests of the engine's roles"),
+    ("coordinators of several brokers, replication between clusters",
+     "not recorded: a standalone is one broker with one coordinator"),
+    ("4.0.7, where one refused message makes every later one of its partition fail",
+     "not recorded: a defect of that release, gone in 4.0.8 and 4.2.4"),
+)  # fmt: skip
 
 
 def page() -> str:

@@ -47,69 +47,42 @@ TABLE: tuple[Listed, ...] = (
             "skipAccumulatedMessage -g *",
         )
     ),
-    Listed(
-        "*/delay-never-comes",
-        "*",
-        "the half is put among the delayed messages, which overwrites where it came from: it never "
-        "comes into the half topic, and no end delivers it",
-        "a half like any other",
-        "no client sends one: 4.9's takes the delay level away, 5.5's refuses the message "
-        "(java-delay-level)",
-    ),
-    Listed(
-        "*/end-of-what-is-no-half",
-        "EndTransaction COMMIT p1",
-        "SYSTEM_ERROR NullPointerException",
-        "SYSTEM_ERROR The producer group wrong",
-        "a plain message has no producer group to compare with; refused in both, and nothing is "
-        "written",
-        "SYSTEM_ERROR The producer group wrong",
-    ),
-    Listed(
-        "5.5/end-of-what-is-no-half",
-        "EndTransaction ROLLBACK o1",
-        "SYSTEM_ERROR NullPointerException",
-        "ok",
-        "a committed message of 5.5.0 has lost REAL_TOPIC, by which the broker counts its open "
-        "halves; it stumbles over that and writes nothing, and nothing is written here",
-        "ok",
-    ),
-    Listed(
-        "*/administration-topics",
-        "UPDATE_AND_CREATE_TOPIC topic=many",
-        "ok",
-        "refused: a topic has from 1 to 1024 queues here, not 0",
-        "nobody could read a topic of no queues, or write to it",
-        "* a topic has from 1 to 1024 queues here, not 0",
-    ),
-    Listed(
-        "5.5/batch-with-a-time",
-        "*TIMER_DELAY_SEC=3600 of the request",
-        "SEND_OK: the whole batch goes to the timer's topic",
-        "MESSAGE_ILLEGAL",
-        "no client sends one (MessageBatch#generateFromList); a delay level in that place is "
-        "refused in both",
-        "MESSAGE_ILLEGAL",
-    ),
-    Listed(
-        "5.5/java-example-send",
-        "is refused",
-        "1 accurate timer message is not enabled, timerWheelEnable is false",
-        "no",
-        "the recordings run with timerWheelEnable=false, which spares a small machine 100 MB; with "
-        "RocketMQ's own default a real 5.5.0 takes them as well",
-        "no",
-    ),
-    Listed(
-        "5.5/every-field-*",
-        "SendMessage *: plain 0",
-        "SYSTEM_ERROR NullPointerException",
-        "SYSTEM_ERROR the message body is empty",
-        "5.5.0 stumbles over a message without a body, which its clients refuse to send; refused "
-        "in both, here with a reason",
-        "SYSTEM_ERROR the message body is empty",
-    ),
-)
+    Listed("*/delay-never-comes", "*",
+           "the half is put among the delayed messages, which overwrites where it came from: it "
+           "never comes into the half topic, and no end delivers it",
+           "a half like any other",
+           "no client sends one: 4.9's takes the delay level away, 5.5's refuses the message "
+           "(java-delay-level)"),
+    Listed("*/end-of-what-is-no-half", "EndTransaction COMMIT p1",
+           "SYSTEM_ERROR NullPointerException", "SYSTEM_ERROR The producer group wrong",
+           "a plain message has no producer group to compare with; refused in both, and nothing is "
+           "written",
+           "SYSTEM_ERROR The producer group wrong"),
+    Listed("5.5/end-of-what-is-no-half", "EndTransaction ROLLBACK o1",
+           "SYSTEM_ERROR NullPointerException", "ok",
+           "a committed message of 5.5.0 has lost REAL_TOPIC, by which the broker counts its open "
+           "halves; it stumbles over that and writes nothing, and nothing is written here",
+           "ok"),
+    Listed("*/administration-topics", "UPDATE_AND_CREATE_TOPIC topic=many", "ok",
+           "refused: a topic has from 1 to 1024 queues here, not 0",
+           "nobody could read a topic of no queues, or write to it",
+           "* a topic has from 1 to 1024 queues here, not 0"),
+    Listed("5.5/batch-with-a-time", "*TIMER_DELAY_SEC=3600 of the request",
+           "SEND_OK: the whole batch goes to the timer's topic", "MESSAGE_ILLEGAL",
+           "no client sends one (MessageBatch#generateFromList); a delay level in that place is "
+           "refused in both",
+           "MESSAGE_ILLEGAL"),
+    Listed("5.5/java-example-send", "is refused",
+           "1 accurate timer message is not enabled, timerWheelEnable is false", "no",
+           "the recordings run with timerWheelEnable=false, which spares a small machine 100 MB; "
+           "with RocketMQ's own default a real 5.5.0 takes them as well",
+           "no"),
+    Listed("5.5/every-field-*", "SendMessage *: plain 0", "SYSTEM_ERROR NullPointerException",
+           "SYSTEM_ERROR the message body is empty",
+           "5.5.0 stumbles over a message without a body, which its clients refuse to send; "
+           "refused in both, here with a reason",
+           "SYSTEM_ERROR the message body is empty"),
+)  # fmt: skip
 
 #: where 4.9.7 itself cannot do what it is asked
 TABLE += (
@@ -152,50 +125,32 @@ TABLE += (
 
 #: scenarios that are recorded and not compared, and those that are not recorded
 OTHERS = (
-    (
-        "young-half, head-of-line, immunity-shorter, check-limit-of-one",
-        "recorded with rounds of different transactionTimeOuts or transactionCheckMax; the server "
-        "has the same for all its rounds. Scenarios and tests of the engine",
-    ),
-    (
-        "stop-in-each-state",
-        "recorded: a stop by SIGTERM wakes the check service of a real broker, which makes one "
-        "more round; where the store still takes it (5.5.0), each pending half has spent a check. "
-        "The server's stop makes none",
-    ),
-    (
-        "java-slave-not-available, slave-timeout",
-        "recorded on 4.9.7 and on 5.5.0 with brokerRole=SYNC_MASTER, which the server does not "
-        "take; the engine tells them as scenarios (in_sync=2)",
-    ),
-    (
-        "a batch of more than 32,767 messages",
-        "not recorded: 5.5.0 counts them in 16 bits, so that offsets of the queue are given away "
-        "twice or fall below 0; 4.9.7 counts them as they are, and so does the server",
-    ),
-    (
-        "a heartbeat with 40,000 consumer groups",
-        "not recorded: a real broker creates their retry topics one by one, with the whole file of "
-        "topics each time, and has not answered after 100 s; the server refuses more than 4,000 of "
-        "them at once, and a body of more than 1 MiB of JSON",
-    ),
-    (
-        "FLUSH_DISK_TIMEOUT, FLUSH_SLAVE_TIMEOUT",
-        "not recorded: a client cannot make a disk or a slave slow. Scenarios of the engine",
-    ),
-    (
-        "the metric of open halves (TransactionMetrics)",
-        "not recorded: it is an exporter's, and goes below zero when a half is ended twice",
-    ),
-    (
-        "the proxy and its gRPC clients",
-        "not recorded and not modelled: its table of transactions is another one than the broker's",
-    ),
-    (
-        "half messages in RocksDB (transRocksDBEnable)",
-        "not recorded and not modelled: off by default in 5.5.0",
-    ),
-)
+    ("young-half, head-of-line, immunity-shorter, check-limit-of-one",
+     "recorded with rounds of different transactionTimeOuts or transactionCheckMax; the server "
+     "has the same for all its rounds. Scenarios and tests of the engine"),
+    ("stop-in-each-state",
+     "recorded: a stop by SIGTERM wakes the check service of a real broker, which makes one "
+     "more round; where the store still takes it (5.5.0), each pending half has spent a check. "
+     "The server's stop makes none"),
+    ("java-slave-not-available, slave-timeout",
+     "recorded on 4.9.7 and on 5.5.0 with brokerRole=SYNC_MASTER, which the server does not "
+     "take; the engine tells them as scenarios (in_sync=2)"),
+    ("a batch of more than 32,767 messages",
+     "not recorded: 5.5.0 counts them in 16 bits, so that offsets of the queue are given away "
+     "twice or fall below 0; 4.9.7 counts them as they are, and so does the server"),
+    ("a heartbeat with 40,000 consumer groups",
+     "not recorded: a real broker creates their retry topics one by one, with the whole file of "
+     "topics each time, and has not answered after 100 s; the server refuses more than 4,000 of "
+     "them at once, and a body of more than 1 MiB of JSON"),
+    ("FLUSH_DISK_TIMEOUT, FLUSH_SLAVE_TIMEOUT",
+     "not recorded: a client cannot make a disk or a slave slow. Scenarios of the engine"),
+    ("the metric of open halves (TransactionMetrics)",
+     "not recorded: it is an exporter's, and goes below zero when a half is ended twice"),
+    ("the proxy and its gRPC clients",
+     "not recorded and not modelled: its table of transactions is another one than the broker's"),
+    ("half messages in RocksDB (transRocksDBEnable)",
+     "not recorded and not modelled: off by default in 5.5.0"),
+)  # fmt: skip
 
 
 #: answered, but not as a real broker answers, and not asked by the recorded programs
