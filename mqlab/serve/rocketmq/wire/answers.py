@@ -35,7 +35,7 @@ from ....rocketmq.remoting import (
     make_msg_id,
 )
 from ..front.clients import Subscription
-from .headers import Header
+from .headers import MAYBE, TEXT, Header, copy_to
 
 # Requests of clients that the engine's roles have no word for: they are about topics, about who
 # is connected, or read what lies in the log. The server's front answers them.
@@ -460,33 +460,21 @@ def _reset(command: RemotingCommand, header: Header) -> ResetOffset:
     )
 
 
-def _named(kind: Callable[[str], Any], name: str, command: RemotingCommand, header: Header) -> Any:
-    return kind(header.text(name))
-
-
-def _plain_admin(kind: Callable[[], Any], command: RemotingCommand, header: Header) -> Any:
-    return kind()
-
-
-def _consume_stats(command: RemotingCommand, header: Header) -> GetConsumeStats:
-    return GetConsumeStats(header.text("consumerGroup"), header.text("topic", ""))
-
-
 def _delete(broker: bool, command: RemotingCommand, header: Header) -> DeleteTopic:
     return DeleteTopic(header.text("topic"), broker)
 
 
 READERS: dict[int, Callable[..., Any]] = {
-    RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER: partial(_plain_admin, ListTopics),
-    RequestCode.GET_TOPICS_BY_CLUSTER: partial(_named, ListTopics, "cluster"),
-    RequestCode.GET_TOPIC_CONFIG: partial(_named, GetTopicConfig, "topic"),
-    RequestCode.GET_TOPIC_STATS_INFO: partial(_named, GetTopicStatsInfo, "topic"),
-    RequestCode.GET_CONSUME_STATS: _consume_stats,
-    RequestCode.GET_CONSUMER_CONNECTION_LIST: partial(
-        _named, GetConsumerConnectionList, "consumerGroup"
+    RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER: copy_to(ListTopics),
+    RequestCode.GET_TOPICS_BY_CLUSTER: copy_to(ListTopics, cluster=TEXT),
+    RequestCode.GET_TOPIC_CONFIG: copy_to(GetTopicConfig, topic=TEXT),
+    RequestCode.GET_TOPIC_STATS_INFO: copy_to(GetTopicStatsInfo, topic=TEXT),
+    RequestCode.GET_CONSUME_STATS: copy_to(GetConsumeStats, consumerGroup=TEXT, topic=MAYBE),
+    RequestCode.GET_CONSUMER_CONNECTION_LIST: copy_to(
+        GetConsumerConnectionList, consumerGroup=TEXT
     ),
-    RequestCode.GET_ALL_PRODUCER_INFO: partial(_plain_admin, GetAllProducerInfo),
-    RequestCode.QUERY_TOPIC_CONSUME_BY_WHO: partial(_named, QueryTopicConsumeByWho, "topic"),
+    RequestCode.GET_ALL_PRODUCER_INFO: copy_to(GetAllProducerInfo),
+    RequestCode.QUERY_TOPIC_CONSUME_BY_WHO: copy_to(QueryTopicConsumeByWho, topic=TEXT),
     RequestCode.INVOKE_BROKER_TO_RESET_OFFSET: _reset,
     RequestCode.DELETE_TOPIC_IN_BROKER: partial(_delete, True),
     RequestCode.DELETE_TOPIC_IN_NAMESRV: partial(_delete, False),

@@ -7,12 +7,13 @@ one throws (CommandCustomHeader#checkFields, RemotingCommand#decodeCommandCustom
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
 
 from ....rocketmq.messages import read_number
 from ....rocketmq.remoting import RemotingCommand, ResponseCode
 
-INT, LONG = 32, 64  # bits
 NO_NUMBER = 'For input string: "{text}"'
 SHORT = 10  # digits, fewer of which are below all limits
 TRUE = "true"
@@ -40,10 +41,10 @@ class Header:
         return value
 
     def integer(self, name: str, default: int | None = None) -> int:
-        return self._number(name, default, INT)
+        return self._number(name, default, 32)
 
     def long(self, name: str, default: int | None = None) -> int:
-        return self._number(name, default, LONG)
+        return self._number(name, default, 64)
 
     def flag(self, name: str, default: bool = False) -> bool:
         """Java's Boolean.parseBoolean: everything but "true" is false."""
@@ -61,3 +62,13 @@ class Header:
         if number is None:
             raise RequestError(NO_NUMBER.format(text=text[:100]))
         return number
+
+
+Read = Callable[[Header, str], Any]
+TEXT, INTEGER, LONG = Header.text, Header.integer, Header.long
+MAYBE = partial(Header.text, default="")
+
+
+def copy_to(kind: Callable[..., Any], **fields: Read) -> Callable[[RemotingCommand, Header], Any]:
+    """The reader of a request whose header fields, in this order, are what `kind` is made of."""
+    return lambda command, header: kind(*(read(header, name) for name, read in fields.items()))

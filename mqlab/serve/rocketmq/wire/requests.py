@@ -10,6 +10,7 @@ and org.apache.rocketmq.common.protocol.header (4.9.7).
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ....kernel import Map, replace
@@ -42,7 +43,7 @@ from ..front.clients import (
     read_expression,
 )
 from . import answers
-from .headers import Header, RequestError
+from .headers import INTEGER, LONG, MAYBE, TEXT, Header, RequestError, copy_to
 
 #: SendMessageRequestHeaderV2's short names of the fields that are read
 SHORT = {
@@ -51,7 +52,7 @@ SHORT = {
     "maxReconsumeTimes": "l",
 }  # fmt: skip
 #: SendMessageRequestHeader's names, which are not short
-LONG = {name: name for name in SHORT}
+FULL = {name: name for name in SHORT}
 LONGEST_JSON = 1 << 20  # bytes of a body that is JSON
 MOST_NAMED = 4_000  # groups, subscriptions, queues
 TOO_LONG = "a body of at most {most} bytes of JSON is read here, not of {size}"
@@ -87,7 +88,7 @@ def refuse(command: RemotingCommand, code: ResponseCode, remark: str) -> Refused
 
 
 def _send(command: RemotingCommand, header: Header, born_host: str) -> answers.Send:
-    return _read_send(command, header, LONG, born_host)
+    return _read_send(command, header, FULL, born_host)
 
 
 def _send_v2(command: RemotingCommand, header: Header, born_host: str) -> answers.Send:
@@ -222,15 +223,6 @@ def _query_offset(command: RemotingCommand, header: Header) -> QueryConsumerOffs
     return QueryConsumerOffset(header.text("consumerGroup"), queue)
 
 
-def _update_offset(command: RemotingCommand, header: Header) -> answers.UpdateConsumerOffset:
-    return answers.UpdateConsumerOffset(
-        header.text("consumerGroup"),
-        header.text("topic"),
-        header.integer("queueId"),
-        header.long("commitOffset"),
-    )
-
-
 # ---- clients: their bodies are JSON ----------------------------------------------------------
 
 
@@ -311,20 +303,6 @@ def _check_client(command: RemotingCommand, header: Header) -> answers.CheckClie
     return answers.CheckClientConfig()
 
 
-def _unregister(command: RemotingCommand, header: Header) -> answers.UnregisterClient:
-    return answers.UnregisterClient(
-        header.text("producerGroup", ""), header.text("consumerGroup", "")
-    )
-
-
-def _list_producers(command: RemotingCommand, header: Header) -> answers.GetProducerConnectionList:
-    return answers.GetProducerConnectionList(header.text("producerGroup"))
-
-
-def _list_consumers(command: RemotingCommand, header: Header) -> answers.GetConsumerListByGroup:
-    return answers.GetConsumerListByGroup(header.text("consumerGroup"))
-
-
 def _lock(command: RemotingCommand, header: Header) -> answers.LockBatchMq:
     return answers.LockBatchMq(*_locked(command))
 
@@ -344,62 +322,12 @@ def _locked(command: RemotingCommand) -> tuple[str, str, tuple[tuple[str, int], 
 # ---- topics, and what lies in the log --------------------------------------------------------
 
 
-def _route(command: RemotingCommand, header: Header) -> answers.GetRouteInfoByTopic:
-    return answers.GetRouteInfoByTopic(header.text("topic"))
-
-
-def _cluster(command: RemotingCommand, header: Header) -> answers.GetBrokerClusterInfo:
-    return answers.GetBrokerClusterInfo()
-
-
-def _create_topic(command: RemotingCommand, header: Header) -> answers.UpdateAndCreateTopic:
-    return answers.UpdateAndCreateTopic(
-        header.text("topic"),
-        header.integer("readQueueNums"),
-        header.integer("writeQueueNums"),
-        header.integer("perm"),
-        header.integer("topicSysFlag", 0),
-    )
-
-
 def _create_group(
     command: RemotingCommand, header: Header
 ) -> answers.UpdateAndCreateSubscriptionGroup:
     body = _read_json(command)
     retry_max = body.number("retryMaxTimes", 16)
     return answers.UpdateAndCreateSubscriptionGroup(body.text("groupName"), retry_max)
-
-
-def _max_offset(command: RemotingCommand, header: Header) -> answers.GetMaxOffset:
-    return answers.GetMaxOffset(header.text("topic"), header.integer("queueId"))
-
-
-def _min_offset(command: RemotingCommand, header: Header) -> answers.GetMinOffset:
-    return answers.GetMinOffset(header.text("topic"), header.integer("queueId"))
-
-
-def _earliest(command: RemotingCommand, header: Header) -> answers.GetEarliestMsgStoretime:
-    return answers.GetEarliestMsgStoretime(header.text("topic"), header.integer("queueId"))
-
-
-def _search(command: RemotingCommand, header: Header) -> answers.SearchOffsetByTimestamp:
-    return answers.SearchOffsetByTimestamp(
-        header.text("topic"), header.integer("queueId"), header.long("timestamp")
-    )
-
-
-def _query_message(command: RemotingCommand, header: Header) -> answers.QueryMessage:
-    return answers.QueryMessage(
-        topic=header.text("topic"),
-        key=header.text("key"),
-        most=header.integer("maxNum"),
-        begin_ms=header.long("beginTimestamp"),
-        end_ms=header.long("endTimestamp"),
-    )
-
-
-def _view(command: RemotingCommand, header: Header) -> answers.ViewMessageById:
-    return answers.ViewMessageById(header.long("offset"))
 
 
 READERS: dict[int, Callable[..., Any]] = {
@@ -414,24 +342,54 @@ READERS: dict[int, Callable[..., Any]] = {
     RequestCode.PULL_MESSAGE: _pull,
     RequestCode.LITE_PULL_MESSAGE: _pull,
     RequestCode.QUERY_CONSUMER_OFFSET: _query_offset,
-    RequestCode.UPDATE_CONSUMER_OFFSET: _update_offset,
+    RequestCode.UPDATE_CONSUMER_OFFSET: copy_to(
+        answers.UpdateConsumerOffset,
+        consumerGroup=TEXT,
+        topic=TEXT,
+        queueId=INTEGER,
+        commitOffset=LONG,
+    ),
     RequestCode.HEART_BEAT: _heartbeat,
-    RequestCode.UNREGISTER_CLIENT: _unregister,
+    RequestCode.UNREGISTER_CLIENT: copy_to(
+        answers.UnregisterClient, producerGroup=MAYBE, consumerGroup=MAYBE
+    ),
     RequestCode.CHECK_CLIENT_CONFIG: _check_client,
-    RequestCode.GET_PRODUCER_CONNECTION_LIST: _list_producers,
-    RequestCode.GET_CONSUMER_LIST_BY_GROUP: _list_consumers,
+    RequestCode.GET_PRODUCER_CONNECTION_LIST: copy_to(
+        answers.GetProducerConnectionList, producerGroup=TEXT
+    ),
+    RequestCode.GET_CONSUMER_LIST_BY_GROUP: copy_to(
+        answers.GetConsumerListByGroup, consumerGroup=TEXT
+    ),
     RequestCode.LOCK_BATCH_MQ: _lock,
     RequestCode.UNLOCK_BATCH_MQ: _unlock,
-    RequestCode.GET_ROUTEINFO_BY_TOPIC: _route,
-    RequestCode.GET_BROKER_CLUSTER_INFO: _cluster,
-    RequestCode.UPDATE_AND_CREATE_TOPIC: _create_topic,
+    RequestCode.GET_ROUTEINFO_BY_TOPIC: copy_to(answers.GetRouteInfoByTopic, topic=TEXT),
+    RequestCode.GET_BROKER_CLUSTER_INFO: copy_to(answers.GetBrokerClusterInfo),
+    RequestCode.UPDATE_AND_CREATE_TOPIC: copy_to(
+        answers.UpdateAndCreateTopic,
+        topic=TEXT,
+        readQueueNums=INTEGER,
+        writeQueueNums=INTEGER,
+        perm=INTEGER,
+        topicSysFlag=partial(INTEGER, default=0),
+    ),
     RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP: _create_group,
-    RequestCode.GET_MAX_OFFSET: _max_offset,
-    RequestCode.GET_MIN_OFFSET: _min_offset,
-    RequestCode.GET_EARLIEST_MSG_STORETIME: _earliest,
-    RequestCode.SEARCH_OFFSET_BY_TIMESTAMP: _search,
-    RequestCode.QUERY_MESSAGE: _query_message,
-    RequestCode.VIEW_MESSAGE_BY_ID: _view,
+    RequestCode.GET_MAX_OFFSET: copy_to(answers.GetMaxOffset, topic=TEXT, queueId=INTEGER),
+    RequestCode.GET_MIN_OFFSET: copy_to(answers.GetMinOffset, topic=TEXT, queueId=INTEGER),
+    RequestCode.GET_EARLIEST_MSG_STORETIME: copy_to(
+        answers.GetEarliestMsgStoretime, topic=TEXT, queueId=INTEGER
+    ),
+    RequestCode.SEARCH_OFFSET_BY_TIMESTAMP: copy_to(
+        answers.SearchOffsetByTimestamp, topic=TEXT, queueId=INTEGER, timestamp=LONG
+    ),
+    RequestCode.QUERY_MESSAGE: copy_to(
+        answers.QueryMessage,
+        topic=TEXT,
+        key=TEXT,
+        maxNum=INTEGER,
+        beginTimestamp=LONG,
+        endTimestamp=LONG,
+    ),
+    RequestCode.VIEW_MESSAGE_BY_ID: copy_to(answers.ViewMessageById, offset=LONG),
     **answers.READERS,
 }
 #: readers that are told where the client is
