@@ -9,6 +9,7 @@ from ...kernel import (
     Append,
     Effect,
     Event,
+    Named,
     Put,
     Reply,
     Return,
@@ -18,12 +19,14 @@ from ...kernel import (
     Text,
     Words,
     World,
+    name_plainly,
     replace,
 )
 from ...kernel.role import Outcome
 from ...kernel.story import TOLD_YES
 from ...kernel.text import NOTHING
 from ..client import Client, calls
+from ..config import CURSORS
 from ..errors import ServerError
 from ..messages import (
     Ack,
@@ -63,6 +66,47 @@ from ..messages import (
 from ..states import MarkerType, TxnAction, TxnStatus
 from . import words as sentences
 from .ledgers import Cluster, Written, label_effect, read_coordinators, read_entries
+
+# What an effect of a Pulsar role is called where a stop tells if it had been done.
+
+
+ANSWER = Words("the answer"), Words("answers")
+MARKER = Words("the marker"), Words("markers")
+MESSAGE = Words("the message"), Words("messages")
+SNAPSHOT = Words("the snapshot"), Words("snapshots")
+RECORD = Words("the record {what}"), Words("records")
+CURSOR = Words("the cursor on the disk"), Words("cursors")
+TOLD = (
+    Words("the end for {who}"),
+    Words("notices of the end"),
+)
+PUSHED = Words("a message for a consumer"), Words("messages")
+
+
+def name_effect(effect: Effect) -> Named | None:
+    """The label of an effect in the diagram; None for what nobody would miss: permits are given
+    again with each connection."""
+    match effect:
+        case Send(body=Flow()):
+            return None
+        case Append(entry=LedgerEntry(marker=marker)):
+            one, many = MESSAGE if marker is None else MARKER
+        case Append(entry=BufferSnapshot()):
+            one, many = SNAPSHOT
+        case Append(entry=TransactionMetadataEntry() | PendingAckEntry() as record):
+            return Named(RECORD[0](what=record), RECORD[1]())
+        case Put(table=table) if table == CURSORS:
+            one, many = CURSOR
+        case Send(to=to, body=EndTxnOnPartition() | EndTxnOnSubscription()):
+            return Named(TOLD[0](who=to), TOLD[1]())
+        case Send(body=PushMessage()):
+            one, many = PUSHED
+        case Reply():
+            one, many = ANSWER
+        case _:
+            return name_plainly(effect)
+    return Named(one(), many())
+
 
 DECIDED = {
     TxnStatus.COMMITTING: sentences.DECIDED_COMMIT,

@@ -9,7 +9,7 @@ import pytest
 from mqlab.kernel import Append, FactKind, Named, Put, Send, Stretch
 from mqlab.pulsar.config import CURSORS
 from mqlab.pulsar.messages import EndTxnOnPartition, Flow, LedgerEntry, TxnID
-from mqlab.pulsar.picture.effects import name_effect
+from mqlab.pulsar.picture.meaning import name_effect
 from mqlab.pulsar.picture.snapshot import TERMS
 from mqlab.pulsar.picture.why import IN_MEMORY
 from mqlab.pulsar.states import PREVIOUS, MarkerType, TxnAction
