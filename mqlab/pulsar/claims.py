@@ -25,7 +25,7 @@ from .coordinator import Coordinator
 from .messages import AckPosition, PendingAckEntry, PushMessage, TxnID
 from .pending_ack import ACK, COMMIT
 from .picture import words
-from .picture.ledgers import (
+from .picture.snapshot import (
     Cluster,
     Written,
     has_ended,

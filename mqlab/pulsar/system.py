@@ -55,9 +55,8 @@ from .messages import (
     TxnID,
     Unsubscribe,
 )
-from .picture.ledgers import Cluster
 from .picture.meaning import annotate, name_effect
-from .picture.snapshot import TERMS, draw_snapshot
+from .picture.snapshot import TERMS, Cluster, draw_snapshot
 from .picture.why import UNGUARDED, explain_fact, find_kind
 from .states import AccessMode, SubType, TxnAction
 from .topic import Topic

@@ -15,7 +15,7 @@ from ...pulsar.messages import (
     NewTxn,
     TransactionMetadataEntry,
 )
-from ...pulsar.picture.ledgers import read_entries
+from ...pulsar.picture.snapshot import read_entries
 from ...pulsar.topic import Topic
 from ...registry import run_scenario
 from ...registry.cases.pulsar import CLAIM_CASES, SAFEGUARD_CASES

@@ -65,7 +65,7 @@ from ..messages import (
 )
 from ..states import MarkerType, TxnAction, TxnStatus
 from . import words as sentences
-from .ledgers import Cluster, Written, label_effect, read_coordinators, read_entries
+from .snapshot import Cluster, Written, label_effect, read_coordinators, read_entries
 
 # What an effect of a Pulsar role is called where a stop tells if it had been done.
 

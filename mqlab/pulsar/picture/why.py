@@ -14,7 +14,7 @@ from ..topic import ENTERED as BUFFER_ENTERED
 from ..topic import FRONTIER, SNAPSHOT
 from ..topic.access import ALONE, FREE, QUEUED
 from . import words
-from .ledgers import Cluster
+from .snapshot import Cluster
 
 STOPPED = {
     "client": Words(

@@ -52,9 +52,8 @@ from ...pulsar.messages import (
     Unsubscribe,
 )
 from ...pulsar.picture import words
-from ...pulsar.picture.ledgers import DECIDED, Written, draw_subscription
 from ...pulsar.picture.meaning import explain
-from ...pulsar.picture.snapshot import Limits, Seen, draw_seen
+from ...pulsar.picture.snapshot import DECIDED, Limits, Seen, Written, draw_seen, draw_subscription
 from ...pulsar.picture.why import explain_fact
 from ...pulsar.states import ENDED, MarkerType, TxnStatus
 from ...pulsar.subscription import Subscription

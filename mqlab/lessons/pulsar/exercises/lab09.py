@@ -15,7 +15,7 @@ from ....kernel.trace import FactKind
 from ....pulsar import PulsarSystem
 from ....pulsar.client.calls import Send
 from ....pulsar.messages import LedgerEntry, TransactionMetadataEntry
-from ....pulsar.picture.ledgers import list_markers, read_entries
+from ....pulsar.picture.snapshot import list_markers, read_entries
 from ....pulsar.states import MarkerType
 from ....pulsar.topic import Topic
 from ...against_runs import AgainstRuns, Moment

@@ -27,7 +27,7 @@ from ....pulsar import PulsarSystem
 from ....pulsar.config import CURSORS
 from ....pulsar.ledger import Cursor
 from ....pulsar.messages import LedgerEntry
-from ....pulsar.picture.ledgers import Cluster, read_coordinators, read_entries
+from ....pulsar.picture.snapshot import Cluster, read_coordinators, read_entries
 from ....pulsar.topic import Topic
 from ...patterns.systems import find_worth
 

@@ -49,7 +49,7 @@ from ....pulsar.client.calls import (
 )
 from ....pulsar.config import CURSORS
 from ....pulsar.ledger import Cursor
-from ....pulsar.picture.ledgers import read_coordinators, read_entries
+from ....pulsar.picture.snapshot import read_coordinators, read_entries
 from ....pulsar.states import SubType
 from ...patterns.systems import find_worth
 
