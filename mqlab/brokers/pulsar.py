@@ -6,8 +6,8 @@ BROKER = Broker(
     title="Pulsar",
     systems={
         "pulsar": "mqlab.pulsar:PulsarSystem",
-        "billing": "mqlab.lessons.pulsar.systems.books:BillingSystem",
-        "books": "mqlab.lessons.pulsar.systems.books:BooksSystem",
+        "billing": "mqlab.lessons.pulsar.systems.passing:BillingSystem",
+        "books": "mqlab.lessons.pulsar.systems.passing:BooksSystem",
         "passing": "mqlab.lessons.pulsar.systems.passing:PassingSystem",
     },
     searches="mqlab.registry.cases.pulsar:SEARCHES",
