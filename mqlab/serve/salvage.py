@@ -12,8 +12,7 @@ from pathlib import Path
 
 from .adapter import Adapter, keep
 from .disk import ServerDisk
-from .frames import find_damage
-from .journal import JournalError, check_head, describe_misfit, lock, read_effects
+from .journal import JournalError, check_head, describe_misfit, find_damage, lock, read_effects
 
 
 def salvage(source: Path, target: Path, adapter: Adapter) -> str:

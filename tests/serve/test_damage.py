@@ -12,8 +12,7 @@ from mqlab.kernel import Append, Put
 from mqlab.serve.adapter import Adapter
 from mqlab.serve.driver import Driver
 from mqlab.serve.entries import Effect
-from mqlab.serve.frames import FRAME, SECTOR, pack_frame, write_head
-from mqlab.serve.journal import Journal, JournalError
+from mqlab.serve.journal import FRAME, SECTOR, Journal, JournalError, pack_frame, write_head
 from mqlab.serve.salvage import salvage
 from tests.serve.toy import TOY, Note
 

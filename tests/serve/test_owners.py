@@ -11,8 +11,7 @@ import pytest
 
 from mqlab.kernel import Put
 from mqlab.serve.adapter import Adapter
-from mqlab.serve.frames import OLDER, write_head
-from mqlab.serve.journal import Journal, JournalError
+from mqlab.serve.journal import OLDER, Journal, JournalError, write_head
 from mqlab.serve.kafka import adapter as kafka
 from mqlab.serve.kafka.front.topic import Topic as KafkaTopic
 from mqlab.serve.pulsar import adapter as pulsar
