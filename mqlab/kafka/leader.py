@@ -50,17 +50,21 @@ from ..kernel import (
 from ..kernel.disk import LOG_STARTS
 from .config import KafkaConfig
 from .errors import Error
-from .log import batch_at, index_of, partition, role
-from .log.partition import Partition, Verifying, append_marker, recover_partition, roll_segment
+from .log import batch_at, index_of, role
 from .log.role import (
     EXPIRE,
     DescribeProducers,
     DescribeProducersResponse,
+    Partition,
     ReaderRequest,
+    Verifying,
     Watchers,
     add_ack,
     answer_reader,
+    append_marker,
     forget_idle,
+    recover_partition,
+    roll_segment,
     schedule_expiry,
     take_safe,
     tell_frontiers,
@@ -163,7 +167,7 @@ class Gone(Quiet):
 def delete_topic(leader: Leader, caller: Caller, disk: Disk) -> Result:
     """All that waits here is told so, and the disk is empty."""
     name = leader.name
-    tables = (STARTS, partition.table_of(name))
+    tables = (STARTS, role.table_of(name))
     rows = [(table, key) for table in tables for key in disk.table(table)]
     kept = tuple(Put(table, key, None) for table, key in rows if table != STARTS or key == name)
     logs = (Truncate(name, 0), Truncate(index_of(name), 0))
@@ -219,7 +223,7 @@ def _take(leader: Leader, ask: Produce, caller: Caller, disk: Disk) -> Result:
         return leader, (Reply(caller, ProduceResponse(Error.INVALID_PRODUCER_EPOCH)),)
     if not v2 and not (ask.verify and "verification" in part.config.on):
         return append(leader, ask, caller, None, disk)
-    return partition.ask_coordinator(leader, ask, caller, ask.txn_id or "", batch, disk, v2=v2)
+    return role.ask_coordinator(leader, ask, caller, ask.txn_id or "", batch, disk, v2=v2)
 
 
 def handle_verification(leader: Leader, corr: int, error: Error, disk: Disk) -> Result:
@@ -235,8 +239,8 @@ def handle_verification(leader: Leader, corr: int, error: Error, disk: Disk) -> 
         if (waiting.again + 1) * config.add_retry_ms <= config.add_retry_max_ms:
             patient = replace(waiting, again=waiting.again + 1)
             new = replace(leader, verifying=leader.verifying.set(corr, patient))
-            return new, (SetTimer(f"{partition.ADD}{corr}", config.add_retry_ms),)
-    leader = partition.close_question(leader, corr)
+            return new, (SetTimer(f"{role.ADD}{corr}", config.add_retry_ms),)
+    leader = role.close_question(leader, corr)
     if error:
         refusal = ProduceResponse(translate_error(error, waiting.ask.version))
         return go_on(leader, (Reply(waiting.caller, refusal),), disk)
@@ -267,7 +271,7 @@ def go_on(leader: Leader, effects: Effects, disk: Disk) -> Result:
 
 def ask_again(leader: Leader, timer: str) -> Result:
     """The pause before a question is over."""
-    corr = int(timer.removeprefix(partition.ADD))
+    corr = int(timer.removeprefix(role.ADD))
     waiting: Verifying[Produce] | None = leader.verifying.get(corr)
     if waiting is None:
         return leader, ()
@@ -290,7 +294,7 @@ def translate_error(error: Error, version: int) -> Error:
 def handle_lost_coordinator(leader: Leader, disk: Disk) -> Result:
     """The connection to the coordinator broke: all that wait may try again."""
     refusal = ProduceResponse(Error.NOT_ENOUGH_REPLICAS)
-    leader, callers, pauses = partition.give_up_questions(leader)
+    leader, callers, pauses = role.give_up_questions(leader)
     return go_on(leader, (*pauses, *(Reply(caller, refusal) for caller in callers)), disk)
 
 
@@ -428,7 +432,7 @@ class Leader:
     def resign(self, error: Error = Error.NOT_LEADER_OR_FOLLOWER) -> Effects:
         """Another broker leads now, or nobody: who waits here is told."""
         refusal = ProduceResponse(error)
-        _, callers, pauses = partition.give_up_questions(self)
+        _, callers, pauses = role.give_up_questions(self)
         asking = tuple(
             Reply(caller, refusal) for caller in (*callers, *(c for _, c in self.behind))
         )

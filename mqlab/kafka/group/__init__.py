@@ -58,15 +58,17 @@ from ...kernel import (
 from ..config import KafkaConfig
 from ..errors import Error
 from ..log import Batch, role
-from ..log.partition import Partition, Verifying, recover_partition
 from ..log.role import (
     EXPIRE,
     DescribeProducers,
+    Partition,
     ReaderRequest,
+    Verifying,
     Watchers,
     add_ack,
     answer_reader,
     forget_idle,
+    recover_partition,
     schedule_expiry,
     take_safe,
     tell_frontiers,

@@ -20,14 +20,15 @@ from typing import TYPE_CHECKING, Any
 from ...kernel import Caller, Disk, Effects, Map, Reply, frozen, replace, worded
 from ..errors import Error
 from ..log import COMMIT, Batch
-from ..log.partition import (
+from ..log.role import (
     Verifying,
+    add_ack,
     append_marker,
     ask_coordinator,
     close_question,
     give_up_questions,
+    take_safe,
 )
-from ..log.role import add_ack, take_safe
 from ..messages import (
     OffsetCommit,
     OffsetCommitResponse,

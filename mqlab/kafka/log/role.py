@@ -8,16 +8,20 @@ and whatever is done for both takes either and gives the same kind back.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from operator import itemgetter
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from ...kernel import (
+    Append,
     Caller,
+    CancelTimer,
     Disk,
     Effects,
     Map,
+    Put,
     Reply,
+    Send,
     SetTimer,
     Text,
     Words,
@@ -33,17 +37,548 @@ from ..messages import (
     LATEST,
     NEWEST,
     READ_COMMITTED,
+    AddPartitionsToTxn,
     Fetch,
     FetchResponse,
     ListOffsets,
     ListOffsetsResponse,
+    Produce,
+    TxnOffsetCommit,
     Unwatch,
     Watch,
     Watched,
+    WriteTxnMarkers,
     braces,
 )
-from . import AbortedTxn, Batch, index_of
-from .partition import Partition, Verifying
+from . import ABORT, COMMIT, MAX_SEQUENCE, AbortedTxn, Batch, batch_at, index_of, next_sequence
+
+# Producer state of a partition, as its leader knows it: who writes, which transactions are
+# open, how far one may read. Leader and group coordinator share it; `Partition` answers questions
+# and takes notes, and never sends anything. Below it: snapshots and recovery, transaction markers,
+# and the question to a coordinator before a transaction opens here.
+#
+# Everything here is rebuilt from the log, so nothing here is durable.
+#
+# *High watermark (HW)*: what lies below is replicated. Only replication moves it; a commit
+# does not. *First unstable offset*: where the oldest transaction begins that is open, or
+# whose marker is not yet below the HW. *Last stable offset (LSO)*: the smaller of the two.
+# A read_committed reader sees nothing at or above the LSO, be it part of a transaction or
+# not; that is why one open transaction holds up everything behind it in its partition.
+#
+# Sources: ProducerStateManager, ProducerStateEntry, ProducerAppendInfo,
+# UnifiedLog#analyzeAndValidateProducerState, #lastStableOffset (Kafka 4.3).
+
+
+WINDOW = 5  # ProducerStateEntry.NUM_BATCHES_TO_RETAIN
+
+
+@frozen
+class Written:
+    """One of the batches a producer wrote last: what makes a duplicate recognisable. `first_seq`,
+    `last_seq`: its sequence numbers; `first_offset`: where it begins."""
+
+    first_seq: int
+    last_seq: int
+    first_offset: int
+    at_ms: int
+
+
+@frozen
+class ProducerEntry:
+    """A producer id here. `window`: its last five batches of this epoch, oldest first;
+    `txn_first`: where its open transaction begins, -1 for none; `coordinator_epoch`: of
+    its last marker, -1 for none; `last_ms`: stamp of the last thing it wrote."""
+
+    epoch: int
+    window: tuple[Written, ...] = ()
+    txn_first: int = -1
+    coordinator_epoch: int = -1
+    last_ms: int = 0
+
+    @property
+    def last_seq(self) -> int:
+        return self.window[-1].last_seq if self.window else -1
+
+    def find_same(self, batch: Batch) -> Written | None:
+        """The one of the last five that has this batch's numbers."""
+        for seen in self.window:
+            if (seen.first_seq, seen.last_seq) == (batch.first_seq, batch.last_seq):
+                return seen
+        return None
+
+
+@frozen
+class Guard:
+    """A verification under way or passed (VerificationStateEntry): who asked first, the lowest
+    sequence seen meanwhile. `number` tells a guard from a later one of the same producer: a marker
+    in between removes it, and the append then fails. `lowest_seq`: that sequence; `v2`: of a client
+    of transaction version 2."""
+
+    number: int
+    epoch: int
+    lowest_seq: int
+    v2: bool
+    at_ms: int = 0
+
+
+@frozen
+class Partition:
+    """`open`: (first offset, pid) of open transactions; `unreplicated`: (first offset, marker
+    offset) of those whose marker is not yet below the HW; both sorted. `start`: the batch that the
+    log begins with, once records were deleted. `producers`: by producer id; `guards`: verifications
+    by producer id."""
+
+    config: KafkaConfig
+    hw: int = 0
+    producers: Map[int, ProducerEntry] = Map()
+    open: tuple[tuple[int, int], ...] = ()
+    unreplicated: tuple[tuple[int, int], ...] = ()
+    guards: Map[int, Guard] = Map()
+    start: int = 0
+
+    # -- how far one may read --------------------------------------------------------------
+
+    @property
+    def first_unstable(self) -> int | None:
+        firsts = [*self.open[:1], *self.unreplicated[:1]]
+        return max(min(first for first, _ in firsts), self.start) if firsts else None
+
+    @property
+    def lso(self) -> int:
+        first = self.first_unstable
+        return self.hw if first is None else min(first, self.hw)
+
+    @property
+    def read_limit(self) -> int:
+        """The LSO as readers are told it, which their read_committed may not reach."""
+        return self.lso
+
+    def advance(self, end: int) -> Partition:
+        """Everything below `end` is replicated. A transaction is done with once its
+        marker is (ProducerStateManager#removeUnreplicatedTransactions)."""
+        left = tuple(u for u in self.unreplicated if u[1] >= end)
+        return replace(self, hw=end, unreplicated=left)
+
+    # -- data --------------------------------------------------------------------------------
+
+    def needs_guard(self, batch: Batch) -> bool:
+        """Whether this batch would open a transaction here: then its leader must ask the
+        coordinator first."""
+        if not batch.transactional:
+            return False
+        entry = self.producers.get(batch.pid)
+        return entry is None or entry.txn_first < 0 or entry.epoch != batch.epoch
+
+    def with_guard(self, batch: Batch, number: int, v2: bool) -> Partition:
+        """With a guard for the batch's producer; an existing one of the same epoch stays."""
+        guard: Guard | None = self.guards.get(batch.pid)
+        if guard is None or guard.epoch != batch.epoch:
+            guard = Guard(number, batch.epoch, batch.first_seq, v2, batch.at_ms)
+        elif batch.first_seq < guard.lowest_seq:
+            guard = replace(guard, lowest_seq=batch.first_seq)
+        return replace(self, guards=self.guards.set(batch.pid, guard))
+
+    def find_duplicate(self, batch: Batch) -> Written | None:
+        """The batch among the last five that this one repeats *exactly*; any other overlap
+        is no duplicate but out of order."""
+        entry: ProducerEntry | None = self.producers.get(batch.pid)
+        if entry is None or entry.epoch != batch.epoch or "sequence_check" not in self.config.on:
+            return None
+        return entry.find_same(batch)
+
+    def is_stale(self, batch: Batch) -> bool:
+        """Whether the batch comes from an older self of its producer; one that is unknown has
+        been of no epoch, -1, so far (ProducerAppendInfo#checkProducerEpoch)."""
+        entry: ProducerEntry | None = self.producers.get(batch.pid)
+        known = entry.epoch if entry is not None else -1
+        return "epoch_fencing" in self.config.on and batch.epoch < known
+
+    def check_data(self, batch: Batch, guard: int | None, sequences: bool = True) -> Error:
+        """Why a data batch cannot be appended, NONE if it can. `guard` is the number of
+        the guard it was verified under. `sequences` False: the group coordinator's own
+        appends, whose sequence numbers are not looked at."""
+        if batch.pid < 0:
+            return Error.NONE
+        if self.is_stale(batch):
+            return Error.INVALID_PRODUCER_EPOCH
+        if self.needs_guard(batch) and guard is not None:
+            held: Guard | None = self.guards.get(batch.pid)
+            if held is None or held.number != guard:
+                return Error.INVALID_TXN_STATE
+        if sequences and "sequence_check" in self.config.on and not self._in_order(batch):
+            return Error.OUT_OF_ORDER_SEQUENCE_NUMBER
+        entry: ProducerEntry | None = self.producers.get(batch.pid)
+        if entry is not None and entry.txn_first >= 0 and not batch.transactional:
+            return Error.INVALID_TXN_STATE
+        return Error.NONE
+
+    def _in_order(self, batch: Batch) -> bool:
+        entry: ProducerEntry | None = self.producers.get(batch.pid)
+        guard: Guard | None = self.guards.get(batch.pid)
+        first = batch.first_seq
+        if guard is not None and guard.epoch == batch.epoch:
+            if guard.v2 and first != 0 and (entry is None or not entry.window):
+                return False
+            if first > guard.lowest_seq:
+                return False
+        if entry is None:
+            return True  # nothing is known of this producer: it may begin anywhere
+        if entry.epoch != batch.epoch:
+            return first == 0
+        return first == (next_sequence(entry.last_seq) if entry.window else 0)
+
+    def with_data(self, batch: Batch) -> Partition:
+        """The state of a partition (sequence numbers, open transactions) after the batch was
+        appended at `batch.base`."""
+        if batch.pid < 0:
+            return self
+        entry: ProducerEntry = self.producers.get(batch.pid) or ProducerEntry(batch.epoch)
+        if entry.epoch != batch.epoch:
+            entry = replace(entry, epoch=batch.epoch, window=())
+        written = Written(batch.first_seq, batch.last_seq, batch.base, batch.at_ms)
+        opens = batch.transactional and entry.txn_first < 0
+        entry = replace(
+            entry,
+            window=(*entry.window, written)[-WINDOW:],
+            txn_first=batch.base if opens else entry.txn_first,
+            last_ms=batch.at_ms,
+        )
+        return replace(
+            self,
+            producers=self.producers.set(batch.pid, entry),
+            open=(*self.open, (batch.base, batch.pid)) if opens else self.open,
+            guards=self.guards.remove(batch.pid),
+        )
+
+    # -- markers -----------------------------------------------------------------------------
+
+    def check_marker(self, ask: WriteTxnMarkers) -> Error:
+        """Why a marker cannot be written (ProducerAppendInfo#appendEndTxnMarker)."""
+        entry: ProducerEntry | None = self.producers.get(ask.pid)
+        if entry is None:
+            return Error.NONE
+        if "epoch_fencing" in self.config.on:
+            again = ask.epoch == entry.epoch and entry.txn_first < 0
+            bumped = "epoch_bump" in self.config.on
+            strict = ask.transaction_version >= 2 and bumped and not again
+            if ask.epoch < entry.epoch or (strict and ask.epoch == entry.epoch):
+                return Error.INVALID_PRODUCER_EPOCH
+        if ask.coordinator_epoch < entry.coordinator_epoch:
+            return Error.TRANSACTION_COORDINATOR_FENCED
+        return Error.NONE
+
+    def with_marker(self, batch: Batch, indexed: int) -> tuple[Partition, AbortedTxn | None]:
+        """The state of a partition (last stable offset, aborted index) after a marker was appended:
+        its transaction is over here. The second value is the index entry of an abort; `indexed`
+        entries are there already."""
+        entry: ProducerEntry = self.producers.get(batch.pid) or ProducerEntry(batch.epoch)
+        first = entry.txn_first
+        still_open = tuple(o for o in self.open if o[1] != batch.pid)
+        new = replace(
+            entry,
+            epoch=batch.epoch,
+            window=entry.window if entry.epoch == batch.epoch else (),
+            txn_first=-1,
+            coordinator_epoch=batch.coordinator_epoch,
+            last_ms=batch.at_ms,
+        )
+        owed = ((first, batch.base),) if first >= 0 else ()
+        after = replace(
+            self,
+            producers=self.producers.set(batch.pid, new),
+            open=still_open,
+            unreplicated=tuple(sorted((*self.unreplicated, *owed))),
+            guards=self.guards if self._guards_next(batch) else self.guards.remove(batch.pid),
+        )
+        if first < 0 or batch.control != ABORT:
+            return after, None
+        lso = still_open[0][0] if still_open else batch.base + 1
+        return after, AbortedTxn(indexed, batch.pid, first, batch.base, lso)
+
+    def _guards_next(self, marker: Batch) -> bool:
+        """Whether the guard belongs to the producer's next transaction, which a v2 marker,
+        written once more, must not disturb (UnifiedLog#updateProducers)."""
+        guard: Guard | None = self.guards.get(marker.pid)
+        return guard is not None and guard.v2 and guard.epoch == marker.epoch
+
+    @property
+    def remembers(self) -> bool:
+        """Whether anything is remembered that can grow old."""
+        return bool(self.producers) or bool(self.guards)
+
+    def without_expired(self, now_ms: int) -> Partition:
+        """Producers that were idle too long are forgotten, their epochs with them; never
+        one whose transaction is open (ProducerStateManager#removeExpiredProducers)."""
+        limit = now_ms - self.config.pid_expiration_ms
+        kept = ((p, e) for p, e in self.producers.items() if e.txn_first >= 0 or e.last_ms > limit)
+        guards = Map((pid, g) for pid, g in self.guards.items() if g.at_ms > limit)
+        return replace(self, producers=Map(kept), guards=guards)
+
+    # -- recovery ----------------------------------------------------------------------------
+
+    @staticmethod
+    def replay(
+        config: KafkaConfig,
+        log: Iterable[Batch],
+        end: int,
+        start: Partition | None = None,
+        indexed: int = 0,
+        since: int | None = None,
+    ) -> tuple[Partition, tuple[AbortedTxn, ...]]:
+        """Rebuild the producer state from a log alone, or from what a snapshot says (`start`, and
+        how many index entries lie before it) and the tail of the log. Only the last batch of each
+        producer is remembered then, so its window of recognisable duplicates shrinks from five to
+        one. `since`: a follower has noted what it copied from this offset on, and takes over with
+        its memory (None: nothing was noted)."""
+        part = start or Partition(config)
+        aborted: list[AbortedTxn] = []
+        noted = False
+        for batch in log:
+            if since is not None and batch.base >= since:
+                part, since = part._keep_last_batches(), None
+                noted = True
+            if batch.control:
+                part, entry = part.with_marker(batch, indexed + len(aborted))
+                aborted += [entry] if entry is not None else []
+            else:
+                part = part.with_data(batch)
+        part = part if noted else part._keep_last_batches()
+        return part.advance(end), tuple(aborted)
+
+    def _keep_last_batches(self) -> Partition:
+        short = Map((pid, replace(e, window=e.window[-1:])) for pid, e in self.producers.items())
+        return replace(self, producers=short)
+
+
+# ---- After a start: from the disk back to what a partition's leader knows ------------
+#
+# The newest snapshot is read and the tail of the log replayed. A stop between a marker and its
+# index entry leaves the index short of what the log says: the missing entries are written now.
+#
+# Source: ProducerStateManager#truncateAndReload, UnifiedLog#rebuildProducerState (Kafka 4.3).
+
+# ---- snapshots -----------------------------------------------------------------------
+
+
+@worded("pid={pid} epoch={epoch} lastSequence={last_seq}")
+class SnapshotEntry:
+    """One producer in a `.snapshot`: ProducerId, ProducerEpoch, LastSequence, LastOffset,
+    OffsetDelta, Timestamp (ms), CoordinatorEpoch, CurrentTxnFirstOffset; -1 for none."""
+
+    pid: int
+    epoch: int
+    last_seq: int
+    last_offset: int
+    offset_delta: int
+    at_ms: int
+    coordinator_epoch: int
+    txn_first: int
+
+
+@frozen
+class ProducerSnapshot:
+    """`.snapshot` files: what a leader need not read the whole log for.
+
+    A snapshot names every producer with the last batch it wrote here and the transaction it has
+    open. Its name is the offset it describes: everything *below* it. One is written when a segment
+    rolls and when a log has been recovered; after a start the newest one is read and only the tail
+    of the log replayed. It keeps one batch a producer, so a duplicate that a leader would have
+    known by one of the four before is out of order after a restart.
+
+    *Left out:* the checksum, and the removal of snapshots that are no longer the newest.
+
+    Sources: ProducerStateManager#writeSnapshot, #loadFromSnapshot, ProducerSnapshot.json (storage,
+    Kafka 4.3).
+
+    The content of one file. `entries`: one for each producer."""
+
+    entries: tuple[SnapshotEntry, ...]
+
+    def __str__(self) -> str:
+        return "; ".join(map(str, self.entries))
+
+
+def table_of(partition: str) -> str:
+    """The table that stands for a partition's snapshot files: offset → ProducerSnapshot."""
+    return f"{partition}.snapshot"
+
+
+def write_snapshot(part: Partition, name: str, at: int) -> Put:
+    """The effect that writes the snapshot of everything below offset `at`."""
+    entries = tuple(_entry(pid, e) for pid, e in part.producers.items())
+    return Put(table_of(name), at, ProducerSnapshot(entries))
+
+
+def roll_segment(part: Partition, name: str, disk: Disk) -> Effects:
+    """The snapshot that is due before the next append, if the segment is full."""
+    size = part.config.segment_records
+    end = disk.log(name).end
+    newest = max(disk.table(table_of(name)), default=0)
+    return (write_snapshot(part, name, end),) if size and end - newest >= size else ()
+
+
+def load_snapshot(config: KafkaConfig, name: str, disk: Disk) -> tuple[Partition, int]:
+    """What the newest usable snapshot says, and the offset from which to replay."""
+    table = disk.table(table_of(name))
+    usable = [at for at in table if at <= disk.log(name).end]
+    part = Partition(config)
+    if not usable:
+        return part, disk.log(name).start
+    at = max(usable)
+    producers = Map((entry.pid, _producer(entry)) for entry in table[at].entries)
+    firsts = sorted((e.txn_first, pid) for pid, e in producers.items() if e.txn_first >= 0)
+    return replace(part, producers=producers, open=tuple(firsts)), at
+
+
+def _entry(pid: int, e: ProducerEntry) -> SnapshotEntry:
+    last = e.window[-1] if e.window else None
+    delta = (last.last_seq - last.first_seq) % (MAX_SEQUENCE + 1) if last else 0
+    return SnapshotEntry(
+        pid=pid,
+        epoch=e.epoch,
+        last_seq=e.last_seq,
+        last_offset=last.first_offset + delta if last else -1,
+        offset_delta=delta,
+        at_ms=e.last_ms,
+        coordinator_epoch=e.coordinator_epoch,
+        txn_first=e.txn_first,
+    )
+
+
+def _producer(entry: SnapshotEntry) -> ProducerEntry:
+    window: tuple[Written, ...] = ()
+    if entry.last_seq >= 0:
+        first_seq = (entry.last_seq - entry.offset_delta) % (MAX_SEQUENCE + 1)
+        first = entry.last_offset - entry.offset_delta
+        window = (Written(first_seq, entry.last_seq, first, entry.at_ms),)
+    return ProducerEntry(entry.epoch, window, entry.txn_first, entry.coordinator_epoch, entry.at_ms)
+
+
+# ---- recovery ------------------------------------------------------------------------
+
+
+def recover_partition(
+    config: KafkaConfig,
+    name: str,
+    disk: Disk,
+    hw: int | None = None,
+    since: int | None = None,
+) -> tuple[Partition, Effects]:
+    """Recover a partition from its log after a start. `hw`: what is known to be replicated; None:
+    the only replica has it all. `since`: what this replica has copied from this offset on, it still
+    has in memory; None: nothing."""
+    log, index = disk.log(name), disk.log(index_of(name))
+    start, at = load_snapshot(config, name, disk)
+    before = sum(entry.last_offset < at for entry in index.read(0)) if at else 0
+    safe = log.end if hw is None else hw
+    part, aborted = Partition.replay(config, log.read(at), safe, start, before, since)
+    part = replace(part, start=batch_at(log, log.start)) if log.start else part
+    effects: Effects = tuple(
+        Append(index_of(name), a, notify=False) for a in aborted if a.base >= index.end
+    )
+    if config.segment_records and log.end > at:
+        effects = (*effects, write_snapshot(part, name, log.end))
+    return part, effects
+
+
+# ---- Transaction markers (control batches): how a transaction ends on a partition ----
+#
+# It is a batch like any other, with a header that says COMMIT or ABORT and takes exactly one
+# offset. An abort that ends something is noted in the index beside the log, so that readers can
+# be told what to skip; a commit needs no note.
+#
+# Source: MemoryRecords#withEndTransactionMarker, TransactionIndex#append (Kafka 4.3).
+
+MARKER_BYTES = 78  # a control batch on a real disk
+
+
+def append_marker(
+    part: Partition, name: str, ask: WriteTxnMarkers, disk: Disk, at_ms: int
+) -> tuple[Partition, Effects, Batch]:
+    """Write a control batch and, for an abort that ends something, its index entry:
+    (partition, effects, marker). The marker is safe once `Appended` says `marker.last + 1`."""
+    marker = Batch(
+        base=disk.log(name).end,
+        pid=ask.pid,
+        epoch=ask.epoch,
+        transactional=True,
+        control=COMMIT if ask.commit else ABORT,
+        coordinator_epoch=ask.coordinator_epoch,
+        at_ms=at_ms,
+        size=MARKER_BYTES,
+    )
+    roll = roll_segment(part, name, disk)
+    part, aborted = part.with_marker(marker, indexed=disk.log(index_of(name)).end)
+    entry = () if aborted is None else (Append(index_of(name), aborted, notify=False),)
+    return part, (*roll, Append(name, marker), *entry), marker
+
+
+# ---- Before a batch opens a transaction on a partition, the transaction coordinator is asked
+#
+# Leader and group coordinator do the same thing here (KIP-890): a *guard* is set up on the
+# partition, the question leaves, and the request waits under a number. The answer comes back
+# to the number; whether the guard still stands says whether a marker came in between. What is
+# told to whom is theirs to say.
+#
+# A legacy client must have added the partition itself, so the coordinator only verifies; a v2
+# client's partition is added now.
+#
+# Source: ReplicaManager#maybeSendPartitionsToTransactionCoordinator, AddPartitionsToTxnManager,
+# VerificationGuard (Kafka 4.3).
+
+#: Produce at a leader, TxnOffsetCommit at a group coordinator
+Ask = TypeVar("Ask", bound=Produce | TxnOffsetCommit)
+ADD = "add "
+
+
+@frozen
+class Verifying(Generic[Ask]):
+    """A request that waits for the coordinator's word: what was asked, by whom, under which guard,
+    and how often the question was put again. `ask`: the request."""
+
+    ask: Ask
+    caller: Caller
+    question: AddPartitionsToTxn
+    guard: int
+    again: int = 0
+
+
+def ask_coordinator(
+    role: R,
+    ask: Produce | TxnOffsetCommit,
+    caller: Caller,
+    txn_id: str,
+    batch: Batch,
+    disk: Disk,
+    *,
+    v2: bool,
+) -> tuple[R, Effects]:
+    """Verify a transaction before the append (AddPartitionsToTxn, verify_only or implicit): set up
+    the guard, send the request."""
+    part = role.part.with_guard(batch, disk.log(role.name).end, v2)
+    question = AddPartitionsToTxn(
+        txn_id, batch.pid, batch.epoch, (role.name,), verify_only=not v2, implicit=v2
+    )
+    corr = 0
+    while corr in role.verifying:
+        corr += 1
+    waiting = Verifying(ask, caller, question, part.guards[batch.pid].number)
+    new = replace(role, part=part, verifying=role.verifying.set(corr, waiting))
+    return new, (Send(role.config.coordinator, question, corr),)
+
+
+def close_question(role: R, corr: int) -> R:
+    """It is answered: nobody waits under this number any more."""
+    return replace(role, verifying=role.verifying.remove(corr))
+
+
+def give_up_questions(role: R) -> tuple[R, list[Caller], Effects]:
+    """The connection to the coordinator broke: who waited, to be told to try again. The
+    pauses end with their questions: a number may be used again."""
+    callers = [waiting.caller for waiting in role.verifying.values()]
+    pauses = tuple(CancelTimer(f"{ADD}{corr}") for corr, w in role.verifying.items() if w.again)
+    return replace(role, verifying=Map()), callers, pauses
+
 
 # ---- Fetch: what a reader gets -------------------------------------------------------
 #

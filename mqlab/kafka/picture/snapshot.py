@@ -33,8 +33,7 @@ from ..group import GroupCoordinator
 from ..group.commits import Placed, Positions
 from ..group.members import describe_assignment
 from ..log import ABORT, AbortedTxn, Batch, role
-from ..log.partition import Partition
-from ..log.role import upper_bound
+from ..log.role import Partition, upper_bound
 from ..messages import READ_COMMITTED, READ_UNCOMMITTED, braces
 from ..states import COMPLETED, PREVIOUS, TxnState
 from . import words

@@ -43,7 +43,7 @@ from ..group.members import (
     describe_assignment,
 )
 from ..log import ABORT, AbortedTxn, Batch
-from ..log.partition import Partition
+from ..log.role import Partition
 from ..messages import (
     AddOffsetsToTxn,
     AddPartitionsToTxn,

@@ -21,8 +21,7 @@ from ..coordinator.entry import Entry
 from ..group import GroupCoordinator
 from ..leader import Leader
 from ..log import COMMIT, AbortedTxn, Batch, index_of
-from ..log.partition import Partition
-from ..log.role import answer_fetch
+from ..log.role import Partition, answer_fetch
 from ..messages import Fetch
 from ..replication import Leadership, Replica
 from ..replication.controller import TABLE as LEADERSHIP

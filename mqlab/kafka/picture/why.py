@@ -27,8 +27,7 @@ from ..group.members import (
     LeaveGroup,
     SyncGroup,
 )
-from ..log.partition import ADD
-from ..log.role import EXPIRE, FRONTIERS, DescribeProducers
+from ..log.role import ADD, EXPIRE, FRONTIERS, DescribeProducers
 from ..messages import (
     READ_COMMITTED,
     AddOffsetsToTxn,

@@ -54,7 +54,7 @@ from ...kernel import (
 from ...kernel.role import Role
 from ..errors import Error
 from ..log import index_of
-from ..log.partition import table_of
+from ..log.role import table_of
 from ..messages import (
     AddPartitionsToTxnResponse,
     OffsetCommit,

@@ -19,8 +19,7 @@ from ...kafka.group import GroupCoordinator
 from ...kafka.group.commits import Offsets
 from ...kafka.leader import Leader
 from ...kafka.log import ABORT, Batch
-from ...kafka.log.partition import Partition
-from ...kafka.log.role import upper_bound
+from ...kafka.log.role import Partition, upper_bound
 from ...kafka.messages import (
     READ_COMMITTED,
     Fetch,

@@ -8,7 +8,7 @@ from mqlab.kafka.errors import Error
 from mqlab.kafka.group import commits
 from mqlab.kafka.log import ABORT
 from mqlab.kafka.log import role as fetch
-from mqlab.kafka.log.partition import Partition
+from mqlab.kafka.log.role import Partition
 from mqlab.kafka.states import TxnState
 from mqlab.kernel import Send, replace
 from mqlab.registry.cases.kafka import NEXT, SEARCHES, SHORT, TWIN

@@ -14,7 +14,7 @@ from mqlab.kafka.clients.producer import Producer
 from mqlab.kafka.coordinator import Coordinator
 from mqlab.kafka.group import GroupCoordinator, commits
 from mqlab.kafka.leader import Leader
-from mqlab.kafka.log.partition import Partition
+from mqlab.kafka.log.role import Partition
 from mqlab.kafka.messages import (
     AddPartitionsToTxn,
     AddPartitionsToTxnResponse,

@@ -8,8 +8,7 @@ from mqlab.kafka.errors import Error
 from mqlab.kafka.group import GroupCoordinator
 from mqlab.kafka.leader import Leader
 from mqlab.kafka.log import MAX_SEQUENCE, AbortedTxn, Batch, index_of, next_sequence, role
-from mqlab.kafka.log.partition import Partition
-from mqlab.kafka.log.role import DescribeProducers
+from mqlab.kafka.log.role import DescribeProducers, Partition
 from mqlab.kafka.messages import (
     READ_COMMITTED,
     READ_UNCOMMITTED,

@@ -20,7 +20,7 @@ from mqlab.kafka.group.commits import Placed
 from mqlab.kafka.group.members import Heartbeat, JoinGroup, JoinGroupResponse
 from mqlab.kafka.leader import Leader
 from mqlab.kafka.log import COMMIT, Batch
-from mqlab.kafka.log.partition import Partition
+from mqlab.kafka.log.role import Partition
 from mqlab.kafka.messages import (
     AddOffsetsToTxn,
     AddPartitionsToTxn,

@@ -9,7 +9,7 @@ import pytest
 from mqlab.kafka import KafkaConfig, KafkaSystem
 from mqlab.kafka.coordinator import Coordinator, Entry
 from mqlab.kafka.log import Batch
-from mqlab.kafka.log.partition import Partition
+from mqlab.kafka.log.role import Partition
 from mqlab.kernel import Run, replace
 from mqlab.scenario import parse_script, perform, system_of
 from mqlab.scenario.language import ScenarioError

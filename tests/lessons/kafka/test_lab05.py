@@ -11,7 +11,7 @@ import pytest
 
 from mqlab.explore import Budget, explore
 from mqlab.kafka.log import Batch
-from mqlab.kafka.log.partition import Partition
+from mqlab.kafka.log.role import Partition
 from mqlab.lessons.kafka.lab05 import (
     ACCEPT,
     IN_FLIGHT,

@@ -15,7 +15,7 @@ from mqlab.kafka.coordinator import Entry
 from mqlab.kafka.coordinator.entry import StateRecord
 from mqlab.kafka.group import GroupCoordinator, GroupMetadata
 from mqlab.kafka.log import ABORT, COMMIT, Batch
-from mqlab.kafka.log.partition import Partition
+from mqlab.kafka.log.role import Partition
 from mqlab.kafka.states import TxnState
 from mqlab.kernel import Text, replace
 from mqlab.kernel.trace import GLYPHS, Fact, FactKind, patch

@@ -24,7 +24,7 @@ from typing import ClassVar
 from ....kafka import KafkaSystem
 from ....kafka.claims import reads
 from ....kafka.leader import Leader, LeaderRequest
-from ....kafka.log.partition import append_marker
+from ....kafka.log.role import append_marker
 from ....kafka.messages import WriteTxnMarkers, WriteTxnMarkersResponse
 from ....kafka.picture.view import read_world
 from ....kafka.states import COMPLETED

@@ -20,7 +20,7 @@ from ....kafka.config import KafkaConfig
 from ....kafka.errors import Error
 from ....kafka.leader import Leader, LeaderRequest, append
 from ....kafka.log import MAX_SEQUENCE, Batch, next_sequence
-from ....kafka.log.partition import Partition, table_of
+from ....kafka.log.role import Partition, table_of
 from ....kafka.messages import Produce, ProduceResponse
 from ....kafka.picture.view import Cluster
 from ....kernel import (

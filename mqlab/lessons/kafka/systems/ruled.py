@@ -27,7 +27,7 @@ from ....kafka.coordinator.entry import Entry, to_record
 from ....kafka.errors import Error
 from ....kafka.leader import Leader
 from ....kafka.log import Batch
-from ....kafka.log.partition import Partition, ProducerEntry, Written
+from ....kafka.log.role import Partition, ProducerEntry, Written
 from ....kafka.messages import (
     AddPartitionsToTxn,
     Answer,
