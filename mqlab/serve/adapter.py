@@ -30,8 +30,7 @@ from typing import Any, Protocol
 
 from ..kernel import Append, Effects, Put, frozen, worded
 from ..kernel.text import WordedError
-from .disk import Keeping, ServerDisk
-from .entries import Effect, Entries
+from .disk import Effect, Entries, Keeping, ServerDisk
 from .process import RunningBroker
 from .trace.live import Observer
 

@@ -36,7 +36,7 @@ from pathlib import Path
 from ..kernel import frozen
 from .adapter import Adapter
 from .crc import crc32c
-from .entries import Effect, Entries
+from .disk import Effect, Entries
 
 # The frames of a journal, and what may stand behind the last good one.
 #

@@ -10,8 +10,8 @@ import pytest
 
 from mqlab.kernel import Append, Put
 from mqlab.serve.adapter import Adapter
+from mqlab.serve.disk import Effect
 from mqlab.serve.driver import Driver
-from mqlab.serve.entries import Effect
 from mqlab.serve.journal import FRAME, SECTOR, Journal, JournalError, pack_frame, write_head
 from mqlab.serve.salvage import salvage
 from tests.serve.toy import TOY, Note

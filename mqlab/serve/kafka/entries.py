@@ -17,7 +17,7 @@ from ...kafka.log import AbortedTxn, Batch
 from ...kafka.messages import Position
 from ...kafka.states import TxnState
 from ...kernel import Append
-from ..entries import JSON_MARK, Effect, Entries, JsonForm, ends_as_json
+from ..disk import JSON_MARK, Effect, Entries, JsonForm, ends_as_json
 from .front.topic import Topic
 from .wire.validation import Records, parse_batch
 

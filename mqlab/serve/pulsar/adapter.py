@@ -28,8 +28,7 @@ from ...pulsar.messages import (
 from ...pulsar.states import AckType, MarkerType, TxnStatus
 from ...pulsar.topic import Topic
 from ..adapter import NO_CHANGE, Adapter, Change, ServeError, Start
-from ..disk import ServerDisk
-from ..entries import JSON_MARK, Effect, Entries, JsonForm, ends_as_json
+from ..disk import JSON_MARK, Effect, Entries, JsonForm, ServerDisk, ends_as_json
 from .frames import PulsarFrames
 from .front import FRONT, Front
 from .front.hosting import Folder, host

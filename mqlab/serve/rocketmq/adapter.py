@@ -17,8 +17,7 @@ from ...kernel import Append, Disk, Effects, Event, Map, Quiet, Reply
 from ...rocketmq.log import COMMIT_LOG, QueueEntry, Stored
 from ...rocketmq.messages import Message, name_queue
 from ..adapter import NO_CHANGE, Adapter, Change, Start
-from ..disk import ServerDisk
-from ..entries import JSON_MARK, Effect, Entries, JsonForm, ends_as_json
+from ..disk import JSON_MARK, Effect, Entries, JsonForm, ServerDisk, ends_as_json
 from .frames import RocketMQFrames, push_command
 from .front import FRONT, Front, FrontConfig
 from .front.topics import TOPICS, Topic

@@ -13,7 +13,7 @@ import pytest
 from mqlab.kernel import Put, replace
 from mqlab.pulsar.ledger import Cursor
 from mqlab.pulsar.messages import TxnID
-from mqlab.serve.entries import Effect
+from mqlab.serve.disk import Effect
 from mqlab.serve.journal import Journal, read_effects
 from mqlab.serve.pulsar import serve
 from mqlab.serve.pulsar.adapter import ENTRIES, FORM, decode_effect, make_adapter
