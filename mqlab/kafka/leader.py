@@ -1,7 +1,7 @@
 """The partition leader: who orders, and who says how far one may read.
 
 **Durable** are the log (data and markers in one sequence of offsets) and the index of
-aborted transactions beside it. Everything else (`log/partition.py`) is rebuilt from the log.
+aborted transactions beside it. Everything else (`log/role.py`) is rebuilt from the log.
 
     Produce           here          verify or add, check, append; answered once replicated
     WriteTxnMarkers   here          one control batch, one offset, the transaction is over

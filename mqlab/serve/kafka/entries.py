@@ -1,7 +1,7 @@
 """The journal's entries of Kafka: a client's batch as it came, any other effect as JSON.
 
 body     "D" log · base · the batch      (the common case: nothing is encoded again)
-         "J" JSON of any other effect    (`serve/entries.py`)
+         "J" JSON of any other effect    (`serve/disk.py`)
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ from .wire.commands import Batched, Payload
 # as JSON.
 #
 # body     "M" length of the head 4 · head, a row of JSON · the message
-#          "J" JSON of any other effect    (`serve/entries.py`)
+#          "J" JSON of any other effect    (`serve/disk.py`)
 
 HEAD = struct.Struct(">cI")
 FORM = JsonForm(

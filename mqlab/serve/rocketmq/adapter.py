@@ -29,7 +29,7 @@ from .wire.answers import Messages
 #
 # body     "D" length of the head 4 · head, a row of JSON · the message's body
 #          "Q" base 8 · offset in the commit log 8 · the queue's name
-#          "J" JSON of any other effect    (`serve/entries.py`)
+#          "J" JSON of any other effect    (`serve/disk.py`)
 
 MESSAGE = struct.Struct(">cI")
 ENTRY = struct.Struct(">cqq")
