@@ -67,7 +67,6 @@ TOP = {
 }
 #: where a class stands whose methods are in the files beside it, and that is not its folder's own
 SPLIT = (
-    "mqlab.kafka.log.role",
     "mqlab.serve.pulsar.front.hosting",
     "mqlab.serve.server",
 )

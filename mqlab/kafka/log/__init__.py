@@ -13,11 +13,11 @@ which leads one of `__consumer_offsets` (`kafka/group`). What they share is in t
 neither imports the other.
 
     here             what is written, the numbers in its header, the index of aborted transactions
-    partition.py     in memory: who writes, what is open, HW and LSO; from the disk back to memory,
+    role.py          in memory: who writes, what is open, HW and LSO; from the disk back to memory,
                      and the snapshots that make it short; transaction markers; before a
-                     transaction opens here its coordinator is asked
-    role.py          what both roles do alike: what readers get, who waits for more, idle producers
-                     are forgotten, an administrator asks about producers
+                     transaction opens here its coordinator is asked; what both roles do alike: what
+                     readers get, who waits for more, idle producers are forgotten, an administrator
+                     asks about producers
 
 This file holds only what a log holds: everything in Kafka may import it.
 """

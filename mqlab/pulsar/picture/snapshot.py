@@ -72,8 +72,8 @@ from . import words
 # What the disks say: decisions in coordinators' logs, messages and markers in partitions.
 #
 # A coordinator deletes the records of a transaction that has ended, but on its cursor only, so its
-# log still tells here what was decided. The *first* COMMITTING or ABORTING is the decision; a record
-# that came too late stands behind it and counts for nothing.
+# log still tells here what was decided. The *first* COMMITTING or ABORTING is the decision; a
+# record that came too late stands behind it and counts for nothing.
 
 
 # A Pulsar cluster as claims and pictures need it: the names, in the order in which they stand

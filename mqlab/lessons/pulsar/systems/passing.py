@@ -227,9 +227,10 @@ def _is_busy(node: NodeState) -> bool:
 #     run app: new-transaction t1, send orders-0 580538 txn=t1, commit t1
 #
 # A message in `orders-0` is the number of a real order, and worth what the shop was paid for it;
-# other messages are worth nothing. An order counts once it is written without a transaction, or once
-# its transaction has committed. Money in = money out: the subscription `books` is sent as much. An
-# order that counts may be on its way, or wait behind an open transaction; that comes right by itself.
+# other messages are worth nothing. An order counts once it is written without a transaction, or
+# once its transaction has committed. Money in = money out: the subscription `books` is sent as
+# much. An order that counts may be on its way, or wait behind an open transaction; that comes right
+# by itself.
 #
 #     system billing clients=shop,worker
 #

@@ -12,8 +12,8 @@ answers and words them as the version of the request wants them.
                       ListOffsets, OffsetCommit, OffsetFetch, TxnOffsetCommit
     deletion.py       DeleteGroups, OffsetDelete
     administration.py transactions and producers listed, described; WriteTxnMarkers
-    cluster.py        ApiVersions, Metadata, FindCoordinator
-    topics.py         CreateTopics, CreatePartitions, DeleteTopics
+    topics.py         CreateTopics, CreatePartitions, DeleteTopics; the cluster: ApiVersions,
+                      Metadata, FindCoordinator
     describing.py     DescribeConfigs; configs.py: what they may say
     altering.py       IncrementalAlterConfigs, of one config of the broker
     log_bounds.py     DeleteRecords, OffsetForLeaderEpoch

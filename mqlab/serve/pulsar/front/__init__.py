@@ -13,7 +13,7 @@ lesson does without: it knows where topics are, who is connected and under which
     transactions.py  what a coordinator is asked
     admin.py         the admin interface, by HTTP at the same address, with its parts: asking.py,
                      administered.py, places.py, transacting.py
-    inspecting.py, noting.py   what an administrator is told of a role
+    inspecting.py    what an administrator is told of a role
 
 **Durable** are the tables of topics.py and the names given to producers; **memory** is who is
 connected. *What can go wrong:* a client leaves while a request is under way; what it asked for
