@@ -43,45 +43,20 @@ PRODUCTS = (
     Product("ActiveMQ", "LogicBlaze, now Apache", (Event(2004, 0, "a JMS broker in Java"),)),
     Product("RabbitMQ", "Rabbit Technologies", (Event(2007, 0, "an AMQP broker in Erlang"),)),
     Product("ZeroMQ", "iMatix", (Event(2007, 5, "a library: sockets, no broker"),)),
-    Product(
-        "Kafka",
-        "LinkedIn, now Apache",
-        (
-            Event(2011, 0, "early: open source, in Scala"),
-            Event(2012, 10, "leaves the incubator"),
-            Event(2017, 6, "0.11: transactions", transactions=True),
-            Event(2025, 3, "4.0: no ZooKeeper"),
-        ),
-    ),
-    Product(
-        "MetaMQ",
-        "Alibaba",
-        (Event(2011, 0, "MetaQ 1, with Kafka's ideas, in Java"),),
-        until=2012,
-    ),
-    Product(
-        "RocketMQ",
-        "Alibaba, now Apache",
-        (
-            Event(2012, 0, "what MetaQ 3 became"),
-            Event(2016, 0, "to Apache"),
-            Event(2018, 7, "4.3.0: transactions", transactions=True),
-        ),
-    ),
-    Product(
-        "TubeMQ",
-        "Tencent, now Apache InLong",
-        (Event(2013, 0, "in use at Tencent"), Event(2019, 0, "open source, to Apache")),
-    ),
-    Product(
-        "Pulsar",
-        "Yahoo, now Apache",
-        (
-            Event(2016, 9, "open source"),
-            Event(2021, 6, "2.8.0: transactions", transactions=True),
-        ),
-    ),
-)
+    Product("Kafka", "LinkedIn, now Apache",
+        (Event(2011, 0, "early: open source, in Scala"), Event(2012, 10, "leaves the incubator"),
+         Event(2017, 6, "0.11: transactions", transactions=True),
+         Event(2025, 3, "4.0: no ZooKeeper"))),
+    Product("MetaMQ", "Alibaba", (Event(2011, 0, "MetaQ 1, with Kafka's ideas, in Java"),),
+            until=2012),
+    Product("RocketMQ", "Alibaba, now Apache",
+            (Event(2012, 0, "what MetaQ 3 became"), Event(2016, 0, "to Apache"),
+             Event(2018, 7, "4.3.0: transactions", transactions=True))),
+    Product("TubeMQ", "Tencent, now Apache InLong",
+            (Event(2013, 0, "in use at Tencent"), Event(2019, 0, "open source, to Apache"))),
+    Product("Pulsar", "Yahoo, now Apache",
+        (Event(2016, 9, "open source"), Event(2021, 6, "2.8.0: transactions", transactions=True))),
+)  # fmt: skip
 
 #: Tencent's others, whose years we have not checked
 UNDATED = (

@@ -52,79 +52,52 @@ def _produces(order: tuple[str, ...]) -> tuple[tuple[System, Budget], ...]:
 
 PRODUCE = Parsons(
     name="produce",
-    question=tr(
-        "A batch arrives at the leader. Arrange the leader's steps so that no payment is counted "
-        "twice and none is lost. Not every piece is needed."
-    ),
+    question=tr("A batch arrives at the leader. Arrange the leader's steps so that no payment is "
+                "counted twice and none is lost. Not every piece is needed."),
     pieces=(
         Piece("append", tr("append the batch to the log")),
-        Piece(
-            "sequence",
-            tr("its first number is not the next one? refuse it, and stop"),
-        ),
-        Piece(
-            "flush",
-            tr("flush the log to disk"),
-            tr(
-                "a leader never waits for a flush: it answers when the batch is replicated. A "
-                "crash of one machine then loses nothing that another does not have"
-            ),
-            "durable means flushed",
-        ),
+        Piece("sequence", tr("its first number is not the next one? refuse it, and stop")),
+        Piece("flush", tr("flush the log to disk"),
+              tr("a leader never waits for a flush: it answers when the batch is replicated. A "
+                 "crash of one machine then loses nothing that another does not have"),
+              "durable means flushed"),
         Piece("answer", tr("answer the producer: ok")),
-        Piece(
-            "fence",
-            tr("its epoch is older than the one remembered? refuse it, and stop"),
-        ),
-        Piece(
-            "ask",
-            tr("ask the other partitions whether they have this payment"),
-            tr(
-                "numbers belong to one partition, and leaders do not ask each other: the same "
-                "payment sent to two partitions is two records"
-            ),
-            "partitions compare what they hold",
-        ),
-        Piece(
-            "duplicate",
-            tr("exactly one of the last five batches? answer ok with its old offset, and stop"),
-        ),
+        Piece("fence", tr("its epoch is older than the one remembered? refuse it, and stop")),
+        Piece("ask", tr("ask the other partitions whether they have this payment"),
+              tr("numbers belong to one partition, and leaders do not ask each other: the same "
+                 "payment sent to two partitions is two records"),
+              "partitions compare what they hold"),
+        Piece("duplicate",
+              tr("exactly one of the last five batches? answer ok with its old offset, and stop")),
     ),
     systems=_produces,
     messages={
         "arrives": tr("no payment ever gets into the log: nothing is appended"),
         "told": tr("the producer gets no answer, and sends its batch for ever"),
-        "welcome": tr(
-            "a batch that is in the log already never has the next number: a leader that checks "
-            "the number first refuses a retry that should get ok"
-        ),
-        "true ok": tr(
-            "the producer got ok before its batch was in the log: the leader dies in between, and "
-            "the payment is lost, since it is never sent again"
-        ),
-        "money": tr(
-            "a batch that came twice was appended twice: a leader that appends before it checks "
-            "for a duplicate counts the payment twice"
-        ),
+        "welcome": tr("a batch that is in the log already never has the next number: a leader that "
+                      "checks the number first refuses a retry that should get ok"),
+        "true ok": tr("the producer got ok before its batch was in the log: the leader dies in "
+                      "between, and the payment is lost, since it is never sent again"),
+        "money": tr("a batch that came twice was appended twice: a leader that appends before it "
+                    "checks for a duplicate counts the payment twice"),
         "no zombie": tr("a batch of an older epoch was written after the newer one had begun"),
-        "in order": tr(
-            "a batch was appended while the one before it was missing: the log has a hole"
-        ),
+        "in order": tr("a batch was appended while the one before it was missing: the log has a "
+                       "hole"),
     },
     right={
         ("duplicate", "fence", "sequence", "append", "answer"): tr(
-            "no schedule breaks a promise, and this is Kafka's own sequence"
+            "no schedule breaks a promise, and this is Kafka's own sequence",
         ),
         ("fence", "duplicate", "sequence", "append", "answer"): tr(
             "no schedule breaks a promise. Kafka checks for a duplicate first; as it looks only "
-            "at batches of the same epoch, both sequences have the same result"
+            "at batches of the same epoch, both sequences have the same result",
         ),
         ("duplicate", "sequence", "fence", "append", "answer"): tr(
             "no schedule breaks a promise. Only the error differs: a replaced producer mostly "
-            "gets OUT_OF_ORDER_SEQUENCE_NUMBER, and does not learn that it was replaced"
+            "gets OUT_OF_ORDER_SEQUENCE_NUMBER, and does not learn that it was replaced",
         ),
     },
-)
+)  # fmt: skip
 
 
 def lose_an_answer(idempotent: bool) -> str:
@@ -314,17 +287,13 @@ UNSEEN = (
           {"no zombie": ZOMBIE, "true ok": ZOMBIE, "in order": ZOMBIE, "welcome": EPOCHLESS}),
 )  # fmt: skip
 HINTS = (
-    tr(
-        "Three questions, in this sequence: is the epoch older, newer or the same? Have I written "
-        "exactly this batch, first and last number, among the last five? Is its first number the "
-        "one that must come next?"
-    ),
-    tr(
-        "A newer epoch begins its numbers at 0; only a producer without an entry may begin "
-        "elsewhere. In the same epoch compare the whole batch with the five, and remember that "
-        "the number after 2**31 - 1 is 0."
-    ),
-)
+    tr("Three questions, in this sequence: is the epoch older, newer or the same? Have I written "
+       "exactly this batch, first and last number, among the last five? Is its first number the "
+       "one that must come next?"),
+    tr("A newer epoch begins its numbers at 0; only a producer without an entry may begin "
+       "elsewhere. In the same epoch compare the whole batch with the five, and remember that "
+       "the number after 2**31 - 1 is 0."),
+)  # fmt: skip
 
 
 ACCEPT = Stories(

@@ -94,128 +94,76 @@ LSO = Exercise(
     unseen=lambda rule: _tried(rule, MORE, LATER),
     samples=(((), 4), ((2,), 4), ((1, 3), 5), ((5,), 3), ((0,), 0)),
     beliefs=(
-        Belief(
-            "the high watermark decides",
-            tr(
-                "everything below the high watermark is replicated, not decided: an open "
-                "transaction below it would be read"
-            ),
-            lambda firsts, hw: hw,
-        ),
-        Belief(
-            "the newest transaction decides",
-            tr(
-                "the *oldest* undecided transaction decides, not the newest: everything after its "
-                "first record waits, no matter who wrote it"
-            ),
-            lambda firsts, hw: min(max(firsts, default=hw), hw),
-        ),
-        Belief(
-            "the high watermark has no part in it",
-            tr(
-                "a first offset may be above the high watermark: then the high watermark is the "
-                "lower of the two, and the records above it are not replicated yet"
-            ),
-            lambda firsts, hw: min(firsts, default=hw),
-        ),
-        Belief(
-            "nothing is ever read",
-            tr(
-                "it is safe to show nothing, and useless: once all is decided, consumers must get "
-                "the records"
-            ),
-            lambda firsts, hw: 0,
-        ),
+        Belief("the high watermark decides",
+               tr("everything below the high watermark is replicated, not decided: an open "
+                  "transaction below it would be read"),
+               lambda firsts, hw: hw),
+        Belief("the newest transaction decides",
+               tr("the *oldest* undecided transaction decides, not the newest: everything after "
+                  "its first record waits, no matter who wrote it"),
+               lambda firsts, hw: min(max(firsts, default=hw), hw)),
+        Belief("the high watermark has no part in it",
+               tr("a first offset may be above the high watermark: then the high watermark is the "
+                  "lower of the two, and the records above it are not replicated yet"),
+               lambda firsts, hw: min(firsts, default=hw)),
+        Belief("nothing is ever read",
+               tr("it is safe to show nothing, and useless: once all is decided, consumers must "
+                  "get the records"),
+               lambda firsts, hw: 0),
     ),
     hints=(
-        tr(
-            "Two things can hold a reader back: a record that is not replicated, and a "
-            "transaction that is not decided. Which of the two is lower?"
-        ),
-        tr(
-            "The answer is one of the numbers that you are given. Your rule must also work when "
-            "there is no first offset at all."
-        ),
+        tr("Two things can hold a reader back: a record that is not replicated, and a "
+           "transaction that is not decided. Which of the two is lower?"),
+        tr("The answer is one of the numbers that you are given. Your rule must also work when "
+           "there is no first offset at all."),
     ),
     expects=_offset,
-)
+)  # fmt: skip
 
 MARKER = Parsons(
     name="marker",
-    question=tr(
-        "The coordinator asks the leader of a partition for a marker. Arrange the leader's steps "
-        "so that no reader gets what was aborted, and no marker is lost when the leader dies. You "
-        "do not need every piece."
-    ),
+    question=tr("The coordinator asks the leader of a partition for a marker. Arrange the leader's "
+                "steps so that no reader gets what was aborted, and no marker is lost when the "
+                "leader dies. You do not need every piece."),
     pieces=(
-        Piece(
-            "answer",
-            tr("answer the coordinator: the marker is here"),
-        ),
-        Piece(
-            "delete",
-            tr("if it is an abort: delete the records of the transaction"),
-            tr(
-                "a log only grows. Aborted records stay where they are, and consumers skip them "
-                "with the help of the list in the answer to a fetch"
-            ),
-            "aborted records are deleted",
-        ),
-        Piece(
-            "lso",
-            tr("let the last stable offset move past the transaction"),
-        ),
-        Piece(
-            "push",
-            tr("tell the consumers that they may read"),
-            tr(
-                "consumers are not notified: they poll their partition, and the marker in its log "
-                "moves its LSO"
-            ),
-            "consumers are told",
-        ),
+        Piece("answer", tr("answer the coordinator: the marker is here")),
+        Piece("delete", tr("if it is an abort: delete the records of the transaction"),
+              tr("a log only grows. Aborted records stay where they are, and consumers skip them "
+                 "with the help of the list in the answer to a fetch"),
+              "aborted records are deleted"),
+        Piece("lso", tr("let the last stable offset move past the transaction")),
+        Piece("push", tr("tell the consumers that they may read"),
+              tr("consumers are not notified: they poll their partition, and the marker in its log "
+                 "moves its LSO"),
+              "consumers are told"),
         Piece("append", tr("append the marker to the log")),
-        Piece(
-            "others",
-            tr("ask the leaders of the other partitions whether they have their marker"),
-            tr(
-                "leaders exchange nothing about transactions: each partition shows its part when "
-                "its own marker is there. Only the coordinator has the list of all partitions"
-            ),
-            "a transaction becomes visible everywhere at once",
-        ),
-        Piece(
-            "index",
-            tr("if it is an abort: note the transaction in the .txnindex"),
-        ),
+        Piece("others",
+              tr("ask the leaders of the other partitions whether they have their marker"),
+              tr("leaders exchange nothing about transactions: each partition shows its part when "
+                 "its own marker is there. Only the coordinator has the list of all partitions"),
+              "a transaction becomes visible everywhere at once"),
+        Piece("index", tr("if it is an abort: note the transaction in the .txnindex")),
     ),
     systems=_marks,
     messages={
-        "commits": tr(
-            "the transaction never completes: the coordinator gets no answer, and asks for its "
-            "marker for ever"
-        ),
-        "read back": tr(
-            "no read_committed consumer ever gets what follows: the LSO stops at the transaction"
-        ),
+        "commits": tr("the transaction never completes: the coordinator gets no answer, and asks "
+                      "for its marker for ever"),
+        "read back": tr("no read_committed consumer ever gets what follows: the LSO stops at the "
+                        "transaction"),
         "clean read": tr(
             "a read_committed consumer gets what it must not: the LSO has moved past the "
             "transaction, and the marker is not in the log yet, or an abort not in the index that "
-            "fetches are answered from"
+            "fetches are answered from",
         ),
-        "marked": tr(
-            "the coordinator got its answer before the marker was in the log: the leader dies, "
-            "and that marker is never requested again"
-        ),
+        "marked": tr("the coordinator got its answer before the marker was in the log: the leader "
+                     "dies, and that marker is never requested again"),
     },
-    right={
-        ("append", "index", "lso", "answer"): tr(
-            "no schedule breaks a promise, and this is Kafka's own sequence: one append writes "
-            "marker and index entry, and the high watermark, passing the marker, releases the LSO "
-            "and the answer"
-        ),
-    },
-)
+    right={("append", "index", "lso", "answer"): tr(
+               "no schedule breaks a promise, and this is Kafka's own sequence: one append writes "
+               "marker and index entry, and the high watermark, passing the marker, releases the "
+               "LSO and the answer",
+           )},
+)  # fmt: skip
 
 # --- the shortest kill --------------------------------------------------------------------
 
@@ -252,29 +200,20 @@ ASKED = "what the client asks for is decided"
 ANSWERED = "what was answered is visible"
 LAST = "the last marker is the dangerous one"
 KILLS = {
-    ALIVE: tr(
-        "the coordinator is alive at the end: `when` names a message that it never sends. Look at "
-        "the arrows that start in its lane"
-    ),
-    FIRST: tr(
-        "too early: this was the first order, and the second has not begun. The messages of one "
-        "kind are counted from the beginning, so those of the second order have higher numbers"
-    ),
-    ASKED: tr(
-        "too early: the second PrepareCommit is not in the log, so order 580539 is not decided "
-        "and no reader gets it. A commit is not what the client asks for but what the coordinator "
-        "writes"
-    ),
-    ANSWERED: tr(
-        "too early: the decision on order 580539 is safe, yet none of its markers was sent, so no "
-        "reader gets it. A commit that has returned makes nothing visible"
-    ),
-    LAST: tr(
-        "too late: both markers of order 580539 were sent before it died, and readers get the "
-        "whole order. What a dead coordinator has sent still arrives"
-    ),
+    ALIVE: tr("the coordinator is alive at the end: `when` names a message that it never sends. "
+              "Look at the arrows that start in its lane"),
+    FIRST: tr("too early: this was the first order, and the second has not begun. The messages of "
+              "one kind are counted from the beginning, so those of the second order have higher "
+              "numbers"),
+    ASKED: tr("too early: the second PrepareCommit is not in the log, so order 580539 is not "
+              "decided and no reader gets it. A commit is not what the client asks for but what "
+              "the coordinator writes"),
+    ANSWERED: tr("too early: the decision on order 580539 is safe, yet none of its markers was "
+                 "sent, so no reader gets it. A commit that has returned makes nothing visible"),
+    LAST: tr("too late: both markers of order 580539 were sent before it died, and readers get the "
+             "whole order. What a dead coordinator has sent still arrives"),
     "right": tr("half of order 580539 is visible, and stays so until the coordinator is back"),
-}
+}  # fmt: skip
 
 
 def _count(run: Run, state: TxnState) -> int:

@@ -199,71 +199,53 @@ def _systems(order: tuple[str, ...]) -> tuple[tuple[System, Budget], ...]:
 
 ORDER = Parsons(
     name="loop",
-    question=tr(
-        "Put the worker's loop into sequence: one round, and what it does when the round fails. "
-        "Not every piece is needed."
-    ),
+    question=tr("Put the worker's loop into sequence: one round, and what it does when the round "
+                "fails. Not every piece is needed."),
     pieces=(
         Piece("send", tr("send the income of each order")),
-        Piece(
-            "init",
-            tr("initTransactions"),
-            tr(
-                "a process calls initTransactions once: it takes over the transactional id, and a "
-                "second call is an IllegalStateException"
-            ),
-            "a transaction begins with initTransactions",
-        ),
+        Piece("init", tr("initTransactions"),
+              tr("a process calls initTransactions once: it takes over the transactional id, and a "
+                 "second call is an IllegalStateException"),
+              "a transaction begins with initTransactions"),
         Piece("commit", tr("commitTransaction")),
         Piece("seek", tr("on failure: seek to the round's first order")),
         Piece("poll", tr("poll; if there is nothing, the work is done")),
-        Piece(
-            "sync",
-            tr("consumer.commitSync(position)"),
-        ),
-        Piece("begin", tr("beginTransaction")),
+        Piece("sync", tr("consumer.commitSync(position)")), Piece("begin", tr("beginTransaction")),
         Piece("abort", tr("on failure: abortTransaction")),
-        Piece(
-            "offsets",
-            tr("sendOffsetsToTransaction(position, group metadata)"),
-        ),
+        Piece("offsets", tr("sendOffsetsToTransaction(position, group metadata)")),
     ),
     systems=_systems,
     messages={
-        "done": tr(
-            "the worker never comes to the end: it goes round and round, or a call comes where "
-            "Kafka does not allow it and the process dies. Everything that is sent belongs between "
-            "begin and commit"
-        ),
-        "recovers": tr(
-            "the loop never recovers from a failed round: its transaction is still open, and the "
-            "next begin is an IllegalStateException. Abort it first"
-        ),
+        "done": tr("the worker never comes to the end: it goes round and round, or a call comes "
+                   "where Kafka does not allow it and the process dies. Everything that is sent "
+                   "belongs between begin and commit"),
+        "recovers": tr("the loop never recovers from a failed round: its transaction is still "
+                       "open, and the next begin is an IllegalStateException. Abort it first"),
         "read is counted": tr(
             "a position counts while the income before it does not: if the worker dies now, the "
-            "order is lost. Both belong in one transaction"
+            "order is lost. Both belong in one transaction",
         ),
         "none skipped": tr(
             "an order is skipped: its income never counts, and yet the consumer is past it. "
             "Without a commit nothing counts, and an abort takes back what was written, not the "
-            "consumer's position: only your own call moves that back"
+            "consumer's position: only your own call moves that back",
         ),
         "counted once": tr(
             "an order is counted twice: its income was committed, the position after it was not, "
-            "and the worker started over in between"
+            "and the worker started over in between",
         ),
     },
     right={
         ("poll", "begin", "send", "offsets", "commit", "abort", "seek"): tr(
             "no schedule counts an order twice or skips one: the loop as Kafka's own "
-            "examples write it"
+            "examples write it",
         ),
         ("poll", "begin", "offsets", "send", "commit", "abort", "seek"): tr(
             "no schedule counts an order twice or skips one. Position or output first makes no "
-            "difference: inside a transaction neither counts before the commit"
+            "difference: inside a transaction neither counts before the commit",
         ),
     },
-)
+)  # fmt: skip
 
 
 def kill_the_loop() -> str:
@@ -393,17 +375,13 @@ RIGHT = tr(
 )
 RAISED = Words("work(app) raised {kind}: {error}")
 HINTS = (
-    tr(
-        "What must happen together must be in one transaction: everything between begin and "
-        "commit. And what does an abort leave unchanged? Look again at *what does an abort take "
-        "back?*"
-    ),
-    tr(
-        "The position goes into the transaction with the income, and it names the next order to "
-        "read. After an abort the consumer is still past the orders that it has read: where must "
-        "it go back to?"
-    ),
-)
+    tr("What must happen together must be in one transaction: everything between begin and "
+       "commit. And what does an abort leave unchanged? Look again at *what does an abort take "
+       "back?*"),
+    tr("The position goes into the transaction with the income, and it names the next order to "
+       "read. After an abort the consumer is still past the orders that it has read: where must "
+       "it go back to?"),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -114,54 +114,45 @@ def _consumes(order: tuple[str, ...]) -> tuple[tuple[System, Budget], ...]:
 
 CONSUME = Parsons(
     name="consume",
-    question=tr(
-        "Accounting has got an order. Arrange its steps so that nothing is lost and nothing is "
-        "counted twice, wherever it is killed. Not every piece is needed."
-    ),
+    question=tr("Accounting has got an order. Arrange its steps so that nothing is lost and "
+                "nothing is counted twice, wherever it is killed. Not every piece is needed."),
     pieces=(
         Piece("count", tr("write the amount into the books")),
         Piece("commit", tr("tell the queue the position")),
         Piece("end", tr("commit the database's transaction")),
         Piece("note", tr("write the position beside the books")),
-        Piece(
-            "thank",
-            tr("tell the shop that the order is counted"),
-            tr(
-                "the shop has the queue's acknowledgement. It does not wait for accounting, and "
-                "without an answer could not tell what to do"
-            ),
-            "the sender waits until the receiver is done",
-        ),
+        Piece("thank", tr("tell the shop that the order is counted"),
+              tr("the shop has the queue's acknowledgement. It does not wait for accounting, and "
+                 "without an answer could not tell what to do"),
+              "the sender waits until the receiver is done"),
         Piece("begin", tr("begin a transaction of the database")),
     ),
     systems=_consumes,
     messages={
         "all counted": tr(
             "without any fault the books do not contain each order. Either no piece writes the "
-            "amount, or it is written in a transaction that never commits"
+            "amount, or it is written in a transaction that never commits",
         ),
         "counted once": tr(
             "it is killed when the amount is durable and the position is not, so the order is "
             "fetched again and counted a second time. The queue's position and the database are "
             "two "
-            "writes, and so is anything outside of the transaction"
+            "writes, and so is anything outside of the transaction",
         ),
-        "none lost": tr(
-            "it is killed when the position is durable and the amount is not, so the order is "
-            "never fetched again and never counted"
-        ),
+        "none lost": tr("it is killed when the position is durable and the amount is not, so the "
+                        "order is never fetched again and never counted"),
     },
     right={
         ("begin", "count", "note", "end"): tr(
             "no schedule breaks a promise: amount and position become durable in one write, and "
-            "the books themselves record where to continue"
+            "the books themselves record where to continue",
         ),
         ("begin", "count", "note", "end", "commit"): tr(
             "no schedule breaks a promise. The commit only informs people who look at the queue: "
-            "after a crash accounting reads its own books"
+            "after a crash accounting reads its own books",
         ),
     },
-)
+)  # fmt: skip
 
 
 # ---- the rule ----------------------------------------------------------------------------

@@ -342,25 +342,18 @@ UNREAD = "an acknowledged order is billed"
 TWICE = "redelivery leaves out what was received"
 UNFINISHED = "received again means acknowledged"
 BELIEFS = {
-    COMES_BACK: tr(
-        "the orders were requested, and none came. The abort has taken the acknowledgement back, "
-        "but after a cumulative one the broker sends nothing again by itself: the consumer must "
-        "request redelivery, or reconnect"
-    ),
-    UNREAD: tr(
-        "not every order was received once more. To acknowledge an order is to declare it done, "
-        "and these were never billed: they must be received first"
-    ),
-    TWICE: tr(
-        "an order was received twice after the abort, and is billed twice. A consumer that "
-        "requests redelivery, or reconnects, is sent everything that is not acknowledged, whether "
-        "it received it before or not"
-    ),
-    UNFINISHED: tr(
-        "the orders have come, but they are not acknowledged for good: the next consumer is sent "
-        "them again. Acknowledge all three, and commit the transaction if you do it in one"
-    ),
-}
+    COMES_BACK: tr("the orders were requested, and none came. The abort has taken the "
+                   "acknowledgement back, but after a cumulative one the broker sends nothing "
+                   "again by itself: the consumer must request redelivery, or reconnect"),
+    UNREAD: tr("not every order was received once more. To acknowledge an order is to declare it "
+               "done, and these were never billed: they must be received first"),
+    TWICE: tr("an order was received twice after the abort, and is billed twice. A consumer that "
+              "requests redelivery, or reconnects, is sent everything that is not acknowledged, "
+              "whether it received it before or not"),
+    UNFINISHED: tr("the orders have come, but they are not acknowledged for good: the next "
+                   "consumer is sent them again. Acknowledge all three, and commit the transaction "
+                   "if you do it in one"),
+}  # fmt: skip
 RIGHT = tr(
     "all three orders have come once more, and are acknowledged for good: £1032.34 are billed"
 )
@@ -426,82 +419,52 @@ def _systems(order: tuple[str, ...]) -> tuple[tuple[System, Budget], ...]:
 
 
 DISTRACTORS = (
-    Piece(
-        "note",
-        tr("note in the client which orders are not acknowledged yet"),
-        tr(
-            "the client need not remember anything: the broker keeps what is delivered, pending "
-            "and acknowledged, in the cursor and in a log of pending acks that outlive the client"
-        ),
-        "32 unacknowledged state lives in the client",
-    ),
-    Piece(
-        "init",
-        tr("take over a transactional id, which fences an older worker"),
-        tr(
-            "that is Kafka. A Pulsar transaction has no name with which you could fence it: the "
-            "conflict over the message stops an older worker here. The sends to a topic can be "
-            "fenced if a producer asks for it, but a commit cannot"
-        ),
-        "a name fences an older worker",
-    ),
-    Piece(
-        "offset",
-        tr("send the position after the order to the transaction"),
-        tr(
-            "that is Kafka, where a position stands for everything before it. Pulsar's "
-            "transaction takes the messages themselves, each by its id and in any order"
-        ),
-        "acknowledgements go in order",
-    ),
-)
+    Piece("note", tr("note in the client which orders are not acknowledged yet"),
+        tr("the client need not remember anything: the broker keeps what is delivered, pending "
+           "and acknowledged, in the cursor and in a log of pending acks that outlive the client"),
+        "32 unacknowledged state lives in the client"),
+    Piece("init", tr("take over a transactional id, which fences an older worker"),
+          tr("that is Kafka. A Pulsar transaction has no name with which you could fence it: the "
+             "conflict over the message stops an older worker here. The sends to a topic can be "
+             "fenced if a producer asks for it, but a commit cannot"),
+          "a name fences an older worker"),
+    Piece("offset", tr("send the position after the order to the transaction"),
+          tr("that is Kafka, where a position stands for everything before it. Pulsar's "
+             "transaction takes the messages themselves, each by its id and in any order"),
+          "acknowledgements go in order"),
+)  # fmt: skip
 
 PASSING = Parsons(
     name="passing",
-    question=tr(
-        "Put the worker's steps into sequence, so that each order's income counts once, wherever "
-        "the worker is killed. You do not need every piece."
-    ),
+    question=tr("Put the worker's steps into sequence, so that each order's income counts once, "
+                "wherever the worker is killed. You do not need every piece."),
     pieces=(
-        Piece("commit", tr("commit the transaction")),
-        DISTRACTORS[0],
+        Piece("commit", tr("commit the transaction")), DISTRACTORS[0],
         Piece("send", tr("send the order's income in the transaction")),
-        Piece(
-            "plain",
-            tr("acknowledge the order, without the transaction"),
-        ),
-        DISTRACTORS[1],
-        Piece(
-            "receive",
-            tr("receive an order; if none is there, the work is done"),
-        ),
-        DISTRACTORS[2],
-        Piece("ack", tr("acknowledge the order in the transaction")),
+        Piece("plain", tr("acknowledge the order, without the transaction")), DISTRACTORS[1],
+        Piece("receive", tr("receive an order; if none is there, the work is done")),
+        DISTRACTORS[2], Piece("ack", tr("acknowledge the order in the transaction")),
         Piece("begin", tr("begin a transaction")),
     ),
     systems=_systems,
     messages={
-        "done": tr(
-            "the order is never done: a piece is missing, or a call comes where the client refuses "
-            "it. What belongs to a transaction comes between its begin and its commit"
-        ),
-        "passed on": tr(
-            "the order is done with, and its income does not count. A plain acknowledgement waits "
-            "for no commit: it is applied at once, and no abort takes it back"
-        ),
+        "done": tr("the order is never done: a piece is missing, or a call comes where the client "
+                   "refuses it. What belongs to a transaction comes between its begin and its "
+                   "commit"),
+        "passed on": tr("the order is done with, and its income does not count. A plain "
+                        "acknowledgement waits for no commit: it is applied at once, and no abort "
+                        "takes it back"),
         "counted once": tr(
             "the income is committed and the order is not acknowledged yet: the worker is killed "
             "in between, the order comes again and its income counts twice. Both belong in one "
-            "transaction"
+            "transaction",
         ),
     },
-    right={
-        ("receive", "begin", "send", "ack", "commit"): tr(
-            "wherever the worker is killed, the order's income counts once. Sending and "
-            "acknowledging may change places: neither counts before the commit"
-        ),
-    },
-)
+    right={("receive", "begin", "send", "ack", "commit"): tr(
+               "wherever the worker is killed, the order's income counts once. Sending and "
+               "acknowledging may change places: neither counts before the commit",
+           )},
+)  # fmt: skip
 
 
 #: what of this is graded, and what an answer to it is (`lessons/course/graded.py`)

@@ -194,25 +194,13 @@ class Story:
 
 
 STORIES = (
-    Story(
-        tr("killed after the commit of batch 3, before commits/3"),
-        crash,
-        False,
-        tr("batch 3 is handed over again: the progress record says that it is in"),
-    ),
-    Story(
-        tr("killed, and the checkpoint was deleted"),
-        lose_checkpoint,
-        True,
-        tr("the numbers begin again at 0 and mean other orders: no answer but “stop” is right"),
-    ),
-    Story(
-        tr("killed, and topic Income was created again"),
-        new_topic,
-        True,
-        tr("the batches before this one are not in the topic, and will not be written again"),
-    ),
-)
+    Story(tr("killed after the commit of batch 3, before commits/3"), crash, False,
+          tr("batch 3 is handed over again: the progress record says that it is in")),
+    Story(tr("killed, and the checkpoint was deleted"), lose_checkpoint, True,
+          tr("the numbers begin again at 0 and mean other orders: no answer but “stop” is right")),
+    Story(tr("killed, and topic Income was created again"), new_topic, True,
+          tr("the batches before this one are not in the topic, and will not be written again")),
+)  # fmt: skip
 
 PAIRS: tuple[Pair, ...] = (
     (NONE, 0, "write"), (4, 5, "write"), (5, 5, "skip"), (0, 0, "skip"), (7, 0, "stop"),

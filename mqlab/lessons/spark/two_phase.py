@@ -35,47 +35,25 @@ Pair = tuple[int, int]
 ANSWERS = ("commit", "abort", "stop")
 
 BELIEFS: tuple[tuple[str, Rule, Text], ...] = (
-    (
-        "a new process aborts what it finds open",
-        lambda prepared, checkpoint: "abort",
-        tr(
-            "the checkpoint has the batch as done, so Spark never hands it over again: a process "
-            "that aborts its transaction now loses it"
-        ),
-    ),
-    (
-        "what is pre-committed is as good as committed",
-        lambda prepared, checkpoint: "commit",
-        tr(
-            "the checkpoint does not have the batch, so Spark hands it over again: if its first "
-            "transaction is committed too, the batch is in twice"
-        ),
-    ),
-    (
-        "an abort is always safe where the batch comes again",
-        lambda prepared, checkpoint: "commit" if prepared <= checkpoint else "abort",
-        tr(
-            "this batch is not the only one that comes again: those between it and the checkpoint "
-            "were committed long ago, and they are written a second time"
-        ),
-    ),
-    (
-        "only the next batch comes again",
-        lambda prepared, checkpoint: "abort" if prepared == checkpoint + 1 else "commit",
-        tr(
-            "Spark hands over every batch that the checkpoint lacks, and this one is among them: "
-            "its rows are committed now, and written once more later"
-        ),
-    ),
-    (
-        "sink and checkpoint may never differ",
-        lambda prepared, checkpoint: "commit" if prepared <= checkpoint else "stop",
-        tr(
-            "a crash between pre-commit and checkpoint is an ordinary one: the batch comes again, "
-            "so no person is needed"
-        ),
-    ),
-)
+    ("a new process aborts what it finds open", lambda prepared, checkpoint: "abort",
+     tr("the checkpoint has the batch as done, so Spark never hands it over again: a process "
+        "that aborts its transaction now loses it")),
+    ("what is pre-committed is as good as committed", lambda prepared, checkpoint: "commit",
+     tr("the checkpoint does not have the batch, so Spark hands it over again: if its first "
+        "transaction is committed too, the batch is in twice")),
+    ("an abort is always safe where the batch comes again",
+     lambda prepared, checkpoint: "commit" if prepared <= checkpoint else "abort",
+     tr("this batch is not the only one that comes again: those between it and the checkpoint "
+        "were committed long ago, and they are written a second time")),
+    ("only the next batch comes again",
+     lambda prepared, checkpoint: "abort" if prepared == checkpoint + 1 else "commit",
+     tr("Spark hands over every batch that the checkpoint lacks, and this one is among them: "
+        "its rows are committed now, and written once more later")),
+    ("sink and checkpoint may never differ",
+     lambda prepared, checkpoint: "commit" if prepared <= checkpoint else "stop",
+     tr("a crash between pre-commit and checkpoint is an ordinary one: the batch comes again, "
+        "so no person is needed")),
+)  # fmt: skip
 
 
 def right_answer(prepared: int, checkpoint: int) -> str:
@@ -143,22 +121,13 @@ def _sent(batch: int) -> str:
 
 
 DEATHS = (
-    Death(
-        tr("killed after the pre-commit of batch 3, before the checkpoint"),
-        KILLED - 1,
-        tr("Spark hands batch 3 over again"),
-    ),
-    Death(
-        tr("killed after the checkpoint of batch 3, before its commit"),
-        KILLED,
-        tr("Spark continues with batch 4"),
-    ),
-    Death(
-        tr("killed after the pre-commit of batch 3, and the checkpoint was set back to batch 0"),
-        0,
-        tr("Spark hands over batches 1 and 2 again, which are committed, and batch 3"),
-    ),
-)
+    Death(tr("killed after the pre-commit of batch 3, before the checkpoint"), KILLED - 1,
+          tr("Spark hands batch 3 over again")),
+    Death(tr("killed after the checkpoint of batch 3, before its commit"), KILLED,
+          tr("Spark continues with batch 4")),
+    Death(tr("killed after the pre-commit of batch 3, and the checkpoint was set back to batch 0"),
+          0, tr("Spark hands over batches 1 and 2 again, which are committed, and batch 3")),
+)  # fmt: skip
 PAIRS: tuple[Pair, ...] = (
     (3, 2), (3, 3), (3, 0), (0, -1), (0, 0), (5, 4), (5, 5), (1, -1), (7, 2),
 )  # fmt: skip

@@ -44,68 +44,38 @@ def _always(entry: str) -> dict[str, str]:
 
 
 BELIEFS = (
-    Belief(
-        "each call arrives once",
-        tr(
-            "a call whose answer is lost is retried: confirmed twice, one order uses two pieces. "
-            "The last entry in the ledger records what has been done already"
-        ),
-        lambda call, last: {TRY: "tried", CONFIRM: "confirmed", CANCEL: "cancelled"}[call],
-    ),
-    Belief(
-        "only a Cancel is repeated",
-        tr(
-            "the answer to a Confirm can be lost too, and the second one finds “confirmed”: the "
-            "piece is used already"
-        ),
-        but(confirm={"tried": "confirmed", "confirmed": "confirmed"}),
-    ),
-    Belief(
-        "only a Confirm is repeated",
-        tr(
-            "the answer to a Cancel can be lost too, and the second one finds “cancelled”: the "
-            "piece has been given back already"
-        ),
-        but(cancel={"cancelled": "cancelled"}),
-    ),
-    Belief(
-        "there was a Try before every Cancel",
-        tr(
-            "the connection broke with the Try in flight, and the Cancel overtook it: nothing was "
-            "reserved, so nothing is given back (the *empty cancel*)"
-        ),
-        but(cancel={"": "cancelled"}),
-    ),
-    Belief(
-        "a Cancel without a Try is an error",
-        tr(
-            "a refused Cancel is retried for ever: the coordinator cannot know whether its Try "
-            "has arrived. There is nothing to give back, so it succeeds"
-        ),
-        but(cancel={"": REFUSE}),
-    ),
-    Belief(
-        "what has done nothing need not be remembered",
-        tr(
-            "its Try is still in flight. It arrives after the Cancel, finds an empty ledger and "
-            "reserves for an order that is over (the *suspended try*): leave a mark"
-        ),
-        but(cancel={"": ""}),
-    ),
-    Belief(
-        "a Try is always welcome",
-        tr(
-            "this one comes after its Cancel, and no call will ever end what it reserves (the "
-            "*suspended try*): where the ledger has an entry, a Try is refused"
-        ),
-        but(**{TRY: _always("tried")}),
-    ),
-    Belief(
-        "refusing is safe",
-        tr("a service that refuses every Try gives nothing back wrongly, and places no order"),
-        but(**{TRY: _always(REFUSE)}),
-    ),
-)
+    Belief("each call arrives once",
+           tr("a call whose answer is lost is retried: confirmed twice, one order uses two pieces. "
+              "The last entry in the ledger records what has been done already"),
+           lambda call, last: {TRY: "tried", CONFIRM: "confirmed", CANCEL: "cancelled"}[call]),
+    Belief("only a Cancel is repeated",
+           tr("the answer to a Confirm can be lost too, and the second one finds “confirmed”: the "
+              "piece is used already"),
+           but(confirm={"tried": "confirmed", "confirmed": "confirmed"})),
+    Belief("only a Confirm is repeated",
+           tr("the answer to a Cancel can be lost too, and the second one finds “cancelled”: the "
+              "piece has been given back already"),
+           but(cancel={"cancelled": "cancelled"})),
+    Belief("there was a Try before every Cancel",
+           tr("the connection broke with the Try in flight, and the Cancel overtook it: nothing "
+              "was reserved, so nothing is given back (the *empty cancel*)"),
+           but(cancel={"": "cancelled"})),
+    Belief("a Cancel without a Try is an error",
+           tr("a refused Cancel is retried for ever: the coordinator cannot know whether its Try "
+              "has arrived. There is nothing to give back, so it succeeds"),
+           but(cancel={"": REFUSE})),
+    Belief("what has done nothing need not be remembered",
+           tr("its Try is still in flight. It arrives after the Cancel, finds an empty ledger and "
+              "reserves for an order that is over (the *suspended try*): leave a mark"),
+           but(cancel={"": ""})),
+    Belief("a Try is always welcome",
+           tr("this one comes after its Cancel, and no call will ever end what it reserves (the "
+              "*suspended try*): where the ledger has an entry, a Try is refused"),
+           but(**{TRY: _always("tried")})),
+    Belief("refusing is safe",
+           tr("a service that refuses every Try gives nothing back wrongly, and places no order"),
+           but(**{TRY: _always(REFUSE)})),
+)  # fmt: skip
 HINTS = (
     tr(
         "Eleven of the fifteen cases write nothing. Which calls may come twice, which may come in "

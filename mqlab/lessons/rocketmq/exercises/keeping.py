@@ -53,32 +53,20 @@ def _can_be_half(ways: Ways) -> bool:
 
 
 ABOUT_TWO_ROWS = (
-    ListenerBelief(
-        "the order's row is all there is",
-        tr(
-            "the order has its row and its message, and no row says what to pack: the warehouse "
-            "looks for the goods under `order/goods` and sends an empty parcel"
-        ),
-        lambda ways: _has_order(ways) and not _has_goods(ways),
-    ),
-    ListenerBelief(
-        "any row will do",
-        tr(
-            "the goods have a row, and the order has none. The shop's check looks for the row "
-            "under the order's number, and for nothing else"
-        ),
-        lambda ways: _has_goods(ways) and not _has_order(ways),
-    ),
-    ListenerBelief(
-        "the order's own row comes first",
-        tr(
-            "the process died, or lost its database, between the two rows. The check found the "
-            "order's row and returned COMMIT_MESSAGE, and the warehouse packs an order that has "
-            "no goods. The row that is looked up is the decision"
-        ),
-        _can_be_half,
-    ),
-)
+    ListenerBelief("the order's row is all there is",
+        tr("the order has its row and its message, and no row says what to pack: the warehouse "
+           "looks for the goods under `order/goods` and sends an empty parcel"),
+        lambda ways: _has_order(ways) and not _has_goods(ways)),
+    ListenerBelief("any row will do",
+                   tr("the goods have a row, and the order has none. The shop's check looks for "
+                      "the row under the order's number, and for nothing else"),
+                   lambda ways: _has_goods(ways) and not _has_order(ways)),
+    ListenerBelief("the order's own row comes first",
+                   tr("the process died, or lost its database, between the two rows. The check "
+                      "found the order's row and returned COMMIT_MESSAGE, and the warehouse packs "
+                      "an order that has no goods. The row that is looked up is the decision"),
+                   _can_be_half),
+)  # fmt: skip
 
 
 class KeepingExercise(ListenerExercise):
@@ -98,25 +86,19 @@ KEEPING = KeepingExercise(
     tried=tuple((TWIN.format(ORDER), budget) for budget in FAULTS),
     beliefs=(*(one for one in BELIEFS if one.name in INHERITED), *ABOUT_TWO_ROWS),
     hints=(
-        tr(
-            "The process may die between the two rows, and then a check looks one of them up. "
-            "Which of the two may be there alone?"
-        ),
-        tr(
-            "The row that a check finds is the decision. What must be there already when it is "
-            "found? An exception that leaves your function is UNKNOW to the client."
-        ),
+        tr("The process may die between the two rows, and then a check looks one of them up. "
+           "Which of the two may be there alone?"),
+        tr("The row that a check finds is the decision. What must be there already when it is "
+           "found? An exception that leaves your function is UNKNOW to the client."),
     ),
     unseen=(
         (TWIN.format("580539"), Budget(kills=1, timers=1, killable=("app",))),
         (TWIN.format("580540"), Budget(breaks=1, timers=1)),
     ),
     dying=DYING.replace("order_service ", "order_with_goods ", 1),
-    right=tr(
-        "killed at each of its calls, cut off from its database, asked while it was still at work: "
-        "no order loses its message, and no parcel is empty"
-    ),
-)
+    right=tr("killed at each of its calls, cut off from its database, asked while it was still at "
+             "work: no order loses its message, and no parcel is empty"),
+)  # fmt: skip
 
 #: what of this is graded, and what an answer to it is (`lessons/course/graded.py`)
 GRADED = {"keeping": (KEEPING, "execute")}

@@ -56,56 +56,32 @@ def _desk(line: str, rule: Rule) -> OrderDeskSystem:
 
 
 BELIEFS = (
-    Belief(
-        "SEND_OK says that the transaction has succeeded",
-        tr(
-            "SEND_OK is the status of the half message: it is stored. It is the same when the "
-            "local transaction was rolled back, and when its outcome is unknown. The other value "
-            "is about the transaction"
-        ),
-        lambda status, state: PLACED if status == SendStatus.SEND_OK else NOT_PLACED,
-    ),
-    Belief(
-        "an exception means that nothing was written",
-        tr(
-            "UNKNOW is no rollback. The connection to the database broke, the row may well be "
-            "there, and the check will deliver its message: this customer orders twice"
-        ),
-        _but(UNKNOW=NOT_PLACED),
-    ),
-    Belief(
-        "what is not refused is placed",
-        tr(
-            "UNKNOW is no commit either: the statement may never have reached the database, and "
-            "this customer waits for an order that does not exist"
-        ),
-        _but(UNKNOW=PLACED),
-    ),
-    Belief(
-        "a half that is not safe leaves the order open",
-        tr(
-            "with every status but SEND_OK the local transaction is not run at all, and the client "
-            "ends with ROLLBACK by itself: there is no row, and the customer may be told so"
-        ),
-        lambda status, state: answer(status, state) if status == SendStatus.SEND_OK else NOT_KNOWN,
-    ),
-    Belief(
-        "nothing is ever known",
-        tr(
-            "it is safe to answer “not known” every time, and useless: the outcome of the local "
-            "transaction is known here and now"
-        ),
-        lambda status, state: NOT_KNOWN,
-    ),
-    Belief(
-        "ROLLBACK_MESSAGE is about the message only",
-        tr(
-            "the service returns ROLLBACK_MESSAGE where it has refused the order or never run its "
-            "local transaction: in both cases there is no row, and there will be none"
-        ),
-        _but(ROLLBACK_MESSAGE=NOT_KNOWN),
-    ),
-)
+    Belief("SEND_OK says that the transaction has succeeded",
+           tr("SEND_OK is the status of the half message: it is stored. It is the same when the "
+              "local transaction was rolled back, and when its outcome is unknown. The other value "
+              "is about the transaction"),
+           lambda status, state: PLACED if status == SendStatus.SEND_OK else NOT_PLACED),
+    Belief("an exception means that nothing was written",
+           tr("UNKNOW is no rollback. The connection to the database broke, the row may well be "
+              "there, and the check will deliver its message: this customer orders twice"),
+           _but(UNKNOW=NOT_PLACED)),
+    Belief("what is not refused is placed",
+           tr("UNKNOW is no commit either: the statement may never have reached the database, and "
+              "this customer waits for an order that does not exist"),
+           _but(UNKNOW=PLACED)),
+    Belief("a half that is not safe leaves the order open",
+        tr("with every status but SEND_OK the local transaction is not run at all, and the client "
+           "ends with ROLLBACK by itself: there is no row, and the customer may be told so"),
+        lambda status, state: answer(status, state) if status == SendStatus.SEND_OK else NOT_KNOWN),
+    Belief("nothing is ever known",
+           tr("it is safe to answer “not known” every time, and useless: the outcome of the local "
+              "transaction is known here and now"),
+           lambda status, state: NOT_KNOWN),
+    Belief("ROLLBACK_MESSAGE is about the message only",
+           tr("the service returns ROLLBACK_MESSAGE where it has refused the order or never run "
+              "its local transaction: in both cases there is no row, and there will be none"),
+           _but(ROLLBACK_MESSAGE=NOT_KNOWN)),
+)  # fmt: skip
 
 TELLING = Exercise(
     name="telling",
@@ -114,21 +90,15 @@ TELLING = Exercise(
     samples=STATES,
     beliefs=BELIEFS,
     hints=(
-        tr(
-            "Two values come back. Which of them comes from the broker, and what is it about? "
-            "Which is your own listener's?"
-        ),
-        tr(
-            "The status is about the half message, and no customer asks about that. Each of the "
-            "three states of the local transaction has one honest answer."
-        ),
+        tr("Two values come back. Which of them comes from the broker, and what is it about? "
+           "Which is your own listener's?"),
+        tr("The status is about the half message, and no customer asks about that. Each of the "
+           "three states of the local transaction has one honest answer."),
     ),
     expects=expect_word(*ANSWERS),
-    right=tr(
-        "no customer is told anything untrue, even if connections break, and most are told for "
-        "certain"
-    ),
-)
+    right=tr("no customer is told anything untrue, even if connections break, and most are told "
+             "for certain"),
+)  # fmt: skip
 
 #: what of this is graded, and what an answer to it is (`lessons/course/graded.py`)
 GRADED = {"telling": (TELLING, "rule")}
