@@ -264,111 +264,64 @@ def _ends(order: tuple[str, ...]) -> tuple[tuple[System, Budget], ...]:
 
 
 DISTRACTORS = (
-    Piece(
-        "vote",
-        tr("ask every partition whether it can commit"),
-        tr(
-            "partitions never vote: their records are already written, and they only get the "
-            "outcome. The coordinator alone decides, by one record in its own log"
-        ),
-        "partitions vote",
-    ),
-    Piece(
-        "producer",
-        tr("have the producer write its commit into __transaction_state"),
-        tr(
-            "a producer never writes there: it sends one request, EndTxn, and the coordinator "
-            "appends to its own log. Any client that could write into that topic could end the "
-            "transactions of all others"
-        ),
-        "the producer writes its commit message into the log",
-    ),
-    Piece(
-        "undo",
-        tr("roll back if the client cannot be reached"),
-        tr(
-            "a decision is never taken back: a commit that timed out may well be committed. The "
-            "client that got no answer cannot tell, and retries the same call"
-        ),
-        "what the client does not know has not happened",
-    ),
-    Piece(
-        "drain",
-        tr("wait until no record of this transaction is in flight any more"),
-        tr(
-            "no process can tell what a network still holds. Before TV2 such a record falls into "
-            "the next transaction; with TV2 the epoch rises at the end, and the late record is "
-            "refused"
-        ),
-        "everything arrives before the end",
-    ),
-    Piece(
-        "clock",
-        tr("start the transaction's timeout of 15 minutes"),
-        tr(
-            "the clock starts with the first partition, and stops with PrepareCommit: what is "
-            "decided never times out. And it is 60 s by default; 15 minutes is the most that a "
-            "broker allows"
-        ),
-        "the timeout begins when the commit is asked for",
-    ),
-)
+    Piece("vote", tr("ask every partition whether it can commit"),
+          tr("partitions never vote: their records are already written, and they only get the "
+             "outcome. The coordinator alone decides, by one record in its own log"),
+          "partitions vote"),
+    Piece("producer", tr("have the producer write its commit into __transaction_state"),
+          tr("a producer never writes there: it sends one request, EndTxn, and the coordinator "
+             "appends to its own log. Any client that could write into that topic could end the "
+             "transactions of all others"),
+          "the producer writes its commit message into the log"),
+    Piece("undo", tr("roll back if the client cannot be reached"),
+          tr("a decision is never taken back: a commit that timed out may well be committed. The "
+             "client that got no answer cannot tell, and retries the same call"),
+          "what the client does not know has not happened"),
+    Piece("drain", tr("wait until no record of this transaction is in flight any more"),
+          tr("no process can tell what a network still holds. Before TV2 such a record falls into "
+             "the next transaction; with TV2 the epoch rises at the end, and the late record is "
+             "refused"),
+          "everything arrives before the end"),
+    Piece("clock", tr("start the transaction's timeout of 15 minutes"),
+          tr("the clock starts with the first partition, and stops with PrepareCommit: what is "
+             "decided never times out. And it is 60 s by default; 15 minutes is the most that a "
+             "broker allows"),
+          "the timeout begins when the commit is asked for"),
+)  # fmt: skip
 
 COMMIT = Parsons(
     name="commit",
-    question=tr(
-        "EndTxn(commit) has arrived. Arrange the coordinator's steps so that every promise is "
-        "kept, whenever it dies. You do not need every piece."
-    ),
+    question=tr("EndTxn(commit) has arrived. Arrange the coordinator's steps so that every promise "
+                "is kept, whenever it dies. You do not need every piece."),
     pieces=(
-        Piece(
-            "complete",
-            tr("write CompleteCommit and wait until it is safe"),
-        ),
+        Piece("complete", tr("write CompleteCommit and wait until it is safe")),
         Piece("reply", tr("answer the client: ok")),
-        Piece(
-            "markers",
-            tr("send a marker to every partition of the transaction"),
-        ),
-        Piece(
-            "wait",
-            tr("wait until every partition has answered"),
-        ),
-        Piece(
-            "prepare",
-            tr("write PrepareCommit and wait until it is safe"),
-        ),
-        *DISTRACTORS,
+        Piece("markers", tr("send a marker to every partition of the transaction")),
+        Piece("wait", tr("wait until every partition has answered")),
+        Piece("prepare", tr("write PrepareCommit and wait until it is safe")), *DISTRACTORS,
     ),
     systems=_ends,
     messages={
         "read back": tr("no read_committed consumer ever gets the records: no marker is ever sent"),
-        "commits": tr(
-            "the transaction never ends: the coordinator waits for answers to markers it has not "
-            "sent, or never writes that all is done"
-        ),
+        "commits": tr("the transaction never ends: the coordinator waits for answers to markers it "
+                      "has not sent, or never writes that all is done"),
         "told": tr("the client never learns that its transaction has committed"),
-        "kept": tr(
-            "the client got ok before the decision was safe: the coordinator dies, finds an open "
-            "transaction on its disk, and the timeout aborts what was acknowledged"
-        ),
+        "kept": tr("the client got ok before the decision was safe: the coordinator dies, finds an "
+                   "open transaction on its disk, and the timeout aborts what was acknowledged"),
         "same outcome": tr(
             "a marker was sent before the decision was safe: the coordinator dies and has "
             "forgotten it, and the transaction is committed in one partition and aborted in the "
-            "other"
+            "other",
         ),
-        "settled": tr(
-            "CompleteCommit means that no marker is pending any more. Written too early, it makes "
-            "a restarted coordinator forget a marker: that partition's LSO never moves again"
-        ),
+        "settled": tr("CompleteCommit means that no marker is pending any more. Written too early, "
+                      "it makes a restarted coordinator forget a marker: that partition's LSO "
+                      "never moves again"),
     },
-    right={
-        ("prepare", "reply", "markers", "wait", "complete"): tr(
-            "no schedule breaks a promise. This is Kafka's own sequence: the client gets its "
-            "answer as soon as the outcome cannot change any more, and waits for no marker"
-        ),
-    },
-)
+    right={("prepare", "reply", "markers", "wait", "complete"): tr(
+               "no schedule breaks a promise. This is Kafka's own sequence: the client gets its "
+               "answer as soon as the outcome cannot change any more, and waits for no marker",
+           )},
+)  # fmt: skip
 
 # --- a commit without an answer -----------------------------------------------------------
 
@@ -384,21 +337,16 @@ run reader: poll orders-0
 EARLY = "a coordinator that dies early is never heard of"
 ANSWERED = "the answer is the decision"
 KILLS = {
-    ALIVE: tr(
-        "the coordinator is alive: `when` names a message that it never sends. Ending a "
-        "transaction, it writes PrepareCommit, answers (⇒EndTxn#1) and sends WriteTxnMarkers#1"
-    ),
+    ALIVE: tr("the coordinator is alive: `when` names a message that it never sends. Ending a "
+              "transaction, it writes PrepareCommit, answers (⇒EndTxn#1) and sends "
+              "WriteTxnMarkers#1"),
     EARLY: tr("too early: the client had not asked to commit, so there was nothing to decide"),
-    ANSWERED: tr(
-        "the client got an answer after all. Either the answer had arrived when the coordinator "
-        "died, or PrepareCommit was not in the log yet: then the transaction is still open, and "
-        "the restarted coordinator accepts the same request once more"
-    ),
-    "right": tr(
-        "the client has no answer, and the payment is committed: a retry with a new transaction "
-        "would pay twice"
-    ),
-}
+    ANSWERED: tr("the client got an answer after all. Either the answer had arrived when the "
+                 "coordinator died, or PrepareCommit was not in the log yet: then the transaction "
+                 "is still open, and the restarted coordinator accepts the same request once more"),
+    "right": tr("the client has no answer, and the payment is committed: a retry with a new "
+                "transaction would pay twice"),
+}  # fmt: skip
 
 
 def _killed(run: Run) -> str:
@@ -634,19 +582,15 @@ ADMIT = Exercise(
     samples=SAMPLES,
     beliefs=BELIEFS,
     hints=(
-        tr(
-            "Three questions: is the producer id the right one? Is the epoch the latest? Is "
-            "something being written just now? The first two are about identity, where waiting "
-            "does not help."
-        ),
-        tr(
-            "A producer whose id is wrong has been forgotten; one whose epoch is not the latest, "
-            "smaller *or larger*, was replaced or never existed. Only a producer that is right in "
-            "both may get a retriable error. One of the inputs is not needed."
-        ),
+        tr("Three questions: is the producer id the right one? Is the epoch the latest? Is "
+           "something being written just now? The first two are about identity, where waiting "
+           "does not help."),
+        tr("A producer whose id is wrong has been forgotten; one whose epoch is not the latest, "
+           "smaller *or larger*, was replaced or never existed. Only a producer that is right in "
+           "both may get a retriable error. One of the inputs is not needed."),
     ),
     expects=expect_word(*ANSWERS),
-)
+)  # fmt: skip
 
 
 #: what of this is graded, and what an answer to it is (`lessons/course/graded.py`)

@@ -43,28 +43,18 @@ CLIENT = "a client always knows that its transaction has ended"
 REFUSED = "the low watermark keeps every late message out"
 ALONE = "a late message alone hides what was committed"
 BELIEFS = {
-    UNCOMMITTED: tr(
-        "nothing that was committed is hidden: the transaction that is written to late has "
-        "aborted, or none has committed a message"
-    ),
-    PUNCTUAL: tr(
-        "every message was written before its transaction had ended, so nothing of it is stale. "
-        "Let a client that has missed the end (`reopen t1`) send once more"
-    ),
-    CLIENT: tr(
-        "this client knows that its transaction has ended, and sends nothing. One that slept "
-        "through the end does not know: `reopen t1` stands for it"
-    ),
-    REFUSED: tr(
-        "the late message was refused: another end had brought the low watermark to this "
-        "partition. But the mark is in memory only: when does a partition not have it?"
-    ),
-    ALONE: tr(
-        "the late message was taken, and blocks its partition. Nothing is hidden for good yet: the "
-        "damage is done by the next transaction that ends here, whose low watermark aborts the "
-        "late one"
-    ),
-}
+    UNCOMMITTED: tr("nothing that was committed is hidden: the transaction that is written to late "
+                    "has aborted, or none has committed a message"),
+    PUNCTUAL: tr("every message was written before its transaction had ended, so nothing of it is "
+                 "stale. Let a client that has missed the end (`reopen t1`) send once more"),
+    CLIENT: tr("this client knows that its transaction has ended, and sends nothing. One that "
+               "slept through the end does not know: `reopen t1` stands for it"),
+    REFUSED: tr("the late message was refused: another end had brought the low watermark to this "
+                "partition. But the mark is in memory only: when does a partition not have it?"),
+    ALONE: tr("the late message was taken, and blocks its partition. Nothing is hidden for good "
+              "yet: the damage is done by the next transaction that ends here, whose low watermark "
+              "aborts the late one"),
+}  # fmt: skip
 RIGHT = tr(
     "a transaction that was committed counts as aborted in its partition: a consumer that comes "
     "later never gets its messages, and no safeguard was off"
@@ -216,52 +206,30 @@ def _count_nothing(ids: tuple[int, ...], coordinators: int) -> int:
 
 
 NUMBERING_BELIEFS = (
-    Belief(
-        "the top 16 bits are the coordinator",
-        tr(
-            "the design said 16 bits, and the articles repeat it. The implementation took 64: the "
-            "top 16 bits are 0 in the id of every coordinator"
-        ),
-        _count(_read_top, lambda turn, count: turn << 112 | count),
-    ),
-    Belief(
-        "the lower half is the coordinator",
-        tr(
-            "the lower 64 bits count the transactions of one coordinator, and the upper 64 bits "
-            "name it"
-        ),
-        _count(_read_lower, lambda turn, count: count << HALF | turn),
-    ),
-    Belief(
-        "a client keeps to one coordinator",
-        tr(
-            "a client does not stay with a coordinator: each new transaction goes to the next one, "
-            "and after the last one to number 0"
-        ),
-        _keep_to_one,
-    ),
-    Belief(
-        "all coordinators count together",
-        tr("coordinators do not know each other's count: each numbers its own transactions"),
-        _count_all,
-    ),
-    Belief(
-        "there is always one more coordinator",
-        tr(
-            "coordinators are numbered from 0 to one less than there are. After the last one a "
-            "client goes on with number 0"
-        ),
-        _never_begin_again,
-    ),
-    Belief(
-        "an id names the coordinator only",
-        tr(
-            "two transactions of one coordinator would have the same id here: the second half "
-            "counts the transactions of that coordinator"
-        ),
-        _count_nothing,
-    ),
-)
+    Belief("the top 16 bits are the coordinator",
+           tr("the design said 16 bits, and the articles repeat it. The implementation took 64: "
+              "the top 16 bits are 0 in the id of every coordinator"),
+           _count(_read_top, lambda turn, count: turn << 112 | count)),
+    Belief("the lower half is the coordinator",
+           tr("the lower 64 bits count the transactions of one coordinator, and the upper 64 bits "
+              "name it"),
+           _count(_read_lower, lambda turn, count: count << HALF | turn)),
+    Belief("a client keeps to one coordinator",
+           tr("a client does not stay with a coordinator: each new transaction goes to the next "
+              "one, and after the last one to number 0"),
+           _keep_to_one),
+    Belief("all coordinators count together",
+           tr("coordinators do not know each other's count: each numbers its own transactions"),
+           _count_all),
+    Belief("there is always one more coordinator",
+           tr("coordinators are numbered from 0 to one less than there are. After the last one a "
+              "client goes on with number 0"),
+           _never_begin_again),
+    Belief("an id names the coordinator only",
+           tr("two transactions of one coordinator would have the same id here: the second half "
+              "counts the transactions of that coordinator"),
+           _count_nothing),
+)  # fmt: skip
 
 NUMBERING = AgainstRuns(
     stories=(_begin(3, 8), _begin(1, 3)),
@@ -269,22 +237,16 @@ NUMBERING = AgainstRuns(
     look=look,
     beliefs=NUMBERING_BELIEFS,
     hints=(
-        tr(
-            "Two numbers make an id. Whose turn is it after the last id? And how many of the ids "
-            "so far are from that coordinator?"
-        ),
-        tr(
-            "The upper 64 bits of an id are the coordinator, so a shift takes them out and puts "
-            "them in. After the last coordinator the first one has its turn again."
-        ),
+        tr("Two numbers make an id. Whose turn is it after the last id? And how many of the ids "
+           "so far are from that coordinator?"),
+        tr("The upper 64 bits of an id are the coordinator, so a shift takes them out and puts "
+           "them in. After the last coordinator the first one has its turn again."),
     ),
     expects=_expected,
     right=tr("each transaction was written down under just this id"),
-    other=tr(
-        "this transaction was written down under another id: see whose turn it was, and how many "
-        "transactions that coordinator had begun"
-    ),
-)
+    other=tr("this transaction was written down under another id: see whose turn it was, and how "
+             "many transactions that coordinator had begun"),
+)  # fmt: skip
 
 
 # ---- Lab 09's dispatcher: which messages is a subscription sent at this moment? ------
@@ -397,56 +359,32 @@ MARKED = "a marker is a message"
 NEWEST = "the newest open transaction decides"
 PLAIN = "messages of transactions are sent another way"
 READING_BELIEFS = (
-    Belief(
-        OWN_ONLY,
-        tr(
-            "an open transaction holds back all that lies behind its first message, plain messages "
-            "and those of other transactions too: a subscription is sent its partition in order, "
-            "and only up to maxReadPosition"
-        ),
-        _hides_itself_only,
-    ),
-    Belief(
-        READING_UNCOMMITTED,
-        tr(
-            "nobody is sent a message whose transaction is open. Consumers of Pulsar have no level "
-            "read_uncommitted: the proposal was never merged"
-        ),
-        _uncommitted,
-    ),
-    Belief(
-        DISCARDED,
-        tr(
-            "an abort takes no message away: it still lies at its position. Only the list "
-            "`aborted` keeps it from consumers, and the dispatcher must look there"
-        ),
-        _unfiltered,
-    ),
-    Belief(
-        MARKED,
-        tr(
-            "a marker takes a position and holds no message: the dispatcher passes over it, and "
-            "nobody is sent it"
-        ),
-        _markers,
-    ),
-    Belief(
-        NEWEST,
-        tr(
-            "several transactions are open, and the one whose first message lies lowest decides. "
-            "What lies between it and the others waits as well"
-        ),
-        _newest,
-    ),
-    Belief(
-        PLAIN,
-        tr(
-            "once its transaction has committed, a message is sent like any other, from the place "
-            "where it lies. Nothing writes it there a second time"
-        ),
-        _plain_only,
-    ),
-)
+    Belief(OWN_ONLY,
+           tr("an open transaction holds back all that lies behind its first message, plain "
+              "messages and those of other transactions too: a subscription is sent its partition "
+              "in order, and only up to maxReadPosition"),
+           _hides_itself_only),
+    Belief(READING_UNCOMMITTED,
+           tr("nobody is sent a message whose transaction is open. Consumers of Pulsar have no "
+              "level read_uncommitted: the proposal was never merged"),
+           _uncommitted),
+    Belief(DISCARDED,
+           tr("an abort takes no message away: it still lies at its position. Only the list "
+              "`aborted` keeps it from consumers, and the dispatcher must look there"),
+           _unfiltered),
+    Belief(MARKED,
+           tr("a marker takes a position and holds no message: the dispatcher passes over it, and "
+              "nobody is sent it"),
+           _markers),
+    Belief(NEWEST,
+           tr("several transactions are open, and the one whose first message lies lowest decides. "
+              "What lies between it and the others waits as well"),
+           _newest),
+    Belief(PLAIN,
+           tr("once its transaction has committed, a message is sent like any other, from the "
+              "place where it lies. Nothing writes it there a second time"),
+           _plain_only),
+)  # fmt: skip
 
 
 def _expected_reading(answer: Any) -> Text | None:
@@ -469,30 +407,23 @@ class ReadingExercise(AgainstRuns):
 
 
 READING = ReadingExercise(
-    stories=tuple(
-        READING_STORY.format(lines=lines.strip()) for lines in (OPEN, ENDED, SECOND_FIRST, TWO_OPEN)
-    ),
+    stories=tuple(READING_STORY.format(lines=lines.strip()) for lines in (OPEN, ENDED, SECOND_FIRST,
+                      TWO_OPEN)),
     unseen=(READING_STORY.format(lines=LATER.strip()),),
     look=look_reading,
     beliefs=READING_BELIEFS,
     hints=(
-        tr(
-            "Two questions. How far may be read: which of the numbers in `ongoing` decides? And "
-            "what of the entries up to there is sent to nobody?"
-        ),
-        tr(
-            "The first message of the oldest open transaction ends what may be read, and "
-            "everything may be read where none is open. Of the entries before it, markers are "
-            "for nobody, and so is one more kind of entry."
-        ),
+        tr("Two questions. How far may be read: which of the numbers in `ongoing` decides? And "
+           "what of the entries up to there is sent to nobody?"),
+        tr("The first message of the oldest open transaction ends what may be read, and "
+           "everything may be read where none is open. Of the entries before it, markers are "
+           "for nobody, and so is one more kind of entry."),
     ),
     expects=_expected_reading,
     right=tr("in each of these runs the subscription received just that"),
-    other=tr(
-        "the subscription received something else in this run: look at what lies before and behind "
-        "maxReadPosition, and at what its last step says"
-    ),
-)
+    other=tr("the subscription received something else in this run: look at what lies before and "
+             "behind maxReadPosition, and at what its last step says"),
+)  # fmt: skip
 
 
 # ---- Lab 09's rule: what does a transaction buffer know after its partition was loaded again?
@@ -613,56 +544,32 @@ FROM_HERE = "the snapshot can be left out"
 NEVER_ENDS = "a commit need not be noted"
 UNDONE = "what is open at a crash is rolled back"
 RECOVERING_BELIEFS = (
-    Belief(
-        SNAPSHOT_KNOWS,
-        tr(
-            "a snapshot holds maxReadPosition and what is aborted. What is open is not in it: one "
-            "finds it by reading the entries behind it. Without that, messages of an open "
-            "transaction are delivered after every load"
-        ),
-        _take_snapshot,
-    ),
-    Belief(
-        RECOVERING_NEWEST,
-        tr(
-            "what counts is the *first* message of a transaction here: with its last one, the "
-            "messages before it lie below maxReadPosition and are delivered while it is open"
-        ),
-        _take_last,
-    ),
-    Belief(
-        DELETED,
-        tr(
-            "an abort deletes nothing. The messages still lie there, and only this list keeps "
-            "them from consumers: an abort marker belongs on it"
-        ),
-        _forget_aborts,
-    ),
-    Belief(
-        FROM_HERE,
-        tr(
-            "only entries behind the snapshot are read. What was aborted before it stands in the "
-            "snapshot alone, and is delivered if you do not take it over"
-        ),
-        _start_afresh,
-    ),
-    Belief(
-        NEVER_ENDS,
-        tr(
-            "a commit marker ends a transaction too. One that stays open here blocks its "
-            "partition: nothing behind its first message is delivered any more"
-        ),
-        _never_commit,
-    ),
-    Belief(
-        UNDONE,
-        tr(
-            "a partition decides nothing. The coordinator may still commit this transaction, or "
-            "has already done so, and then its committed messages are hidden for ever"
-        ),
-        _abort_open,
-    ),
-)
+    Belief(SNAPSHOT_KNOWS,
+           tr("a snapshot holds maxReadPosition and what is aborted. What is open is not in it: "
+              "one finds it by reading the entries behind it. Without that, messages of an open "
+              "transaction are delivered after every load"),
+           _take_snapshot),
+    Belief(RECOVERING_NEWEST,
+           tr("what counts is the *first* message of a transaction here: with its last one, the "
+              "messages before it lie below maxReadPosition and are delivered while it is open"),
+           _take_last),
+    Belief(DELETED,
+           tr("an abort deletes nothing. The messages still lie there, and only this list keeps "
+              "them from consumers: an abort marker belongs on it"),
+           _forget_aborts),
+    Belief(FROM_HERE,
+           tr("only entries behind the snapshot are read. What was aborted before it stands in the "
+              "snapshot alone, and is delivered if you do not take it over"),
+           _start_afresh),
+    Belief(NEVER_ENDS,
+           tr("a commit marker ends a transaction too. One that stays open here blocks its "
+              "partition: nothing behind its first message is delivered any more"),
+           _never_commit),
+    Belief(UNDONE,
+           tr("a partition decides nothing. The coordinator may still commit this transaction, or "
+              "has already done so, and then its committed messages are hidden for ever"),
+           _abort_open),
+)  # fmt: skip
 
 RECOVERY = RecoveryExercise(
     name="recovery",
@@ -677,19 +584,15 @@ RECOVERY = RecoveryExercise(
     ),
     beliefs=RECOVERING_BELIEFS,
     hints=(
-        tr(
-            "Go through the entries in their order. Which of the four kinds changes what is open, "
-            "and which one what is aborted?"
-        ),
-        tr(
-            "A transaction is open from its first message here until a marker of either kind. "
-            "What does an abort marker add that a commit marker does not? And what was known "
-            "before the first of these entries?"
-        ),
+        tr("Go through the entries in their order. Which of the four kinds changes what is open, "
+           "and which one what is aborted?"),
+        tr("A transaction is open from its first message here until a marker of either kind. "
+           "What does an abort marker add that a commit marker does not? And what was known "
+           "before the first of these entries?"),
     ),
     expects=_expected_recovering,
     right=tr("whenever the partition is loaded again, it knows what is open and what is aborted"),
-)
+)  # fmt: skip
 
 
 #: what of this is graded, and what an answer to it is (`lessons/course/graded.py`)
