@@ -17,8 +17,7 @@ from pathlib import Path
 
 from mqlab.real.rocketmq.broker import RealRocketMQ
 from mqlab.rocketmq.remoting import RequestCode, encode_json
-from tests.oracle.rocketmq.client import PROFILES, SETTLE_S, Lab, Target
-from tests.oracle.rocketmq.producer import COMMIT, ROLLBACK, Producer
+from tests.oracle.rocketmq.client import COMMIT, PROFILES, ROLLBACK, SETTLE_S, Lab, Producer, Target
 
 FOLDER = Path(__file__).parent / "data"
 #: what a reader takes to be of the moment (judge.OLD_MS), and a little

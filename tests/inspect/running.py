@@ -17,8 +17,7 @@ from mqlab.rocketmq.config import HALF_TOPIC
 from mqlab.rocketmq.remoting import RequestCode
 from mqlab.serve.process import start_broker
 from tests.oracle.pulsar.driver import JavaDriver
-from tests.oracle.rocketmq.client import Lab
-from tests.oracle.rocketmq.producer import COMMIT, Producer
+from tests.oracle.rocketmq.client import COMMIT, Lab, Producer
 
 from . import test_rocketmq
 from .damage_pulsar import VERSIONS, Scene, hold_open, scene

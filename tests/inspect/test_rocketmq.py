@@ -13,8 +13,7 @@ from mqlab.inspect import Report, Unreadable, inspect_broker
 from mqlab.inspect.show import write_page
 from mqlab.rocketmq.config import DISCARD_TOPIC, HALF_TOPIC, OP_TOPIC
 from mqlab.serve.process import start_broker
-from tests.oracle.rocketmq.client import PROFILES, Lab, Target
-from tests.oracle.rocketmq.producer import COMMIT, ROLLBACK, Producer
+from tests.oracle.rocketmq.client import COMMIT, PROFILES, ROLLBACK, Lab, Producer, Target
 
 from .damage_rocketmq import FOLDER
 

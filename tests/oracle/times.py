@@ -28,7 +28,7 @@ from .pulsar.notebook import PROFILES as PULSAR
 from .pulsar.notebook import TRANSACTIONS
 from .pulsar.notebook import Target as PulsarTarget
 from .rocketmq.client import PROFILES, Lab, Target
-from .rocketmq.producer import Producer as HalfProducer
+from .rocketmq.client import Producer as HalfProducer
 
 PATIENCE_S = 120
 LATEST: Any = OffsetSpec.latest()  # type: ignore[no-untyped-call]

@@ -20,8 +20,7 @@ from mqlab.rocketmq.remoting import RequestCode, decode_command, decode_record
 
 from ..counting import Flushes, Namer, Proxy
 from ..measuring import Priced
-from .client import PROFILES, Lab, Target
-from .producer import COMMIT, Producer
+from .client import COMMIT, PROFILES, Lab, Producer, Target
 
 #: what the engine calls the same
 NAMES = {

@@ -8,9 +8,8 @@ from typing import Any
 
 from mqlab.rocketmq.config import DISCARD_TOPIC, HALF_TOPIC, OP_TOPIC
 from mqlab.rocketmq.remoting import RemotingCommand, RequestCode, encode_json
-from tests.oracle.rocketmq.client import BROKER, Lab, outcome_of
+from tests.oracle.rocketmq.client import BROKER, COMMIT, UNKNOW, Lab, Producer, outcome_of
 from tests.oracle.rocketmq.mqadmin import Mqadmin
-from tests.oracle.rocketmq.producer import COMMIT, UNKNOW, Producer
 from tests.oracle.rocketmq.programs import JAVA, NAMES, program
 from tests.oracle.rocketmq.programs.checks import give_up
 from tests.oracle.rocketmq.programs.consumers import GROUP, subscribe

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 
-from ..client import Lab
-from ..producer import COMMIT, ROLLBACK, UNKNOW, Half, Producer
+from ..client import COMMIT, ROLLBACK, UNKNOW, Half, Lab, Producer
 from . import ROUNDS, program
 from .ends import begin
 

@@ -6,8 +6,7 @@ from typing import Any
 
 from mqlab.rocketmq.remoting import MessageRecord, RequestCode, encode_json
 
-from ..client import BROKER, Lab, outcome_of
-from ..producer import COMMIT
+from ..client import BROKER, COMMIT, Lab, outcome_of
 from . import SLOW, program
 from .ends import begin
 

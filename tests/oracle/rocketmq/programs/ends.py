@@ -6,8 +6,7 @@ import time
 
 from mqlab.rocketmq.states import TransactionType
 
-from ..client import Lab
-from ..producer import COMMIT, ROLLBACK, UNKNOW, Half, Producer
+from ..client import COMMIT, ROLLBACK, UNKNOW, Half, Lab, Producer
 from . import program
 
 

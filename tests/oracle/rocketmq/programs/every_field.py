@@ -20,9 +20,8 @@ from mqlab.rocketmq.remoting import (
     read_msg_id,
 )
 
-from ..client import BROKER, PATIENCE_S, SETTLE_S, Lab, outcome_of
+from ..client import BROKER, COMMIT, PATIENCE_S, SETTLE_S, Half, Lab, Producer, outcome_of
 from ..fields import CODECS, Case, Reader, build_cases
-from ..producer import COMMIT, Half, Producer
 from . import program
 from .consumers import GROUP, subscribe
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 
-from tests.oracle.rocketmq.client import SETTLE_S, Lab
-from tests.oracle.rocketmq.producer import COMMIT, ROLLBACK, Half, Producer
+from tests.oracle.rocketmq.client import COMMIT, ROLLBACK, SETTLE_S, Half, Lab, Producer
 from tests.oracle.rocketmq.programs import ROUNDS, SLOW, program
 from tests.oracle.rocketmq.programs.ends import begin
 

@@ -13,8 +13,7 @@ from typing import Any
 
 from mqlab.rocketmq.remoting import MessageRecord, RequestCode, encode_properties, name_response
 
-from ..client import BROKER, Lab, outcome_of
-from ..producer import COMMIT, ROLLBACK, Half, Producer
+from ..client import BROKER, COMMIT, ROLLBACK, Half, Lab, Producer, outcome_of
 from . import SLOW, program
 from .consumers import DLQ, RETRY, redelivered, send_back, subscribe
 

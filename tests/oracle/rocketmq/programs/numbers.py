@@ -13,8 +13,7 @@ from mqlab.rocketmq.remoting import (
     encode_properties,
 )
 
-from ..client import BROKER, LOG, Lab, outcome_of
-from ..producer import Producer
+from ..client import BROKER, LOG, Lab, Producer, outcome_of
 from . import program
 from .consumers import DLQ, GROUP, RETRY, subscribe
 from .limits import header, pack
