@@ -111,22 +111,11 @@ def tell_confluent(lab: Lab) -> None:
 
 
 PROGRAMS = (
-    Program(
-        "segments",
-        "UnifiedLogTest#testAbortedTransactionSpanningMultipleSegments",
-        segments,
-        tuple(PROFILES),
-    ),
-    Program(
-        "claimed-in-compressed",
+    Program("segments", "UnifiedLogTest#testAbortedTransactionSpanningMultipleSegments", segments,
+            tuple(PROFILES)),
+    Program("claimed-in-compressed",
         "DefaultRecord#readPartiallyFrom, LogValidator#validateMessagesAndAssignOffsetsCompressed",
-        claimed_in_compressed,
-        ("tv2",),
-    ),
-    Program(
-        "client-confluent-kafka",
-        "the story of every client library, told by confluent-kafka",
-        tell_confluent,
-        ("tv2-legacy",),
-    ),
-)
+        claimed_in_compressed, ("tv2",)),
+    Program("client-confluent-kafka", "the story of every client library, told by confluent-kafka",
+            tell_confluent, ("tv2-legacy",)),
+)  # fmt: skip

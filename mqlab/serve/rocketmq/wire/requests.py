@@ -342,55 +342,34 @@ READERS: dict[int, Callable[..., Any]] = {
     RequestCode.PULL_MESSAGE: _pull,
     RequestCode.LITE_PULL_MESSAGE: _pull,
     RequestCode.QUERY_CONSUMER_OFFSET: _query_offset,
-    RequestCode.UPDATE_CONSUMER_OFFSET: copy_to(
-        answers.UpdateConsumerOffset,
-        consumerGroup=TEXT,
-        topic=TEXT,
-        queueId=INTEGER,
-        commitOffset=LONG,
-    ),
+    RequestCode.UPDATE_CONSUMER_OFFSET: copy_to(answers.UpdateConsumerOffset, consumerGroup=TEXT,
+        topic=TEXT, queueId=INTEGER, commitOffset=LONG),
     RequestCode.HEART_BEAT: _heartbeat,
-    RequestCode.UNREGISTER_CLIENT: copy_to(
-        answers.UnregisterClient, producerGroup=MAYBE, consumerGroup=MAYBE
-    ),
+    RequestCode.UNREGISTER_CLIENT: copy_to(answers.UnregisterClient, producerGroup=MAYBE,
+        consumerGroup=MAYBE),
     RequestCode.CHECK_CLIENT_CONFIG: _check_client,
-    RequestCode.GET_PRODUCER_CONNECTION_LIST: copy_to(
-        answers.GetProducerConnectionList, producerGroup=TEXT
-    ),
-    RequestCode.GET_CONSUMER_LIST_BY_GROUP: copy_to(
-        answers.GetConsumerListByGroup, consumerGroup=TEXT
-    ),
+    RequestCode.GET_PRODUCER_CONNECTION_LIST: copy_to(answers.GetProducerConnectionList,
+        producerGroup=TEXT),
+    RequestCode.GET_CONSUMER_LIST_BY_GROUP: copy_to(answers.GetConsumerListByGroup,
+        consumerGroup=TEXT),
     RequestCode.LOCK_BATCH_MQ: _lock,
     RequestCode.UNLOCK_BATCH_MQ: _unlock,
     RequestCode.GET_ROUTEINFO_BY_TOPIC: copy_to(answers.GetRouteInfoByTopic, topic=TEXT),
     RequestCode.GET_BROKER_CLUSTER_INFO: copy_to(answers.GetBrokerClusterInfo),
-    RequestCode.UPDATE_AND_CREATE_TOPIC: copy_to(
-        answers.UpdateAndCreateTopic,
-        topic=TEXT,
-        readQueueNums=INTEGER,
-        writeQueueNums=INTEGER,
-        perm=INTEGER,
-        topicSysFlag=partial(INTEGER, default=0),
-    ),
+    RequestCode.UPDATE_AND_CREATE_TOPIC: copy_to(answers.UpdateAndCreateTopic, topic=TEXT,
+        readQueueNums=INTEGER, writeQueueNums=INTEGER, perm=INTEGER,
+        topicSysFlag=partial(INTEGER, default=0)),
     RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP: _create_group,
     RequestCode.GET_MAX_OFFSET: copy_to(answers.GetMaxOffset, topic=TEXT, queueId=INTEGER),
     RequestCode.GET_MIN_OFFSET: copy_to(answers.GetMinOffset, topic=TEXT, queueId=INTEGER),
-    RequestCode.GET_EARLIEST_MSG_STORETIME: copy_to(
-        answers.GetEarliestMsgStoretime, topic=TEXT, queueId=INTEGER
-    ),
-    RequestCode.SEARCH_OFFSET_BY_TIMESTAMP: copy_to(
-        answers.SearchOffsetByTimestamp, topic=TEXT, queueId=INTEGER, timestamp=LONG
-    ),
-    RequestCode.QUERY_MESSAGE: copy_to(
-        answers.QueryMessage,
-        topic=TEXT,
-        key=TEXT,
-        maxNum=INTEGER,
-        beginTimestamp=LONG,
-        endTimestamp=LONG,
-    ),
+    RequestCode.GET_EARLIEST_MSG_STORETIME: copy_to(answers.GetEarliestMsgStoretime, topic=TEXT,
+        queueId=INTEGER),
+    RequestCode.SEARCH_OFFSET_BY_TIMESTAMP: copy_to(answers.SearchOffsetByTimestamp, topic=TEXT,
+        queueId=INTEGER, timestamp=LONG),
+    RequestCode.QUERY_MESSAGE: copy_to(answers.QueryMessage, topic=TEXT, key=TEXT, maxNum=INTEGER,
+        beginTimestamp=LONG, endTimestamp=LONG),
     RequestCode.VIEW_MESSAGE_BY_ID: copy_to(answers.ViewMessageById, offset=LONG),
     **answers.READERS,
-}
+}  # fmt: skip
 #: readers that are told where the client is
 SENDS = (_send, _send_v2, _send_batch, _reply, _reply_v2, _heartbeat)
