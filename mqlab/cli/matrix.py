@@ -9,12 +9,7 @@ from ..recordings.costs import load_costs
 from ..registry.cases.anomalies import MATRIX
 from ..registry.cases.prices import BULK, ORDER
 from ..registry.matrix import WAYS, list_reasons, prove, tabulate
-from ..registry.prices import (
-    list_real_reasons,
-    tabulate_bulk,
-    tabulate_prices,
-    tabulate_real,
-)
+from ..registry.prices import list_real_reasons, tabulate_bulk, tabulate_prices, tabulate_real
 from ..registry.tables import columns
 from ..registry.ways import ROLES, tabulate_kills
 from .language import add_language

@@ -46,9 +46,7 @@ def explore(
 
 
 def finish(
-    search: Search,
-    progress: Callable[[int, int], None] | None = None,
-    memory: int | None = None,
+    search: Search, progress: Callable[[int, int], None] | None = None, memory: int | None = None
 ) -> Verdict:
     """Go on with a search to its end, as `explore` does."""
     try:

@@ -56,11 +56,7 @@ class Swarm:
         return "\n".join(map(str, lines))
 
 
-def swarm(
-    system: System,
-    budget: Budget,
-    seeds: Sequence[int],
-) -> Swarm:
+def swarm(system: System, budget: Budget, seeds: Sequence[int]) -> Swarm:
     """A walk for each seed. Claims of the kind *always* are looked at in every world; of each
     that breaks, the run of the first seed is shrunk. Ctrl-C keeps what was found.
 

@@ -521,13 +521,7 @@ LIVE = (_claim("ends", words.ENDS, ends, "can_always", reads_timers),)
 REPLICATED = (*LIT, *ALWAYS)
 V2 = (
     _claim("as asked", words.AS_ASKED, as_asked, "always", reads_asked),
-    _claim(
-        "decided as asked",
-        words.DECIDED_AS_ASKED,
-        decided_as_asked,
-        "always",
-        reads_decisions,
-    ),
+    _claim("decided as asked", words.DECIDED_AS_ASKED, decided_as_asked, "always", reads_decisions),
 )
 UNKEPT = (_claim("whole read", words.WHOLE_READ, whole_read),)
 SOMETIMES = (

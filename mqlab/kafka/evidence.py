@@ -33,9 +33,7 @@ CONTRADICTIONS = (
         tr("control messages are written by the client"),
     ),
     Contradiction(
-        FactKind.CHANGE,
-        _has_two_frontiers,
-        tr("the control message advances the high watermark"),
+        FactKind.CHANGE, _has_two_frontiers, tr("the control message advances the high watermark")
     ),
     Contradiction(
         FactKind.REPLY,

@@ -192,11 +192,7 @@ def delete_topic(leader: Leader, caller: Caller, disk: Disk) -> Result:
 
 #: the coordinator moves or loads: a producer is told something that it knows to retry
 UNAVAILABLE = frozenset(
-    {
-        Error.NOT_COORDINATOR,
-        Error.COORDINATOR_NOT_AVAILABLE,
-        Error.COORDINATOR_LOAD_IN_PROGRESS,
-    }
+    {Error.NOT_COORDINATOR, Error.COORDINATOR_NOT_AVAILABLE, Error.COORDINATOR_LOAD_IN_PROGRESS}
 )
 
 

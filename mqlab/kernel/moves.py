@@ -9,17 +9,7 @@ from .choice import Choice
 from .disk import MemoryDisk
 from .maps import Map, replace
 from .options import check_calls, check_nodes, read_calls
-from .role import (
-    AppState,
-    Call,
-    Caller,
-    ConnectionLost,
-    Effect,
-    Event,
-    Fired,
-    Request,
-    Response,
-)
+from .role import AppState, Call, Caller, ConnectionLost, Effect, Event, Fired, Request, Response
 from .system import System
 from .text import BadValue, Words, say_unknown
 from .world import (

@@ -37,9 +37,7 @@ class _Verbs:
 
 
 LEFT = _Verbs(
-    Words("{one} had left"),
-    Words("{one} had not left"),
-    Words("{done} of {all} {many} had left"),
+    Words("{one} had left"), Words("{one} had not left"), Words("{done} of {all} {many} had left")
 )
 WRITTEN = _Verbs(
     Words("{one} was written"),
@@ -63,11 +61,7 @@ Naming = Callable[[Effect], Named | None]
 
 
 def describe_stop(
-    power: bool,
-    effects: tuple[Effect, ...],
-    done: int,
-    name: Naming,
-    answers: tuple[str, ...] = (),
+    power: bool, effects: tuple[Effect, ...], done: int, name: Naming, answers: tuple[str, ...] = ()
 ) -> Text:
     """How a node stopped, what of its step had been done (see `describe_progress`), and which
     clients its answers still reach."""

@@ -239,11 +239,7 @@ def check(exercise: Checked, answer: Any) -> Verdict:
 
 
 def _wrong(
-    exercise: Exercise,
-    rule: Rule,
-    broken: str,
-    schedule: tuple[str, ...],
-    system: System | None,
+    exercise: Exercise, rule: Rule, broken: str, schedule: tuple[str, ...], system: System | None
 ) -> Verdict:
     belief = _belief(exercise, rule)
     message = belief.message if belief else BROKEN(promise=broken)

@@ -191,11 +191,7 @@ THESE = Words("these marks are locked, and only they are opened: {marks}")
 STANDS, REFUTED = tr("This is right"), tr("This is refuted")
 TOLD = Words("“{says}” <b>{verdict}</b>: {tells}.")
 #: what stands in article_rows.toml, and above the table of it
-VERDICTS = {
-    "wrong": tr("wrong"),
-    "imprecise": tr("imprecise"),
-    "out of date": tr("out of date"),
-}
+VERDICTS = {"wrong": tr("wrong"), "imprecise": tr("imprecise"), "out of date": tr("out of date")}
 HEAD = (
     tr("row"), tr("in"), tr("what is said"),
     tr("verdict"), tr("lab"),

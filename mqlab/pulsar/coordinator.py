@@ -423,9 +423,7 @@ def load(tc: Coordinator, disk: Disk, at_ms: int) -> Result:
     return new, effects
 
 
-def replay(
-    entries: list[TransactionMetadataEntry],
-) -> tuple[Map[TxnID, TxnMeta], tuple[int, ...]]:
+def replay(entries: list[TransactionMetadataEntry]) -> tuple[Map[TxnID, TxnMeta], tuple[int, ...]]:
     """The transactions that are live after these records, and the records that nobody needs."""
     txns: Map[TxnID, TxnMeta] = Map()
     useless: tuple[int, ...] = ()
@@ -534,11 +532,7 @@ class Coordinator:
             disk,
             Write(
                 TransactionMetadataEntry(
-                    -1,
-                    "NEW",
-                    TxnID(self.tc_id, least),
-                    timeout_ms=timeout_ms,
-                    start_ms=at_ms,
+                    -1, "NEW", TxnID(self.tc_id, least), timeout_ms=timeout_ms, start_ms=at_ms
                 ),
                 caller,
             ),

@@ -150,12 +150,7 @@ def parse_op(op: Stored) -> tuple[int, ...]:
 
 
 def record_end(
-    config: RocketMQConfig,
-    pending: Pending,
-    offset: int,
-    writer: Writer,
-    at_ms: int,
-    since_ms: int,
+    config: RocketMQConfig, pending: Pending, offset: int, writer: Writer, at_ms: int, since_ms: int
 ) -> Pending:
     """Note that the half at this offset has ended: written now (4.9), or with others soon.
     `since_ms`: when the first end of all came, or when a full record was last written."""

@@ -232,12 +232,7 @@ def income(
 
 
 def _feed(
-    address: str,
-    folder: Path,
-    records: Sequence[feeder.Record],
-    run: str,
-    times: Times,
-    say: Say,
+    address: str, folder: Path, records: Sequence[feeder.Record], run: str, times: Times, say: Say
 ) -> Target:
     """The topics of this run, with the orders in topic Order."""
     names = Names(run)

@@ -383,12 +383,7 @@ class Replay:
             start = stop
 
     def _add_to(
-        self,
-        batch: int,
-        start: int,
-        stop: int,
-        stamps: Sequence[int],
-        judged: Judged,
+        self, batch: int, start: int, stop: int, stamps: Sequence[int], judged: Judged
     ) -> None:
         """Those with `start <= position < stop` belong to the batch."""
         tenths = judged.tenths[start:stop].to_pylist()

@@ -88,10 +88,7 @@ class Scene:
 
 @contextmanager
 def scene(version: str) -> Iterator[Scene]:
-    with (
-        RealPulsar(version) as pulsar,
-        JavaDriver(pulsar.address, pulsar.admin, version) as driver,
-    ):
+    with RealPulsar(version) as pulsar, JavaDriver(pulsar.address, pulsar.admin, version) as driver:
         yield Scene(pulsar, driver)
 
 

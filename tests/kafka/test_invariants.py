@@ -53,12 +53,7 @@ def test_no_generation_goes_back_and_only_a_member_leads():
 
 @pytest.mark.parametrize(
     ("epoch", "isr", "hw", "sound"),
-    [
-        (4, (1, 2), 6, True),
-        (5, (1, 2), 4, True),
-        (4, (1, 2), 4, False),
-        (4, (2,), 5, False),
-    ],
+    [(4, (1, 2), 6, True), (5, (1, 2), 4, True), (4, (1, 2), 4, False), (4, (2,), 5, False)],
     ids=["it moves", "another epoch", "its HW goes back", "it is not in sync with itself"],
 )
 def test_a_leader_is_in_sync_and_its_high_watermark_does_not_go_back(epoch, isr, hw, sound):

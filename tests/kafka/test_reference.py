@@ -187,10 +187,7 @@ def test_one_request_in_flight_is_enough_to_abort_and_then_commit():
         """
     )
     got = [f.text.en for f in run.facts if f.node == "reader" and f.glyph == "☞"]
-    assert got == [
-        "poll orders-0 read_committed: ok a",
-        "poll orders-1 read_committed: ok b",
-    ]
+    assert got == ["poll orders-0 read_committed: ok a", "poll orders-1 read_committed: ok b"]
 
 
 def test_a_marker_written_once_more_does_not_disturb_the_next_transaction():

@@ -148,11 +148,7 @@ def test_an_answer_that_is_a_message_of_its_own_is_told_as_an_answer():
         (("kill keeper",), (), (FactKind.KILL, "✗", "keeper", None)),
         (("call asker", "drop asker>keeper"), ("a",), (FactKind.DROP, "✗", "asker", Keep("a"))),
         (("power keeper",), (), (FactKind.POWER_CUT, "✗", "keeper", None)),
-        (
-            ("call asker", "asker>keeper power=1"),
-            ("a",),
-            (FactKind.POWER_CUT, "✗", "keeper", None),
-        ),
+        (("call asker", "asker>keeper power=1"), ("a",), (FactKind.POWER_CUT, "✗", "keeper", None)),
         (
             ("kill keeper", "restart keeper"),
             (),

@@ -85,10 +85,7 @@ def ask_first() -> float:
 
 def hold_read_position() -> float:
     """A client is gone with its transaction open: from its begin until it is aborted."""
-    with (
-        RealPulsar() as pulsar,
-        JavaDriver(pulsar.address, pulsar.admin, pulsar.version) as driver,
-    ):
+    with RealPulsar() as pulsar, JavaDriver(pulsar.address, pulsar.admin, pulsar.version) as driver:
         lab = PulsarLab(PulsarTarget("real", driver, pulsar), PULSAR["4.2"])
         lab.producer("app", "orders-0")
         started, txn = time.monotonic(), lab.begin("app", 60_000)

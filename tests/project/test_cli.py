@@ -63,10 +63,7 @@ def test_every_help_is_chinese(
     ],
 )
 def test_an_error_is_chinese(
-    words: list[str],
-    said: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    words: list[str], said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
     try:

@@ -66,10 +66,7 @@ TOP = {
     "mqlab.patterns": {"claims", "client", "commit", "model", "picture", "records"},
 }
 #: where a class stands whose methods are in the files beside it, and that is not its folder's own
-SPLIT = (
-    "mqlab.serve.pulsar.front.hosting",
-    "mqlab.serve.server",
-)
+SPLIT = ("mqlab.serve.pulsar.front.hosting", "mqlab.serve.server")
 
 
 def step_of(broker: str, package: str) -> int:

@@ -88,11 +88,7 @@ TRIED = {
         "describe-producers --topic orders --partition 0",
         "CurrentTransactionStartOffset",
     ),
-    "AdminClient.list_offsets": (
-        "kafka-4.3.1/tv2-legacy/librdkafka-lso-lag",
-        "LSO lag",
-        "3",
-    ),
+    "AdminClient.list_offsets": ("kafka-4.3.1/tv2-legacy/librdkafka-lso-lag", "LSO lag", "3"),
     "find-hanging": (
         "kafka-4.3.1/tv2/tools-transactions",
         "find-hanging --topic orders",

@@ -124,9 +124,7 @@ def test_where_a_protocol_wants_order_an_answer_waits_for_those_before_it(
     tell(story, replace(TOY, frames=OrderedFrames))
 
 
-def test_no_more_requests_are_under_way_than_the_protocol_allows(
-    tell: Callable[..., None],
-) -> None:
+def test_no_more_requests_are_under_way_than_the_protocol_allows(tell: Callable[..., None]) -> None:
     async def story(it: Server, connect: Any) -> None:
         one, other = await connect(), await connect()
         waits = [{"id": i, "do": "wait", "text": str(i)} for i in range(6)]

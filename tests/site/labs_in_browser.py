@@ -20,7 +20,7 @@ LAB = "01-how-often.ipynb"
 #: a learner's answers, in the place of the comments where they are to be written
 WRITTEN = {
     "def count(": "def count(position, booked, offset, number, again):\n"
-    "    return 'skip' if number in booked else 'count'",
+    "    return 'skip' if number in booked else 'count'"
 }
 SESSION = "window.jupyterapp.shell.currentWidget?.sessionContext"
 OUTPUTS = """() => window.jupyterapp.shell.currentWidget.content.model.toJSON().cells

@@ -33,10 +33,7 @@ def test_offsets_go_there_and_back() -> None:
     assert Cut.from_json(text) == cut
 
 
-@pytest.mark.parametrize(
-    ("next_minute", "until"),
-    [(0, 10), (9, 10), (10, 20), (35, 40), (-5, 10)],
-)
+@pytest.mark.parametrize(("next_minute", "until"), [(0, 10), (9, 10), (10, 20), (35, 40), (-5, 10)])
 def test_minutes_are_a_grid_that_steps_over_gaps(next_minute: int, until: int) -> None:
     found = Plan(minutes=10).by_minutes(NINE, NINE + next_minute * MINUTE_MS)
     assert found == NINE + until * MINUTE_MS

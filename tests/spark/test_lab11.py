@@ -44,9 +44,7 @@ def test_a_wrong_rule_makes_the_sum_that_the_model_says(
 
 
 @pytest.mark.parametrize(
-    ("belief", "point", "death"),
-    ENDED,
-    ids=[name for name, *_ in two_phase.BELIEFS[:2]],
+    ("belief", "point", "death"), ENDED, ids=[name for name, *_ in two_phase.BELIEFS[:2]]
 )
 def test_ended_otherwise_it_makes_the_sum_that_the_model_says(
     bench: Bench, belief: tuple, point: Point, death: two_phase.Death

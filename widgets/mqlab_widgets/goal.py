@@ -24,10 +24,7 @@ SLICE_S = 0.03  # of searching, between two things that the kernel is asked
 STATES = 400_000  # then a search is given up: a few seconds
 
 GOAL = Words("Your goal: break “{claim}”.")
-SO_FAR = {
-    True: Words("1 choice so far."),
-    False: Words("{n} choices so far."),
-}
+SO_FAR = {True: Words("1 choice so far."), False: Words("{n} choices so far.")}
 BROKEN = Words("You broke “{claim}” in {n} choices.")
 UNKNOWN = tr("Is there a shorter run?")
 LOOKING = Words("Looking for a shorter run: {states} states so far …")

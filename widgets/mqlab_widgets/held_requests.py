@@ -32,10 +32,7 @@ Item = dict[str, Any]
 
 
 def list_waiting(
-    waiting: Iterable[HeldRequest],
-    rows: Sequence[Fact],
-    names: Mapping[str, str],
-    lang: Lang,
+    waiting: Iterable[HeldRequest], rows: Sequence[Fact], names: Mapping[str, str], lang: Lang
 ) -> list[Item]:
     """Each request that is held. `rows`: the facts that are shown; `at`: the number of its row
     among them, 0 where it has none; `names`: of lanes, by lane."""

@@ -257,9 +257,7 @@ class AskedRun:
         if facts and not facts[-1].fold:  # of a folded step it says why it is folded
             facts[-1] = replace(facts[-1], why=NOTHING)
         seen = replace(
-            self.trace,
-            facts=tuple(facts),
-            snapshots=self.trace.snapshots[: self.step + 1],
+            self.trace, facts=tuple(facts), snapshots=self.trace.snapshots[: self.step + 1]
         )
         return Player.of(seen, replace(self.look, title=self.look.title or ""))
 

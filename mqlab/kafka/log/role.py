@@ -458,11 +458,7 @@ def _producer(entry: SnapshotEntry) -> ProducerEntry:
 
 
 def recover_partition(
-    config: KafkaConfig,
-    name: str,
-    disk: Disk,
-    hw: int | None = None,
-    since: int | None = None,
+    config: KafkaConfig, name: str, disk: Disk, hw: int | None = None, since: int | None = None
 ) -> tuple[Partition, Effects]:
     """Recover a partition from its log after a start. `hw`: what is known to be replicated; None:
     the only replica has it all. `since`: what this replica has copied from this offset on, it still

@@ -19,9 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ...kafka.config import KafkaConfig, txn_logs
-from ...kafka.coordinator.entry import (
-    StateRecord,
-)
+from ...kafka.coordinator.entry import StateRecord
 from ...kafka.errors import Error
 from ...kafka.messages import InitProducerId, InitProducerIdResponse
 from ...kernel import Disk, Effects, Event, Map, Reply, Request, escape_unseen, replace

@@ -168,13 +168,7 @@ NEEDED = (
     *("max_read_position", "filter_aborted", "decision_before_markers", "retry_until_answered"),
     *("replay_log", "replay_topic", "transaction_timeout", "low_watermark"),
 )
-UNPROMISED = (
-    "open-hides-plain",
-    "two-markers",
-    "error-and-committed",
-    "late-send",
-    "stale-write",
-)
+UNPROMISED = ("open-hides-plain", "two-markers", "error-and-committed", "late-send", "stale-write")
 
 
 def tabulate_needed() -> str:

@@ -369,10 +369,7 @@ class Steps(Parsons):
             then, first = name.split(" before ")
             if order.index(first) > order.index(then):
                 return Verdict(False, why, name)
-        return Verdict(
-            True,
-            tr("fence → read the progress → decide → write → commit"),
-        )
+        return Verdict(True, tr("fence → read the progress → decide → write → commit"))
 
 
 STEPS = Steps(

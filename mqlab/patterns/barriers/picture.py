@@ -219,8 +219,4 @@ def _draw_memory(job: Job, world: World) -> Table:
         value = getattr(role, holds)
         held = f"{holds} {len(value) if isinstance(value, tuple) else value}"
         rows.append((name, str(role.attempt), held))
-    return Table(
-        tr("What each task holds in memory"),
-        ("task", "attempt", "holds"),
-        tuple(rows),
-    )
+    return Table(tr("What each task holds in memory"), ("task", "attempt", "holds"), tuple(rows))

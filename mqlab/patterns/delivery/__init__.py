@@ -101,10 +101,7 @@ class DeliverySystem(Model):
     @cached_property
     def config(self) -> DeliveryConfig:
         return DeliveryConfig(
-            on=super().config.on,
-            order=self.order,
-            patience_ms=self.patience_ms,
-            commit=self.commit,
+            on=super().config.on, order=self.order, patience_ms=self.patience_ms, commit=self.commit
         )
 
     def nodes(self) -> tuple[NodeSpec, ...]:

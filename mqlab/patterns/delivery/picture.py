@@ -47,7 +47,7 @@ UNGUARDED: Unguarded = {
     "send_again": {
         WHYS["Publish"]: Words(
             "whether it arrives the shop cannot see, and it will not send it again."
-        ),
+        )
     },
     "append_first": {
         WHYS["PublishResponse"]: Words("the order is acknowledged, and may be in memory only."),
@@ -56,7 +56,7 @@ UNGUARDED: Unguarded = {
     "recognise": {
         WHYS["Message"]: Words(
             "the order is in the queue; nothing checks whether it was there before."
-        ),
+        )
     },
     "one_write": {
         WHYS["Booking"]: Words(

@@ -331,9 +331,7 @@ class Queue(Quiet):
             return replace(self, owed=(*self.owed, (at, caller, order.number))), ()
         if "append_first" not in self.config.on:
             memory = replace(
-                self,
-                known=self.known.set(order.number, -1),
-                unwritten=(*self.unwritten, order),
+                self, known=self.known.set(order.number, -1), unwritten=(*self.unwritten, order)
             )
             return memory, (Reply(caller, ack), Send(QUEUE, Write(order)))
         end = disk.log(ORDERS).end

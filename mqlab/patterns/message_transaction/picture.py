@@ -77,16 +77,14 @@ UNGUARDED: Unguarded = {
     "publish_again": {
         WHYS["Publish"]: Words(
             "the message is sent once: if the connection breaks, it is not sent again."
-        ),
+        )
     },
     "redelivery": {
-        WHYS["PollResponse"]: Words("given, and crossed out at once: it is not given again."),
+        WHYS["PollResponse"]: Words("given, and crossed out at once: it is not given again.")
     },
-    "acknowledge_last": {
-        WHYS["Acknowledge"]: Words("it is acknowledged before it is applied."),
-    },
+    "acknowledge_last": {WHYS["Acknowledge"]: Words("it is acknowledged before it is applied.")},
     "applies_once": {
-        WHYS["applied"]: Words("the effect is written, and nothing says that it has been done."),
+        WHYS["applied"]: Words("the effect is written, and nothing says that it has been done.")
     },
 }
 

@@ -101,15 +101,15 @@ UNGUARDED: Unguarded = {
         WHYS["stop relay"]: Words("what it has marked and not published is lost."),
     },
     "inbox": {
-        WHYS["applied"]: Words("the effect is written, and nothing tells a repetition by its id."),
+        WHYS["applied"]: Words("the effect is written, and nothing tells a repetition by its id.")
     },
     "id_of_the_row": {
         WHYS["applied"]: Words(
             "the effect is written with the place in the topic; a repetition has another one."
-        ),
+        )
     },
     "effect_before_ack": {
-        WHYS["Acknowledge"]: Words("the position moves before the effect is written."),
+        WHYS["Acknowledge"]: Words("the position moves before the effect is written.")
     },
 }
 
@@ -195,8 +195,4 @@ def _draw_outboxes(system: Outbox, world: World) -> Table:
     rows = tuple(
         (name, row.txn, f"#{row.number}") for name in owners for row in list_rows(world.disk(name))
     )
-    return Table(
-        tr("Outbox rows without a mark"),
-        ("outbox of", "row", "number"),
-        rows,
-    )
+    return Table(tr("Outbox rows without a mark"), ("outbox of", "row", "number"), rows)

@@ -115,10 +115,10 @@ UNGUARDED: Unguarded = {
         ),
     },
     "idempotent_confirm": {
-        WHYS["confirmed"]: Words("a piece is used, even if this order was confirmed before."),
+        WHYS["confirmed"]: Words("a piece is used, even if this order was confirmed before.")
     },
     "idempotent_cancel": {
-        WHYS["cancelled"]: Words("a piece is given back, even if this order was cancelled before."),
+        WHYS["cancelled"]: Words("a piece is given back, even if this order was cancelled before.")
     },
     "empty_cancel": {
         WHYS["Cancel"]: Words("give back a piece, even if you have reserved nothing."),
@@ -158,10 +158,7 @@ FINAL = (CONFIRMED, CANCELLED, EMPTY, "confirm", "cancel")
 
 
 def draw(parties: Parties, world: World) -> Snapshot:
-    titles = [
-        ("app", Text("app"), tr("application")),
-        (TM, Text(TM), tr("coordinator")),
-    ]
+    titles = [("app", Text("app"), tr("application")), (TM, Text(TM), tr("coordinator"))]
     titles += [(name, Text(name), SERVICE()) for name in parties.services]
     logs = [(TM, DECISIONS), *((name, LOG) for name in parties.services)]
     return Snapshot(
@@ -194,11 +191,7 @@ def _draw_balances(parties: Parties, world: World) -> Table:
     for name in parties.services:
         has = read_balance(world, name)
         rows.append((name, str(has.free), str(has.reserved), str(has.used)))
-    return Table(
-        tr("What each service has"),
-        ("", "free", "reserved", "used"),
-        tuple(rows),
-    )
+    return Table(tr("What each service has"), ("", "free", "reserved", "used"), tuple(rows))
 
 
 def _draw_reader(parties: Parties, world: World) -> Reader:

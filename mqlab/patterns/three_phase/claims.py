@@ -86,10 +86,7 @@ def can_commit(parties: Parties, world: World) -> bool:
 
 KEPT = (
     Claim(
-        "ends alike",
-        Words("no party commits what another aborts"),
-        ends_alike,
-        reads=reads_disks,
+        "ends alike", Words("no party commits what another aborts"), ends_alike, reads=reads_disks
     ),
     is_as_told,
     all_have_ended,

@@ -150,10 +150,7 @@ OPEN = (UNCERTAIN, PRECOMMITTED)
 
 
 def draw(parties: Parties, world: World) -> Snapshot:
-    titles = [
-        ("app", Text("app"), tr("application")),
-        (TM, Text(TM), tr("coordinator")),
-    ]
+    titles = [("app", Text("app"), tr("application")), (TM, Text(TM), tr("coordinator"))]
     titles += [(name, Text(name), PARTICIPANT()) for name in parties.participants]
     logs = [(TM, DECISIONS), *((name, LOG) for name in parties.participants)]
     return Snapshot(

@@ -85,7 +85,7 @@ STAGES = {
 
 UNGUARDED: Unguarded = {
     "prepared_on_disk": {
-        WHYS["vote yes"]: Words("the promise is in memory only: a restart forgets it."),
+        WHYS["vote yes"]: Words("the promise is in memory only: a restart forgets it.")
     },
     "unanimous": {
         WHYS["votes"]: Words("a vote has not come in time, and is taken for yes."),
@@ -105,7 +105,7 @@ UNGUARDED: Unguarded = {
     "asks_again": {
         WHYS["vote yes"]: Words(
             "it may not decide by itself, and if the answer does not come it asks nobody."
-        ),
+        )
     },
     "presumed_abort": {
         WHYS["Rollback"]: Words(
@@ -118,12 +118,7 @@ UNGUARDED: Unguarded = {
     },
 }
 
-PLACES = {
-    "voting": (0, 0),
-    "commit": (1, 0),
-    "end": (2, 0),
-    "rolled back": (1, 1),
-}
+PLACES = {"voting": (0, 0), "commit": (1, 0), "end": (2, 0), "rolled back": (1, 1)}
 STATES = tuple(GraphState(name, *place) for name, place in PLACES.items())
 EDGES = (("voting", "commit"), ("commit", "end"), ("voting", "rolled back"))
 SHORT = {PREPARED: "prep", COMMITTED: "C", ROLLED_BACK: "R", "commit": "C", "end": "end"}

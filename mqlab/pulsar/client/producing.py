@@ -61,10 +61,7 @@ INVALID_STATUS = name_exception(ServerError.InvalidTxnStatus)
 #: answers after which the client does not know the transaction's end
 LOST = (ServerError.TransactionNotFound, ServerError.InvalidTxnStatus)
 #: action → the state while it is asked for, and the state when it is done
-ENDS = {
-    TxnAction.COMMIT: (_S.COMMITTING, _S.COMMITTED),
-    TxnAction.ABORT: (_S.ABORTING, _S.ABORTED),
-}
+ENDS = {TxnAction.COMMIT: (_S.COMMITTING, _S.COMMITTED), TxnAction.ABORT: (_S.ABORTING, _S.ABORTED)}
 
 
 @frozen

@@ -76,10 +76,7 @@ MESSAGE = Words("the message"), Words("messages")
 SNAPSHOT = Words("the snapshot"), Words("snapshots")
 RECORD = Words("the record {what}"), Words("records")
 CURSOR = Words("the cursor on the disk"), Words("cursors")
-TOLD = (
-    Words("the end for {who}"),
-    Words("notices of the end"),
-)
+TOLD = (Words("the end for {who}"), Words("notices of the end"))
 PUSHED = Words("a message for a consumer"), Words("messages")
 
 
@@ -162,11 +159,7 @@ def annotate(
             elif outcome.ok and isinstance(call, calls.Receive):
                 story, read = sentences.TOLD_READ, Text(outcome.detail)
             return Telling(
-                name,
-                fold=isinstance(call, calls.AskAdmin),
-                label=label,
-                story=story,
-                record=read,
+                name, fold=isinstance(call, calls.AskAdmin), label=label, story=story, record=read
             )
     return explain(written, partial(read_entries, world, role), event, effect)
 

@@ -226,12 +226,12 @@ UNGUARDED: Unguarded = {
     "low_watermark": {
         words.MESSAGE_RECORD: Words(
             "it is stored, and nobody asks whether its transaction has ended long ago."
-        ),
+        )
     },
     "pending_ack_conflict": {
         words.PENDING_RECORD: Words(
             "it is written down and counts, no matter who has acknowledged the same before."
-        ),
+        )
     },
     "pending_ack_log": {
         words.ACKED: Words(

@@ -31,10 +31,7 @@ def write_request(
     schema = load_request_schema(api, version)
     out = io.BytesIO()
     header = Row(
-        request_api_key=api,
-        request_api_version=version,
-        correlation_id=corr,
-        client_id=client,
+        request_api_key=api, request_api_version=version, correlation_id=corr, client_id=client
     )
     entity_writer(schema.__header_schema__)(out, header)  # type: ignore[arg-type]
     entity_writer(schema)(out, Row(**fields))  # type: ignore[arg-type]

@@ -42,10 +42,7 @@ def _only_with(broker: str, name: str, asked: Text, instead: str, words: Text) -
 
 
 def _possible(
-    *proofs: Found | Told,
-    words: Text = Text(""),
-    recorded: str = "",
-    condition: Text = Text(""),
+    *proofs: Found | Told, words: Text = Text(""), recorded: str = "", condition: Text = Text("")
 ) -> Cell:
     return Cell(POSSIBLE, proofs, condition, words=words, recorded=recorded)
 

@@ -127,9 +127,7 @@ def put_on_time(message: Message, at_ms: int) -> Message:
         return message
     out_ms = (deliver_ms - 1) // PRECISION_MS * PRECISION_MS
     waiting = message.put(
-        (TIMER_OUT_MS, str(out_ms)),
-        (REAL_TOPIC, message.topic),
-        (REAL_QID, str(message.queue_id)),
+        (TIMER_OUT_MS, str(out_ms)), (REAL_TOPIC, message.topic), (REAL_QID, str(message.queue_id))
     )
     return replace(waiting, topic=TIMER_TOPIC, queue_id=0)
 

@@ -346,10 +346,7 @@ ANSWERS = Words("answers")
 QUESTION = Words("the question about {order}")
 QUESTIONS = Words("questions")
 HALF = Words("the half message"), Words("half messages")
-COPY = (
-    Words("the copy of the half message"),
-    Words("copies of half messages"),
-)
+COPY = (Words("the copy of the half message"), Words("copies of half messages"))
 RECORDS = {
     "op": (Words("the op record"), Words("op records")),
     "discard": (

@@ -146,14 +146,8 @@ FAILURE = Words(
 #: what failed, by the call; the last is of all others
 FAILURES: tuple[tuple[type | UnionType, Words], ...] = (
     (SendInTransaction, FAILURE),
-    (
-        SendPlain,
-        Words("Nothing happened: the message was not stored."),
-    ),
-    (
-        End | Resume,
-        Words("The broker refuses the request and writes nothing."),
-    ),
+    (SendPlain, Words("Nothing happened: the message was not stored.")),
+    (End | Resume, Words("The broker refuses the request and writes nothing.")),
     (object, Words("Nothing happened.")),
 )
 NOTHING_DONE = Words("The broker looks at it and writes nothing: the half message stays as it is.")
@@ -245,9 +239,7 @@ UNGUARDED: Unguarded = {
         ),
     },
     "immunity": {
-        ROUND: Words(
-            "a round of the check begins, and no half message is too young to be checked."
-        ),
+        ROUND: Words("a round of the check begins, and no half message is too young to be checked.")
     },
     "put_back": {
         MOVED_ON: Words(
@@ -280,7 +272,7 @@ UNGUARDED: Unguarded = {
         words.OP_RECORD: Words(
             "the op record is written first, and from now on the check passes over a half "
             "message whose message may never be written."
-        ),
+        )
     },
     "end_validation": {
         words.DELIVERED: Words(
@@ -306,10 +298,10 @@ UNGUARDED: Unguarded = {
     "exception_is_unknown": {
         words.END_ROLLBACK: Words(
             "this rollback may stand for an exception, and the row may still come."
-        ),
+        )
     },
     "consumer_retry": {
-        CONSUMED: Words("the turn is over, and what could not be processed is dropped."),
+        CONSUMED: Words("the turn is over, and what could not be processed is dropped.")
     },
     "idempotent_consumer": {
         words.APPLIED: Words(

@@ -100,10 +100,7 @@ COUNTABLE = 2_000  # nor is one of more records: they take time, one after the o
 COORDINATOR, LEADER, GROUP = 1, 2, 3  # kinds of lanes, behind the clients
 LANES = (1, 6, 1)  # of each kind
 LIMITS = Limits(cells=LEAST, rows=10, cut=cut)
-KINDS = {
-    Leader: Kind.PARTITION,
-    ServedGroups: Kind.GROUP,
-}
+KINDS = {Leader: Kind.PARTITION, ServedGroups: Kind.GROUP}
 
 
 class Labels:

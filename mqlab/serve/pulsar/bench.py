@@ -71,10 +71,7 @@ class Sender(RawConnection):
     def run_transaction(self) -> None:
         """Of one message; each request when the one before it is answered."""
         begun = self.ask("NEW_TXN", txn_ttl_millis=TIMEOUT_MS, tc_id=0).body
-        txn = {
-            "txnid_most_bits": begun.txnid_most_bits,
-            "txnid_least_bits": begun.txnid_least_bits,
-        }
+        txn = {"txnid_most_bits": begun.txnid_most_bits, "txnid_least_bits": begun.txnid_least_bits}
         self.ask("ADD_PARTITION_TO_TXN", partitions=[self.topic], **txn)
         self.send_message(**txn)
         self.hear()

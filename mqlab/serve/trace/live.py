@@ -175,11 +175,7 @@ class Live:
     Snapshot before them, `_now` the one after."""
 
     def __init__(
-        self,
-        system: str,
-        title: Text,
-        observer: Observer,
-        weigh: Callable[[Effects], int],
+        self, system: str, title: Text, observer: Observer, weigh: Callable[[Effects], int]
     ) -> None:
         self.recorder = Recorder(self._forget, weigh)
         self.observer = observer

@@ -271,13 +271,7 @@ def income(
             raise IncomeError("the file has no order lines: give one that has some")
         run = uuid.uuid4().hex[:8]
         job = Job(
-            address,
-            f"Order-{run}",
-            f"Income-{run}",
-            ends_of(records),
-            sink,
-            where,
-            flink.jar,
+            address, f"Order-{run}", f"Income-{run}", ends_of(records), sink, where, flink.jar
         )
         say(f"feeding {len(records):,} order lines to topic {job.source}")
         feeder.feed(address, job.source, records)

@@ -34,11 +34,7 @@ from .job import Flink, Process, Say, ends_of, last_checkpoint, number_of
 from .relay import END_TXN, PRODUCE, Relay, Trap
 from .statements import VERSION, Instant, Job, Table, Trial
 
-POINTS = {
-    Instant.OUT: Point.OUT,
-    Instant.DECIDED: Point.COMMITTED,
-    Instant.DONE: Point.NEXT,
-}
+POINTS = {Instant.OUT: Point.OUT, Instant.DECIDED: Point.COMMITTED, Instant.DONE: Point.NEXT}
 TRAPS = {
     Instant.OUT: Trap(PRODUCE, answered=True),
     Instant.DECIDED: Trap(END_TXN, answered=False),

@@ -8,16 +8,7 @@ from mqlab.kafka import SAFEGUARDS, KafkaConfig
 from mqlab.kafka.clients.calls import Begin, Init, SendRecord
 from mqlab.kafka.clients.producer import Producer, ProducerConfig
 from mqlab.kafka.messages import InitProducerIdResponse
-from mqlab.kernel import (
-    Call,
-    ConnectionLost,
-    Fired,
-    MemoryDisk,
-    Response,
-    Return,
-    Send,
-    SetTimer,
-)
+from mqlab.kernel import Call, ConnectionLost, Fired, MemoryDisk, Response, Return, Send, SetTimer
 
 CLUSTER = KafkaConfig(on=frozenset(SAFEGUARDS))
 

@@ -463,11 +463,7 @@ def test_a_stray_record_leaves_before_its_transactions_own():
 # broker showed: fencing (TransactionsTest#testFencingOn…) and the producer that was too slow.
 
 E = Error
-MODES = {
-    "tv0": "transaction_version=0",
-    "legacy": "client=legacy",
-    "v2": "",
-}
+MODES = {"tv0": "transaction_version=0", "legacy": "client=legacy", "v2": ""}
 
 # ---- the tables --------------------------------------------------------------------------
 

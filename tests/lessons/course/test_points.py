@@ -305,10 +305,7 @@ def decided(marker: int, batch: int) -> str:
 
 @pytest.mark.parametrize(
     ("name", "exercise", "right"),
-    [
-        ("lso", LSO, lambda firsts, hw: min([*firsts, hw])),
-        ("decide", DECIDE, decided),
-    ],
+    [("lso", LSO, lambda firsts, hw: min([*firsts, hw])), ("decide", DECIDE, decided)],
 )
 def test_an_answer_learned_by_heart_passes_what_is_shown_and_gets_no_point(
     name: str, exercise: Any, right: Callable[..., Any]

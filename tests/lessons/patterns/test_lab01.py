@@ -20,13 +20,7 @@ from mqlab.lessons.patterns.lab01 import (
 )
 from mqlab.lessons.patterns.systems import RuledAccounting, list_orders
 from mqlab.patterns.delivery.claims import SAFEGUARDS
-from mqlab.patterns.delivery.roles import (
-    Booking,
-    DeliveryConfig,
-    Fetch,
-    FetchResponse,
-    Order,
-)
+from mqlab.patterns.delivery.roles import Booking, DeliveryConfig, Fetch, FetchResponse, Order
 from mqlab.spark.files import DAY, read_lines
 from mqlab.spark.orders import parse_price, parse_quantity
 

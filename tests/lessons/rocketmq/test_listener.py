@@ -25,14 +25,7 @@ from mqlab.lessons.rocketmq.exercises.listener import (
 )
 from mqlab.lessons.rocketmq.systems import OrderServiceSystem
 from mqlab.lessons.verdict import NOT_WRITTEN
-from tests.lessons.rocketmq.listeners import (
-    COMMIT,
-    RIGHT,
-    UNKNOW,
-    WRONG,
-    check,
-    execute,
-)
+from tests.lessons.rocketmq.listeners import COMMIT, RIGHT, UNKNOW, WRONG, check, execute
 
 SEEN: list[str] = []
 

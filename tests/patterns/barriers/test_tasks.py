@@ -136,10 +136,7 @@ def test_an_older_attempt_ends_nothing_even_after_a_restart_of_the_sink():
 
 @pytest.mark.parametrize(
     ("off", "ledger"),
-    [
-        ("pre_commit", []),
-        ("commit_after_checkpoint", ["pending cp1 {a1}", "committed cp1 {a1}"]),
-    ],
+    [("pre_commit", []), ("commit_after_checkpoint", ["pending cp1 {a1}", "committed cp1 {a1}"])],
 )
 def test_what_the_sink_does_at_a_barrier_without_a_safeguard(off, ledger):
     assert write(*PENDING, on=ON - {off})[0] == ledger

@@ -373,11 +373,7 @@ def broken(line, budget=FAULTS):
 
 @pytest.mark.parametrize(
     ("promise", "breaks"),
-    [
-        (MOST, {"none lost": 3}),
-        (LEAST, {"counted once": 8}),
-        ("", {}),
-    ],
+    [(MOST, {"none lost": 3}), (LEAST, {"counted once": 8}), ("", {})],
     ids=["at most once", "at least once", "exactly once"],
 )
 def test_a_promise_breaks_on_its_own_side_only(promise, breaks):

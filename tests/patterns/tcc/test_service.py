@@ -5,15 +5,7 @@ import pytest
 from mqlab.kernel import Caller, Config, MemoryDisk, Reply, Request
 from mqlab.patterns.records import read_records
 from mqlab.patterns.tcc.claims import SAFEGUARDS
-from mqlab.patterns.tcc.roles import (
-    LOG,
-    Balance,
-    Cancel,
-    Confirm,
-    Service,
-    Try,
-    add_up,
-)
+from mqlab.patterns.tcc.roles import LOG, Balance, Cancel, Confirm, Service, Try, add_up
 
 ON = frozenset(SAFEGUARDS)
 WORDS = {"try": Try("T1"), "confirm": Confirm("T1"), "cancel": Cancel("T1")}

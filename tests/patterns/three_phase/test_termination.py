@@ -3,16 +3,7 @@
 import pytest
 
 from mqlab.explore import Budget, explore
-from mqlab.kernel import (
-    Caller,
-    Config,
-    ConnectionLost,
-    MemoryDisk,
-    Reply,
-    Request,
-    Response,
-    Send,
-)
+from mqlab.kernel import Caller, Config, ConnectionLost, MemoryDisk, Reply, Request, Response, Send
 from mqlab.patterns.three_phase.claims import SAFEGUARDS
 from mqlab.patterns.three_phase.roles import (
     ABORTED,

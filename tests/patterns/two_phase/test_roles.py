@@ -182,10 +182,7 @@ def test_a_word_about_what_is_not_in_doubt_changes_nothing(word):
     _, disk, _ = take_part(Request(TM, word))
     assert not read_latest(disk, LOG)
     _, disk, _ = take_part(PREPARE, Request(TM, Commit("T1")), Request(TM, word))
-    assert [record.what for record in disk.log(LOG).read(0)] == [
-        "prepared",
-        "committed",
-    ]
+    assert [record.what for record in disk.log(LOG).read(0)] == ["prepared", "committed"]
 
 
 def test_after_a_restart_it_is_in_doubt_again_and_asks():

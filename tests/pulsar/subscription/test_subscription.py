@@ -109,8 +109,7 @@ def test_redelivery_of_single_entries_counts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("consumer", "error"),
-    [("", ServerError.ConsumerBusy), ("b", ServerError.MetadataError)],
+    ("consumer", "error"), [("", ServerError.ConsumerBusy), ("b", ServerError.MetadataError)]
 )
 def test_a_subscription_that_others_use_stays(consumer: str, error: ServerError) -> None:
     """An administrator's word and a consumer's are refused; nothing of it goes, nothing of its log.

@@ -68,8 +68,7 @@ fire broker check""")
 
 
 @pytest.mark.parametrize(
-    ("options", "kept"),
-    [("", []), ("flush=sync", ["o1"]), ("flush_ms=500", [])],
+    ("options", "kept"), [("", []), ("flush=sync", ["o1"]), ("flush_ms=500", [])]
 )
 def test_a_power_cut_takes_what_was_acknowledged_too_early(options, kept):
     run = drive(f"""\

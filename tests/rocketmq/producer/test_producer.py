@@ -4,16 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mqlab.kernel import (
-    Call,
-    Caller,
-    ConnectionLost,
-    MemoryDisk,
-    Request,
-    Response,
-    Return,
-    Send,
-)
+from mqlab.kernel import Call, Caller, ConnectionLost, MemoryDisk, Request, Response, Return, Send
 from mqlab.kernel.offers import list_options
 from mqlab.rocketmq.broker import Broker
 from mqlab.rocketmq.messages import (
@@ -284,8 +275,7 @@ at 65000"""
 
 
 @pytest.mark.parametrize(
-    "fault",
-    ["lose broker→app CheckTransactionState", "break broker app", "break app broker"],
+    "fault", ["lose broker→app CheckTransactionState", "break broker app", "break app broker"]
 )
 def test_a_connection_that_breaks_is_broken_at_both_ends(fault):
     """The broker forgets the producer, and the next heartbeat makes it known again."""

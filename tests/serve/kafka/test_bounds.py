@@ -137,9 +137,7 @@ def test_such_a_topic_survives_a_restart(tmp_path: Any) -> None:
             assert client.fetch("__transaction_state-0", 0).high_watermark == 1
 
 
-def test_what_cannot_be_drawn_is_left_out_and_said_once(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_what_cannot_be_drawn_is_left_out_and_said_once(caplog: pytest.LogCaptureFixture) -> None:
     live = Live("kafka", Text("x"), Observer("coordinator", 0, ServerDisk().log), count_nothing)
     drawn = live.observer.take
 

@@ -146,8 +146,7 @@ def test_an_immunity_is_taken_as_it_comes(client: Raw, topic: str, value: str) -
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["TRANSACTION_CHECK_TIMES", "TRAN_PREPARED_QUEUE_OFFSET", "REAL_QID"],
+    "name", ["TRANSACTION_CHECK_TIMES", "TRAN_PREPARED_QUEUE_OFFSET", "REAL_QID"]
 )
 @pytest.mark.parametrize("value", ["²", "9" * 5_000])
 def test_a_number_that_the_broker_could_not_read_is_refused(

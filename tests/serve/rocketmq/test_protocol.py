@@ -22,11 +22,7 @@ def test_a_request_that_is_not_known_is_refused(client: Raw, code: int) -> None:
     ("code", "fields", "remark"),
     [
         (RequestCode.GET_MAX_OFFSET, {"queueId": 0}, "the custom field <topic> is null"),
-        (
-            RequestCode.GET_MAX_OFFSET,
-            {"topic": "t", "queueId": "1_0"},
-            'For input string: "1_0"',
-        ),
+        (RequestCode.GET_MAX_OFFSET, {"topic": "t", "queueId": "1_0"}, 'For input string: "1_0"'),
         (
             RequestCode.GET_MAX_OFFSET,
             {"topic": "t", "queueId": 1 << 31},

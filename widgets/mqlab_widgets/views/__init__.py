@@ -111,11 +111,7 @@ def fit_story(room: int) -> Panel:
 
 
 ON_DISK = Panel(
-    logs,
-    tr("What is on disk, and who may read it"),
-    tr("On disk"),
-    "logs",
-    pinned=True,
+    logs, tr("What is on disk, and who may read it"), tr("On disk"), "logs", pinned=True
 )
 ALWAYS_TRUE = Panel(
     lights,
@@ -131,13 +127,7 @@ def has_told_readers(trace: Trace) -> bool:
     return has_story(trace) and READERS.shows(trace)
 
 
-READERS = Panel(
-    readers,
-    tr("What a reader gets now"),
-    tr("Readers"),
-    "readers",
-    pinned=True,
-)
+READERS = Panel(readers, tr("What a reader gets now"), tr("Readers"), "readers", pinned=True)
 
 PANELS: dict[str, Panel] = {
     "space-time": DIAGRAM,

@@ -176,12 +176,7 @@ class Plan:
 
 
 @per_trace
-def plan(
-    trace: Trace,
-    lang: Lang,
-    unfold: bool,
-    wide: int = WIDE,
-) -> Plan:
+def plan(trace: Trace, lang: Lang, unfold: bool, wide: int = WIDE) -> Plan:
     """Where everything in the space-time diagram goes: lanes, rows (folded facts have none), spans
     of transactions, times when a node is down."""
     facts = trace.facts

@@ -176,13 +176,7 @@ def _note(reader: Reader, end: float, lang: Lang, room: int) -> tuple[list[str],
 
 @lru_cache(maxsize=1_024)
 def _reader(
-    reader: Reader,
-    classes: tuple[str, ...],
-    old: int,
-    shown: str,
-    x: float,
-    lang: Lang,
-    room: int,
+    reader: Reader, classes: tuple[str, ...], old: int, shown: str, x: float, lang: Lang, room: int
 ) -> Part:
     """A line: the name as it is `shown`, the records (from the `old`-th on they are new), the
     note."""

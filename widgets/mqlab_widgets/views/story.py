@@ -31,12 +31,7 @@ READER = Lane(READERS, tr("any reader"))
 
 
 def space_time_story(
-    trace: Trace,
-    step: int,
-    lang: Lang = "en",
-    rows: int = 12,
-    wide: int = WIDE,
-    room: int = 0,
+    trace: Trace, step: int, lang: Lang = "en", rows: int = 12, wide: int = WIDE, room: int = 0
 ) -> Scene:
     """The last sentence up to the step. `room`: px, where it is for another room than `wide`."""
     return draw_diagram(_plan(trace, lang, room or wide), trace, find_told(trace, step), lang, rows)

@@ -30,10 +30,7 @@ from ...patterns.systems import find_worth
 MONEY = Words("money in = money out, once nothing is under way")
 TAKEN = Words("paid by customers", context="account")
 GIVEN = Words("given to the shop")
-BOOKED = {
-    "C": Words("the customer's payment of {sum}"),
-    "S": Words("the shop's income of {sum}"),
-}
+BOOKED = {"C": Words("the customer's payment of {sum}"), "S": Words("the shop's income of {sum}")}
 PRICE = 500
 """In pence: what everything costs in this story whose record names no amount."""
 ACCOUNTS = {"C": "customer", "S": "shop"}

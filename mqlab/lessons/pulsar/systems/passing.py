@@ -23,30 +23,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any
 
-from ....kernel import (
-    Asking,
-    Money,
-    NodeSpec,
-    Outcome,
-    Property,
-    Snapshot,
-    Words,
-    World,
-    replace,
-)
+from ....kernel import Asking, Money, NodeSpec, Outcome, Property, Snapshot, Words, World, replace
 from ....kernel.options import FREE, LISTED
 from ....kernel.role import Program
 from ....kernel.text import say_unknown
 from ....kernel.world import NodeState
 from ....pulsar import PulsarSystem
-from ....pulsar.client.calls import (
-    Acknowledge,
-    Commit,
-    NewTransaction,
-    Receive,
-    Send,
-    SubscribeTo,
-)
+from ....pulsar.client.calls import Acknowledge, Commit, NewTransaction, Receive, Send, SubscribeTo
 from ....pulsar.config import CURSORS
 from ....pulsar.ledger import Cursor
 from ....pulsar.messages import LedgerEntry

@@ -136,8 +136,7 @@ def finish_producers(broker: Broker, done: Gathering) -> DescribedProducers:
     return DescribedProducers(
         tuple(
             ProducersOfTopic(
-                name,
-                tuple(_producers(i, None if k is None else done.got[k], why) for i, k in row),
+                name, tuple(_producers(i, None if k is None else done.got[k], why) for i, k in row)
             )
             for name, why, row in done.plan
         )

@@ -30,12 +30,7 @@ if TYPE_CHECKING:
 
 
 #: versions that only a cluster at transaction.version 2 understands
-SINCE_V2 = {
-    Api.PRODUCE: 12,
-    Api.ADD_PARTITIONS_TO_TXN: 4,
-    Api.END_TXN: 5,
-    Api.TXN_OFFSET_COMMIT: 5,
-}
+SINCE_V2 = {Api.PRODUCE: 12, Api.ADD_PARTITIONS_TO_TXN: 4, Api.END_TXN: 5, Api.TXN_OFFSET_COMMIT: 5}
 
 
 def older(error: Error, version: int, since: int) -> Error:

@@ -53,8 +53,7 @@ NO_SUB = "Subscription {name} not found for topic {topic}"
 
 def _internal(call: Call, *name: str) -> Result:
     return call.at_topic(
-        name_topic(*name),
-        lambda h, _: AdminAnswer(OK, topics.describe_internal(h.role, h.ledger)),
+        name_topic(*name), lambda h, _: AdminAnswer(OK, topics.describe_internal(h.role, h.ledger))
     )
 
 

@@ -72,11 +72,7 @@ def subscribe(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     closing = () if before is None else (before.close(),)
     sessions = front.sessions.add_consumer(conn, command.consumer_id, consumer)
     request = Subscribe(
-        topic,
-        command.subscription,
-        kind,
-        POSITIONS[command.initialPosition],
-        command.durable,
+        topic, command.subscription, kind, POSITIONS[command.initialPosition], command.durable
     )
     if not command.durable and command.HasField("start_message_id"):
         row = find_row(disk, topic) or make_row(disk, topic).value

@@ -11,10 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ....kernel import Disk
-from ....pulsar.config import (
-    TRANSACTION_CURSOR,
-    name_transaction_log,
-)
+from ....pulsar.config import TRANSACTION_CURSOR, name_transaction_log
 from ....pulsar.coordinator import Coordinator, TxnMeta
 from ....pulsar.ledger import Marks
 from ....pulsar.messages import (

@@ -15,15 +15,7 @@ from ....pulsar.messages import CreateNamespace
 from ..wire.answers import Handed
 from .asking import PART, Call, Result
 from .inspecting import NO_CONTENT, NOT_FOUND, OK
-from .topics import (
-    BUILT_IN,
-    NAMESPACES,
-    PARTITIONED,
-    TOPICS,
-    TopicRow,
-    find_namespace,
-    list_topics,
-)
+from .topics import BUILT_IN, NAMESPACES, PARTITIONED, TOPICS, TopicRow, find_namespace, list_topics
 
 COORDINATORS, TENANTS = "coordinators", "tenants"
 CONFLICT, BAD, NOT_ACCEPTABLE, NOT_IMPLEMENTED, IN_USE = 409, 400, 406, 501, 412

@@ -197,10 +197,7 @@ def write_push(number: int, body: Any) -> tuple[bytes, bool]:
         "entryId": message.message_id.position,
         "partition": -1,
     }
-    fields: Fields = {
-        "consumer_id": push.consumer_id,
-        "message_id": place,
-    }
+    fields: Fields = {"consumer_id": push.consumer_id, "message_id": place}
     if message.redelivery_count:
         fields["redelivery_count"] = message.redelivery_count
     if message.acked:

@@ -12,18 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from ....kernel import (
-    Append,
-    Caller,
-    Effect,
-    Event,
-    Fact,
-    Fired,
-    Reply,
-    Request,
-    Send,
-    Text,
-)
+from ....kernel import Append, Caller, Effect, Event, Fact, Fired, Reply, Request, Send, Text
 from ....rocketmq.group import ConsumerSendMsgBack, PullMessageResponse
 from ....rocketmq.log import Stored
 from ....rocketmq.messages import (

@@ -33,15 +33,7 @@ from ....rocketmq.remoting import (
 from ....rocketmq.remoting.unserved import UNSERVED
 from ....rocketmq.states import TransactionType
 from ...adapter import Refused
-from ..front.clients import (
-    TAG,
-    ClientBeat,
-    Consumer,
-    Kind,
-    Software,
-    Subscription,
-    read_expression,
-)
+from ..front.clients import TAG, ClientBeat, Consumer, Kind, Software, Subscription, read_expression
 from . import answers
 from .headers import INTEGER, LONG, MAYBE, TEXT, Header, RequestError, copy_to
 
@@ -213,9 +205,7 @@ def _pull(command: RemotingCommand, header: Header) -> answers.PullMessage:
 
 def _only_tags(kind: str) -> None:
     if kind not in ("", TAG, "null"):
-        raise RequestError(
-            f"The broker does not support consumer to filter message by {kind}",
-        )
+        raise RequestError(f"The broker does not support consumer to filter message by {kind}")
 
 
 def _query_offset(command: RemotingCommand, header: Header) -> QueryConsumerOffset:

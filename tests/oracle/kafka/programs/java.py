@@ -154,7 +154,7 @@ class Client:
                 "transactional.id": lab.wire(txn_id),
                 "linger.ms": 0,
                 **{key.replace("_", "."): value for key, value in more.items()},
-            },
+            }
         )
 
     def call(self, what: str, action: Callable[[], object]) -> bool:

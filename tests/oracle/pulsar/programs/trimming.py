@@ -13,8 +13,7 @@ def give_up(lab: Lab, payload: str) -> None:
 
 
 @program(
-    "aborts-forgotten",
-    "TopicTransactionBufferRecoverTest.testTopicTransactionBufferDeleteAbort",
+    "aborts-forgotten", "TopicTransactionBufferRecoverTest.testTopicTransactionBufferDeleteAbort"
 )
 def aborts_forgotten(lab: Lab, admin: Admin) -> None:
     """The buffer looks at its next end whether the ledgers of its abort markers are still there:

@@ -215,11 +215,7 @@ def topics_mqadmin(lab: Lab) -> None:
         run("topicList", keep=own_topics)
 
 
-@program(
-    "java-mqadmin-groups",
-    "org.apache.rocketmq.tools.command.consumer",
-    needs=(JAVA,),
-)
+@program("java-mqadmin-groups", "org.apache.rocketmq.tools.command.consumer", needs=(JAVA,))
 def groups_mqadmin(lab: Lab) -> None:
     """Of a group that has come, and of one that has not."""
     lab.topic("orders")
