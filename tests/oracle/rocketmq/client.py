@@ -297,8 +297,8 @@ def shorten(remark: str) -> str:
 
 
 # A producer of transactional messages, written by hand: it sends halves, ends them, and answers
-# checks when the program says so, as the program says. Unlike a real client it can also wait for the
-# answer to an END_TRANSACTION, and send wrong ones.
+# checks when the program says so, as the program says. Unlike a real client it can also wait for
+# the answer to an END_TRANSACTION, and send wrong ones.
 
 
 COMMIT, ROLLBACK = TransactionType.COMMIT_TYPE, TransactionType.ROLLBACK_TYPE
