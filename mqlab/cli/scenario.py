@@ -24,7 +24,7 @@ HELP = "begin a scenario: write a first file, with every command as a comment"
 
 TITLE = tr("What the operator saw, in one line")
 OPTIONS = tr("Options of the line `system`, with what holds without them:")
-CALLS = tr("What an application may call (`run NODE: call, call …`):")
+CALLS = tr('What an application may call (`run NODE: call, call …`; "two words" are one value):')
 LINES = tr("What else a line may say; Kind is a word of the narration, ⇒Kind the answer to it:")
 GUARDS = tr("Safeguards, each switched off by a line `off NAME` below the system:")
 WIDE = 30

@@ -34,7 +34,7 @@ from ..kernel.claims import check_named, select_lights
 from ..kernel.options import LISTED, SORTED, Most, Order, Pairs, Programs, Rules
 from ..kernel.reasons import Unguarded
 from ..kernel.text import tr
-from ..kernel.usages import Usages, bare, number, one_of
+from ..kernel.usages import Usages, any_text, bare, number, one_of
 from .claims import CLAIMS, properties, replicated_claims
 from .clients.admin import (
     AbortHanging,
@@ -223,9 +223,9 @@ def parse_call(
         "TOPIC-WITH-SPARE": read_spares,
         "GROUP": bare if groups else _refuse_group,
         "M": bare,
-        "VALUE": bare,
-        "KEY": bare,
-        "NAME:VALUE": bare,
+        "VALUE": any_text,
+        "KEY": any_text,
+        "NAME:VALUE": any_text,
         "N": _read_generation,
         "PARTITION": one_of("partition", led),
         "PID": number,

@@ -39,7 +39,7 @@ from typing import Annotated, Any, ClassVar, Self, TypeVar, get_origin, get_type
 from .maps import frozen
 from .role import Program
 from .text import BadValue, Text, say_unknown, shorten, tr
-from .usages import Usages, number
+from .usages import QUOTED, Usages, number, split, split_words
 from .world import NodeSpec
 
 Pairs = tuple[tuple[str, str], ...]
@@ -52,8 +52,8 @@ LISTED = "listed"
 UNWRITTEN = "unwritten"
 Rules = Annotated[tuple[tuple[str, Callable[..., Any]], ...], UNWRITTEN]
 STEP = "order."
-#: a call in a system line is written without the braces and commas of its narration
-BARE = str.maketrans("", "", "{},")
+#: what a call has in its narration and not in a system line, and what is kept as it is
+BRACES = re.compile(rf"({QUOTED})|[{{}},]")
 NAME = re.compile(r"[\w.-]+")
 MOST_NAMES = 100  # a picture has room for so many
 MOST_CALLS = 2_000  # of one application: a run tells no more facts than these (`Run`)
@@ -323,7 +323,7 @@ def _written(system: Written) -> Iterator[str]:
 def write_calls(program: Program) -> str:
     """A program of calls as one would type it: `init; begin; send orders-0 a`."""
     assert isinstance(program, tuple)
-    return "; ".join(map(str, program)).translate(BARE)
+    return BRACES.sub(lambda m: m[1] or "", "; ".join(map(str, program)))
 
 
 # ---- reading ---------------------------------------------------------------------------
@@ -370,7 +370,7 @@ def _with_programs(system: S, specs: Sequence[NodeSpec], programs: Mapping[str, 
 def read_calls(system: Written, text: str) -> tuple[Any, ...]:
     """The calls of `init; begin; send orders-0 a`; ValueError for what is no call, and for too
     many."""
-    parts = [words for part in text.split(";") if (words := tuple(part.split()))]
+    parts = [words for part in split(text, ";") if (words := split_words(part))]
     check_calls(len(parts))
     return tuple(map(system.call, parts))
 

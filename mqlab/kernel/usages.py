@@ -7,17 +7,21 @@ A usage begins with its verb. Then come its arguments: `KIND` is one word, `KIND
 which are given as a tuple, `this|that` one of these words. In brackets stands what may be missing:
 an argument (then "" or an empty tuple is given), or options (`[txn=NAME sequence=N]`). What stands
 behind a comma is for people only. A word with = is a word as others where a usage has no options,
-or none of that name and no argument `KIND …`.
+or none of that name and no argument `KIND …`, and where it begins with a quotation mark.
+
+Words are quoted as in a shell, `"two words"`, `note="it's so"` or `'{"id": 1}'`; a backslash is a
+character like any other.
 """
 
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from .maps import frozen
-from .text import BadValue, say_unknown, shorten
+from .text import BadValue, say_unknown, shorten, tr
 
 Words = tuple[str, ...]
 #: makes of a word what its kind stands for, None where it is none; ValueError says why
@@ -26,8 +30,40 @@ Reader = Callable[[str], Any]
 PIECE = re.compile(r"\[[^]]*\]|\S+(?: …)?")
 #: kinds that are whole numbers
 NUMBERS = ("N", "MS", "BYTES", "LEVEL", "1")
-FORBIDDEN = set("{},;'\"")
+#: what has a meaning in a line
+SIGNS = re.compile(r"[\s{},;'\"]")
+QUOTED = r"""(?:"[^"]*"|'[^']*')"""
 DIGITS = 15
+SEVERAL = tr('; a value of several words is written in quotation marks, "two words"')
+
+
+class Quoted(str):
+    """A word that begins with a quotation mark, so that it is no option."""
+
+
+def split(text: str, at: str) -> list[str]:
+    """The pieces of a text between characters of the class `at`, those in quotation marks not
+    counted. ValueError for a quotation mark without its second."""
+    if {'"', "'"} & {*re.sub(QUOTED, "", text)}:
+        raise BadValue(
+            "{!r}: a quotation mark is not closed; write a value of several words as "
+            "\"two words\", and one with an apostrophe as \"it's\"",
+            shorten(text, 60),
+        )
+    return re.findall(rf"(?:[^{at}\"']|{QUOTED})+", text)
+
+
+def split_words(call: str) -> Words:
+    """The words of a call, without their quotation marks."""
+    words = ((word, re.sub(QUOTED, lambda m: m[0][1:-1], word)) for word in split(call, r"\s"))
+    return tuple(Quoted(said) if word[0] in "\"'" else said for word, said in words)
+
+
+def quote(word: str) -> str:
+    """A word as `split_words` reads it back."""
+    if word and not SIGNS.search(word) and "=" not in word:
+        return word
+    return shlex.quote(word) if '"' in word else f'"{word}"'
 
 
 @frozen
@@ -88,7 +124,13 @@ class Usage:
         """A word with =; where no argument takes all that follows, with a known name only."""
         name, equals, _ = word.partition("=")
         several = any(argument.many for argument in self.arguments)
-        return bool(self.options and equals) and (several or name in self.options)
+        option = bool(self.options and equals) and not isinstance(word, Quoted)
+        return option and (several or name in self.options)
+
+    def has_more(self, words: Words) -> bool:
+        """Whether there are more words than arguments, one of which is a value."""
+        values = {"VALUE", "ORDER"} & {one.kind for one in self.arguments}
+        return bool(values) and len(words) > 1 + len(self.arguments)
 
     def _share_out(self, words: list[str]) -> list[list[str]] | None:
         """The words of each argument; None where there are too many or too few."""
@@ -104,7 +146,7 @@ class Usage:
 
 
 def _find_reader(kind: str, readers: Mapping[str, Reader]) -> Reader:
-    return readers.get(kind, number if kind in NUMBERS else str)
+    return readers.get(kind, number if kind in NUMBERS else bare)
 
 
 def _read_option(name: str, kind: str, text: str, readers: Mapping[str, Reader]) -> Any:
@@ -130,8 +172,9 @@ class Usages:
             raise ValueError(say_unknown("call", verb, self.by_verb))
         call = usage.read(words[1:], readers)
         if call is None:
-            said = shorten(" ".join(words), 60)
-            raise BadValue("{!r} is not a call; expected {}", said, usage.text)
+            said = shorten(" ".join(map(quote, words)), 60)
+            several = (usage.has_more(words) and SEVERAL) or ""
+            raise BadValue("{!r} is not a call; expected {}{}", said, usage.text, several)
         return call
 
 
@@ -150,10 +193,17 @@ def one_of(what: str, names: Collection[str]) -> Reader:
 
 
 def bare(word: str) -> str:
-    """A word without what has a meaning in a line."""
-    if set(word) & FORBIDDEN:
+    """A name: a word without what has a meaning in a line."""
+    if not word or SIGNS.search(word):
         raise BadValue("{!r}: expected one word without {{}},;'\"", shorten(word, 60))
-    return word
+    return str(word)
+
+
+def any_text(word: str) -> str:
+    """A value, of one word or of several in quotation marks."""
+    if not word.isprintable():
+        raise BadValue("{!r}: expected characters that can be printed", shorten(word, 60))
+    return str(word)
 
 
 def number(word: str) -> int | None:

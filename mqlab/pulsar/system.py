@@ -31,7 +31,7 @@ from ..kernel.claims import check_named, select_lights
 from ..kernel.options import LISTED, SORTED, Most, Programs
 from ..kernel.reasons import Unguarded
 from ..kernel.text import tr
-from ..kernel.usages import Usages, bare, number, one_of
+from ..kernel.usages import Usages, any_text, bare, number, one_of
 from .claims import CLAIMS, properties
 from .client import Client, ClientConfig, calls
 from .client.calls import Commit
@@ -210,7 +210,7 @@ def parse_call(words: tuple[str, ...], config: PulsarConfig) -> Any:
         "PARTITION@POSITION": read_message,
         "NAME": read_name,
         "SUBSCRIPTION": read_name,
-        "VALUE": read_name,
+        "VALUE": any_text,
         "TC": read_coordinator,
         "TC/N": read_txn,
     }

@@ -46,8 +46,8 @@ from ..kernel import (
     build_success,
     frozen,
     replace,
-    worded,
 )
+from ..kernel.usages import quote
 from .config import RETRY_PREFIX, RocketMQConfig
 from .errors import ResponseCode
 from .group import (
@@ -91,14 +91,17 @@ class Consume:
 
     def __str__(self) -> str:
         what = "" if self.outcome is Outcome.SUCCESS else f" {self.outcome}"
-        return " ".join((f"consume{what}", *self.only))
+        return " ".join((f"consume{what}", *map(quote, self.only)))
 
 
-@worded("done {order}")
+@frozen
 class Done:
     """The listener that is still working on this order comes to success."""
 
     order: str
+
+    def __str__(self) -> str:
+        return f"done {quote(self.order)}"
 
 
 # The listener: what becomes of each message that came, and when its offset is acknowledged

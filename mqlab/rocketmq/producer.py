@@ -56,6 +56,7 @@ from ..kernel import (
     worded,
 )
 from ..kernel.role import UNKNOWN
+from ..kernel.usages import quote
 from . import application
 from .application import LOST, Finished, Rule, Task, run_task
 from .config import RocketMQConfig
@@ -103,8 +104,8 @@ class SendInTransaction:
 
     def __str__(self) -> str:
         given = (("immunity", self.immunity), ("delay", self.delay), ("property", self.property))
-        more = "".join(f" {name}={value}" for name, value in given if value)
-        return f"send-in-transaction {self.queue} {self.order}{more}"
+        more = "".join(f" {name}={quote(str(value))}" for name, value in given if value)
+        return f"send-in-transaction {self.queue} {quote(self.order)}{more}"
 
 
 @frozen
@@ -119,8 +120,8 @@ class SendPlain:
 
     def __str__(self) -> str:
         given = (("delay", self.delay), ("property", self.property))
-        more = "".join(f" {name}={value}" for name, value in given if value)
-        return f"send {self.queue} {self.order}{more}"
+        more = "".join(f" {name}={quote(str(value))}" for name, value in given if value)
+        return f"send {self.queue} {quote(self.order)}{more}"
 
 
 _PROPERTY = re.compile(r"([^:]+):(.+?)(?:\*([0-9]{1,6}))?")
@@ -171,7 +172,7 @@ class End:
             ("from_check", 1 if self.from_check else None),
         )
         more = "".join(f" {name}={value}" for name, value in given if value is not None)
-        return f"end {self.end} {self.order}{more}"
+        return f"end {self.end} {quote(self.order)}{more}"
 
 
 @worded("resume {commit_log_offset}")

@@ -30,7 +30,7 @@ from ..kernel.claims import check_named, select_lights
 from ..kernel.options import LISTED, SORTED, Most, Order, Pairs, Programs, Rules
 from ..kernel.reasons import Unguarded
 from ..kernel.text import shorten, tr
-from ..kernel.usages import Usages, bare, number, one_of
+from ..kernel.usages import Usages, any_text, number, one_of
 from . import application
 from .application import ANSWERS, Database
 from .broker import Broker, Slave
@@ -95,7 +95,7 @@ def parse_call(words: tuple[str, ...], queues: tuple[str, ...]) -> Any:
     """The call that the words of a line stand for; raises ValueError with advice."""
     readers = {
         "TOPIC-QUEUE": one_of("queue", queues),
-        "ORDER": bare,
+        "ORDER": any_text,
         "EXECUTE": one_of("answer", ANSWERS),
         "CHECK": one_of("answer", ANSWERS),
         "STATE": one_of("state", tuple(LocalTransactionState)),

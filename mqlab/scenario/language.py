@@ -11,6 +11,7 @@ from ..kernel import System, Text
 from ..kernel.catalogue import translate
 from ..kernel.text import BadValue, say_unknown, shorten, tr
 from ..kernel.usages import number as count
+from ..kernel.usages import split
 
 Registry = Mapping[str, type[System]]
 
@@ -265,7 +266,10 @@ def _line(number: int, command: str, rest: str) -> Line:
         node, _, calls = rest.partition(":")
         if not node.strip() or not calls.strip(" ,;"):
             raise refused
-        text = "; ".join(call.strip() for call in calls.split(","))
+        try:
+            text = "; ".join(call.strip() for call in split(calls, ","))
+        except ValueError as error:
+            raise ScenarioError("line {}: {}", number, error) from error
         return Line(number, command, (node.strip(), text))
     words = tuple(rest.split())
     if command in ("kill", "power-cut") and len(words) > 1:

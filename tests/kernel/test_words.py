@@ -11,7 +11,7 @@ import pytest
 from mqlab.kernel import NOTHING, Fact, FactKind, Outcome, Text, Words, build_failure, worded
 from mqlab.kernel.reasons import POWER_CUT, UNKNOWN_OUTCOME, Reasons, say_unguarded
 from mqlab.kernel.role import FAILED, UNKNOWN
-from mqlab.kernel.usages import Usages, bare, number, one_of
+from mqlab.kernel.usages import Usages, any_text, bare, number, one_of, quote, split, split_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,13 @@ USAGES = Usages(
         "list [BOX …], each of them once": keep,
     }
 )
-READERS = {"BOX": one_of("box", ("red", "blue")), "VALUE": bare, "QUARTERS": number}
+READERS = {
+    "BOX": one_of("box", ("red", "blue")),
+    "VALUE": any_text,
+    "WORD": bare,
+    "TEXT": any_text,
+    "QUARTERS": number,
+}
 
 
 @pytest.mark.parametrize(
@@ -170,6 +176,10 @@ READERS = {"BOX": one_of("box", ("red", "blue")), "VALUE": bare, "QUARTERS": num
         ("put red a b", ("red", ("a", "b"), {})),
         ("put to=blue red wait=5 a note=", ("red", ("a",), {"to": "blue", "wait": 5, "note": ""})),
         ("turn by=2", ({"by": 2},)),
+        ('put red "a b" \'c "d", {e};\'', ("red", ("a b", 'c "d", {e};'), {})),
+        ('put red "it\'s" note="two words"', ("red", ("it's",), {"note": "two words"})),
+        ('put red "wait=5" note=x" "y', ("red", ("wait=5",), {"note": "x y"})),
+        ('put red \\x02 ""', ("red", ("\\x02", ""), {})),
         ("open", ("", "", {})),
         ("open narrow", ("", "narrow", {})),
         ("open red wide", ("red", "wide", {})),
@@ -179,7 +189,7 @@ READERS = {"BOX": one_of("box", ("red", "blue")), "VALUE": bare, "QUARTERS": num
     ],
 )
 def test_the_words_of_a_line_are_arguments_and_options(line: str, given: tuple[Any, ...]) -> None:
-    assert USAGES.read(tuple(line.split()), READERS) == given
+    assert USAGES.read(split_words(line), READERS) == given
 
 
 @pytest.mark.parametrize(
@@ -195,7 +205,13 @@ def test_the_words_of_a_line_are_arguments_and_options(line: str, given: tuple[A
         ("put red a colour=x", "is not a call; expected put BOX"),
         ("put red a wait=soon", "wait=soon: expected a whole number"),
         ("put red a to=green", "no box 'green'; there are: red, blue"),
-        ("put red {a}", "'{a}': expected one word without"),
+        ("name {a}", "'{a}': expected one word without"),
+        ('name "a b"', "'a b': expected one word without"),
+        ('name ""', "'': expected one word without"),
+        ('put red "a\tb"', r"'a\tb': expected characters that can be printed"),
+        ('put red "a b', "'put red \"a b': a quotation mark is not closed; write a value of"),
+        ("put red it's", '"put red it\'s": a quotation mark is not closed'),
+        ('stop "right now"', """'stop "right now"' is not a call; expected stop"""),
         ("open red tall", "expected open [BOX] [wide | narrow]"),
         ("turn by=half", "is not a call; expected turn [by=QUARTERS]"),
         ("give up 3", "expected give left|right LEVEL"),
@@ -206,8 +222,16 @@ def test_the_words_of_a_line_are_arguments_and_options(line: str, given: tuple[A
 )
 def test_what_does_not_fit_is_told_what_would(line: str, why: str) -> None:
     with pytest.raises(ValueError) as refused:
-        USAGES.read(tuple(line.split()), READERS)
+        USAGES.read(split_words(line), READERS)
     assert why in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "word", ["a", "", " ", "a b", "it's", '"', "'\"'", '{"a": "it\'s"}', "a;b", "a,b", "x=1", "\\x02"]
+)
+def test_a_quoted_word_is_read_back(word: str) -> None:
+    assert split_words(f"put {quote(word)} to={quote(word)}") == ("put", word, f"to={word}")
+    assert split(f"put {quote(word)}, put b; c", ",;") == [f"put {quote(word)}", " put b", " c"]
 
 
 def test_no_word_is_no_call() -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import random
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
 from mqlab.cli import main
-from mqlab.registry import scenario, system
+from mqlab.kernel.play import encode
+from mqlab.registry import reopen_run, scenario, system
 from mqlab.scenario.golden import split_blocks
 from mqlab.scenario.language import ScenarioError
 
@@ -114,6 +116,12 @@ BAD = [
         f"{K}\nrun app: send orders-0",
         "'send orders-0' is not a call; expected send TOPIC-PARTITION",
     ),
+    (f"{K}\nrun app: send orders-0 a b", 'several words is written in quotation marks, "two words"'),
+    (f'{K}\nrun app: init, send orders-0 "a b', "line 2: ' init, send orders-0 \"a b': a quotation "),
+    (f"{K}\nrun app: send orders-0 it's", "one with an apostrophe as \"it's\""),
+    (f"{K} 'app=send orders-0 \"a b'", "line 1: system kafka: 'send orders-0 \"a b': a quotation"),
+    (f'{K} groups=1\nrun app: send-offsets "g h" orders-0@0', "'g h': expected one word without"),
+    (f'{P}\nrun app: new-transaction "t 1"', "'t 1': expected one word without"),
     (f"{K}\nrun app: send ordres-0 a", "no partition 'ordres-0'; did you mean orders-0?"),
     (f"{K}\nrun app: send orders-7 a", "no partition 'orders-7'; there are: orders-0, orders-1"),
     (f"{K}\nrun app: seek orders-0@²", "'orders-0@²' is no position"),
@@ -263,6 +271,31 @@ def test_what_is_no_file_is_passed_over_or_refused(tmp_path: Path, capsys) -> No
     os.mkfifo(tmp_path / "coordinator.py")
     assert main(["build", "check", str(tmp_path / "coordinator.py")]) == 2
     assert "cannot read" in capsys.readouterr().err
+
+
+# ---- values of several words ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("line", "calls"),
+    [
+        ("kafka partitions=1 producers=app:-",
+         ('send orders-0 "a b; c, d" key="k 1"', """send orders-0 '{"id": 1}'""")),
+        ("rocketmq early=on", ('send orders-0 "o 1" property="note:it\'s so"', "send orders-0 o2")),
+        ("pulsar", ("""send orders-0 "a b" 'c "d"' "txn=t" sequence=3""",)),
+    ],
+)  # fmt: skip
+def test_a_value_of_several_words_is_told_as_it_is_written(line, calls) -> None:
+    told = scenario(f"system {line}\nrun app: {', '.join(calls)}")
+    assert all(f"{call}: ok" in told.narrate() for call in calls)
+    given = scenario(f"system {line} app={shlex.quote('; '.join(calls))}\nheal")
+    assert given.narrate() == told.narrate()
+    made = system(given.system)
+    assert tuple(map(str, made.nodes()[0].program)) == calls and made.line() == given.system
+    again = scenario(f"system {line}\n" + "\n".join(f"do {choice}" for choice in told.choices))
+    assert again.narrate() == told.narrate()
+    play, note = reopen_run(encode(system(told.system), told))
+    assert play.trace.narrate() == told.narrate() and not note.en
 
 
 # ---- what still waits ----------------------------------------------------------------------

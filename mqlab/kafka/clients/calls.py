@@ -7,6 +7,7 @@ is fenced before it asks again, hears ProducerFencedException although it was co
 from __future__ import annotations
 
 from ...kernel import frozen, worded
+from ...kernel.usages import quote
 from ..messages import READ_COMMITTED, Position, braces
 
 
@@ -48,8 +49,8 @@ class SendRecord:
 
     def __str__(self) -> str:
         given = (("key", self.key), ("headers", self.headers), ("bytes", self.bytes))
-        more = "".join(f" {name}={value}" for name, value in given if value)
-        return f"send {self.partition} {self.value}{more}"
+        more = "".join(f" {name}={quote(str(value))}" for name, value in given if value)
+        return f"send {self.partition} {quote(self.value)}{more}"
 
 
 @frozen

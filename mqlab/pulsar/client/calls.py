@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...kernel import frozen, worded
+from ...kernel.usages import quote
 from ..messages import MessageId, TxnID
 from ..states import AccessMode, SubType, TxnAction
 
@@ -73,7 +74,7 @@ class Send:
             ("sequence", self.sequence),
             ("metadata", named),
         )
-        return f"send {self.partition} {' '.join(self.values)}{more}"
+        return f"send {self.partition} {' '.join(map(quote, self.values))}{more}"
 
 
 @worded("commit {name}")
