@@ -23,6 +23,11 @@ READ_COMMITTED = "read_committed"
 READ_UNCOMMITTED = "read_uncommitted"
 
 
+def say_no_call(who: str) -> str:
+    """What a client answers to a call that is another client's."""
+    return f"{who} has no such call; readers=, admins=, producers= and `controller` have others"
+
+
 def braces(names: tuple[str, ...]) -> str:
     return "{" + ", ".join(names) + "}"
 

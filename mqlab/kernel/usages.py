@@ -201,8 +201,9 @@ def bare(word: str) -> str:
 
 def any_text(word: str) -> str:
     """A value, of one word or of several in quotation marks."""
-    if not word.isprintable():
-        raise BadValue("{!r}: expected characters that can be printed", shorten(word, 60))
+    if not word or not word.isprintable():
+        raise BadValue("{!r}: expected one character or more, of those that can be printed",
+                       shorten(word, 60))  # fmt: skip
     return str(word)
 
 

@@ -163,6 +163,7 @@ CALLS = Usages(
         "ack SUBSCRIPTION [PARTITION@POSITION …] [txn=NAME]": calls.Acknowledge,
         "ack-cumulative SUBSCRIPTION [PARTITION@POSITION] [txn=NAME]": _acknowledge_up_to,
         "redeliver SUBSCRIPTION": calls.RedeliverAll,
+        "nack SUBSCRIPTION PARTITION@POSITION …": calls.Nack,
         "close SUBSCRIPTION": calls.Close,
         "register TC/N PARTITION [SUBSCRIPTION]": _register,
         "transaction-metadata TC/N": _ask_about,

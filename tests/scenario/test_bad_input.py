@@ -298,6 +298,23 @@ def test_a_value_of_several_words_is_told_as_it_is_written(line, calls) -> None:
     assert play.trace.narrate() == told.narrate() and not note.en
 
 
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (f"{K} admins=admin\nrun admin: elect orders-0 1", "an administrator has no such call; re"),
+        (f"{K} readers=r\nrun r: init", "a consumer has no such call; readers=, admins=, produ"),
+        (f"{K}\nrun app: poll orders-0", "a producer has no such call; readers=, admins=, produc"),
+        (f"{K}\nrun app: init-producer-id", "no transaction in UNINITIALIZED"),
+        (f"{K}\nrun app: init, resume-transaction 0 1", "READY: only in place of init"),
+        (f"{R}\nrun app: consume", "a producer has no such call; consumers= have others"),
+        (f"{R}\nrun shop: send orders-0 a", "a consumer has no such call; producers= have others"),
+        (f"{P}\nrun app: subscribe orders-0 s, nack s orders-0@0", "failed none of these was rec"),
+    ],
+)
+def test_a_call_at_a_wrong_place_fails_with_advice(text: str, says: str) -> None:
+    assert says in scenario(text).narrate()
+
+
 # ---- what still waits ----------------------------------------------------------------------
 
 

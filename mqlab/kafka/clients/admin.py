@@ -57,6 +57,7 @@ from ..messages import (
     OffsetFetch,
     WriteTxnMarkers,
     braces,
+    say_no_call,
 )
 from .calls import Committed
 
@@ -205,7 +206,7 @@ class Admin(Quiet):
                 return self._ask(call, self._where(group), DeleteGroup(group))
             case DeletePositions(group=group, partitions=named):
                 return self._ask(call, self._where(group), DeleteOffsets(group, named))
-        return self, (Return(build_failure(call, "an administrator has no such call")),)
+        return self, (Return(build_failure(call, say_no_call("an administrator"))),)
 
     def _where(self, group: str) -> str:
         return offsets_log(group, self.config.cluster)

@@ -71,6 +71,7 @@ from ..messages import (
     OffsetFetch,
     OffsetFetchResponse,
     Position,
+    say_no_call,
 )
 from .calls import (
     CommitOffsets,
@@ -469,7 +470,7 @@ class Consumer(Quiet):
                 return new.return_outcome(build_success(call))
             case GroupMetadata():
                 return self.return_outcome(build_success(call, str(self.membership)))
-        return self.return_outcome(build_failure(call, "a consumer has no such call"))
+        return self.return_outcome(build_failure(call, say_no_call("a consumer")))
 
     def poll_assigned(self, call: Poll) -> tuple[Consumer, Effects]:
         """A poll of the assigned partitions is also where a member joins again."""

@@ -34,7 +34,7 @@ from ...kernel import (
     worded,
 )
 from ..errors import Error
-from ..messages import braces
+from ..messages import braces, say_no_call
 
 # ---- What replicas, the controller and clients say about who leads -------------------
 
@@ -209,7 +209,7 @@ class Controller(Quiet):
             case Call(body=Elect() | Fence() as call):
                 return self._handle_call(call)
             case Call(body=other):
-                return self, (Return(build_failure(other, "the controller has no such call")),)
+                return self, (Return(build_failure(other, say_no_call("the controller"))),)
             case Request(body=Register() as ask):
                 return self._handle_registration(ask)
             case Request(body=AlterPartition() as ask):

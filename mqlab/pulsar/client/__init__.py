@@ -176,6 +176,8 @@ class Client:
                 return consuming.receive(new, call)
             case calls.RedeliverAll():
                 return consuming.redeliver(new, call)
+            case calls.Nack():
+                return consuming.nack(new, call)
             case calls.CreateProducer():
                 return producing.open_producer(new, call)
             case calls.Release():

@@ -158,6 +158,18 @@ class RedeliverAll:
     subscription: str
 
 
+@frozen
+class Nack:
+    """consumer.negativeAcknowledge(id), its redelivery delay over: it comes again, an entry whole.
+    `ids`: which messages."""
+
+    subscription: str
+    ids: tuple[MessageId, ...]
+
+    def __str__(self) -> str:
+        return " ".join(("nack", self.subscription, *map(str, self.ids)))
+
+
 @worded("close {subscription}")
 class Close:
     """consumer.close()"""

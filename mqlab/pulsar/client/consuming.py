@@ -45,7 +45,7 @@ from ..messages import (
     Subscribed,
 )
 from ..states import INDIVIDUAL, AckType, ClientTxnState
-from .calls import Acknowledge, Close, Receive, RedeliverAll, SubscribeTo
+from .calls import Acknowledge, Close, Nack, Receive, RedeliverAll, SubscribeTo
 from .producing import INVALID_STATUS
 
 if TYPE_CHECKING:
@@ -249,6 +249,22 @@ def redeliver(client: Client, call: RedeliverAll) -> Result:
         client = client.keep_consumer(new)
         again = Redeliver(consumer.partition, consumer.subscription)
         effects += [Send(consumer.partition, body) for body in (again, *flows)]
+    client, returned = client.finish(build_success(call))
+    return client, (*effects, *returned)
+
+
+def nack(client: Client, call: Nack) -> Result:
+    """The broker is asked for whole entries (NegativeAcksTracker#triggerRedelivery)."""
+    effects: list[Send] = []
+    for consumer in client.consumers_of(call.subscription):
+        wanted = {id.position for id in call.ids if id.partition == consumer.partition}
+        ids = tuple(id for id in consumer.received if id.position in wanted)
+        if at := tuple(sorted({id.position for id in ids})):
+            client = client.keep_consumer(consumer.forget(ids))
+            again = Redeliver(consumer.partition, consumer.subscription, at)
+            effects.append(Send(consumer.partition, again))
+    if not effects:
+        return client.finish(build_failure(call, "none of these was received and not acknowledged"))
     client, returned = client.finish(build_success(call))
     return client, (*effects, *returned)
 

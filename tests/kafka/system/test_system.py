@@ -191,7 +191,7 @@ def scenario(text):
         (WORDS_HEAD + "off gravity", "no safeguard 'gravity'; there are:"),
         (WORDS_HEAD + "run app: dance", "no call 'dance'; there are: init, begin"),
         (WORDS_HEAD + "run app: send orders-9 a", "no partition 'orders-9'; there are: orders-0, "),
-        (WORDS_HEAD + "run app: send orders-0 {a}", "expected one word without"),
+        (WORDS_HEAD + "run app: describe {a}", "expected one word without"),
         (
             WORDS_HEAD + "run coordinator: init",
             "no client 'coordinator' that takes calls; there are: app",

@@ -13,6 +13,7 @@ from mqlab.pulsar.client.calls import (
     Commit,
     EndById,
     GetState,
+    Nack,
     Receive,
     RedeliverAll,
     Reopen,
@@ -122,6 +123,19 @@ def test_redeliver_empties_the_queue_and_gives_its_room_back() -> None:
     assert stand.call(RedeliverAll("shop")) == "ok"
     assert stand.take_sent() == ["orders-0: Redeliver shop", "orders-0: Flow 1"]
     assert stand.call(Receive("shop")) == "ok nothing"
+
+
+def test_a_negative_acknowledgement_asks_for_whole_entries_and_no_more() -> None:
+    stand = connected()
+    assert stand.call(Nack("shop", (at(0),))) == "failed none of these was received and not " + (
+        "acknowledged"
+    )
+    for position in range(3):
+        stand.push("abc"[position], position)
+    stand.call(Receive("shop"))
+    assert stand.call(Nack("shop", (at(2), at(0), at(7)))) == "ok"
+    assert stand.take_sent()[-1] == "orders-0: Redeliver shop 0, 2"
+    assert stand.client.consumers[0].received == (at(1),)
 
 
 def test_what_comes_too_often_goes_to_the_dead_letters() -> None:

@@ -82,6 +82,7 @@ from ...messages import (
     Produce,
     ProduceResponse,
     TxnOffsetCommit,
+    say_no_call,
 )
 from ...states import ProducerState, producer_may_enter
 from ..calls import (
@@ -770,11 +771,13 @@ class Producer:
                 new = self.enter(_S.INITIALIZING).enter(_S.READY).enter(_S.IN_TRANSACTION)
                 resumed = replace(new, pid=pid, epoch=epoch, added=("resumed",))
                 return resumed, (Return(build_success(call)),)
-            case SendOffsets():
+            case SendOffsets() | AskEpoch():
                 return self, (return_illegal_state(call, f"no transaction in {self.state}"),)
+            case ResumeTransaction():
+                return self, (return_illegal_state(call, f"{self.state}: only in place of init"),)
         target = UNDER_WAY.get(type(call))
         if target is None:
-            return self, (return_illegal_state(call, "a producer has no such call"),)
+            return self, (return_illegal_state(call, say_no_call("a producer")),)
         if not producer_may_enter(target, self.state):
             return self, (return_illegal_state(call, f"{self.state} → {target}"),)
         return self._begin_call(call, target)
