@@ -54,19 +54,25 @@ CHANGED = Words(
 )
 AS_BEFORE = tr("the narration is what it was then")
 OTHERWISE = Words("but the narration is another: {then} facts then, {now} here")
+ELSEWHERE = tr(
+    "this token begins from records that `mqlab inspect` has read, and does not hold them: read them "
+    "again with --by-hand, and paste it there"
+)
 UNSAID = tr("if it tells the same as then, so old a token does not say")
 
 
 @frozen
 class Token:
     """What a token holds. `made`: the digest of the engine. `facts`: how many the run had;
-    `narration`: the digest of what was told; -1 and nothing in tokens of before."""
+    `narration`: the digest of what was told; -1 and nothing in tokens of before. `disks`: the
+    digest of what the nodes began with, nothing where that was nothing."""
 
     line: str
     choices: tuple[str, ...]
     made: str
     facts: int = -1
     narration: str = ""
+    disks: str = ""
 
     def note(self, system: System, trace: Trace) -> Text:
         """What is to be said of the run that its choices gave here; nothing where the engine
@@ -83,7 +89,7 @@ class Token:
 def encode(system: System, trace: Trace) -> str:
     """The token of a run of this system: URL-safe text."""
     held = [system.line(), list(trace.choices), digest(system), len(trace), trace.hash_lines()]
-    body = json.dumps(held, ensure_ascii=False)
+    body = json.dumps([*held, *filter(None, [_hash_disks(system)])], ensure_ascii=False)
     return base64.urlsafe_b64encode(zlib.compress(body.encode(), 9)).decode().rstrip("=")
 
 
@@ -100,8 +106,8 @@ def decode(token: str) -> Token:
             match end:
                 case []:
                     return Token(line, tuple(choices), made)
-                case [int(facts), str(narration)]:
-                    return Token(line, tuple(choices), made, facts, narration)
+                case [int(facts), str(narration)] | [int(facts), str(narration), str(_)]:
+                    return Token(line, tuple(choices), made, facts, narration, *end[2:])
     raise BadValue(NO_TOKEN)
 
 
@@ -112,6 +118,12 @@ def digest(system: System) -> str:
     parts = [_sources(folder) for folder in sorted({_package(c) for c in mine})]
     parts += [_source(function) for function in system.functions()]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
+
+
+def _hash_disks(system: System) -> str:
+    """Twelve hex digits for what nodes find on their disks at first; nothing for nothing."""
+    text = repr(system.disks) if system.disks else ""
+    return text and hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def _package(system: type[System]) -> Path:
@@ -213,6 +225,8 @@ class Play:
         another engine made it, or nothing. Raises ValueError for any other text, and for a
         run that is not possible here."""
         held = decode(token)
+        if held.disks and held.disks != _hash_disks(self.system):
+            raise BadValue(ELSEWHERE)
         if held.line != self.system.line():
             raise BadValue(
                 "this token belongs to another system, {}: open it with `mqlab open "

@@ -14,7 +14,8 @@ from collections.abc import Iterator, Mapping
 
 from ..brokers import Broker, list_brokers, load
 from ..kernel import Play, Run, System, Text, Trace
-from ..kernel.play import decode
+from ..kernel.play import ELSEWHERE, decode
+from ..kernel.text import BadValue
 from ..recordings.evidence import add_evidence
 from ..scenario import make_system, parse_script, perform, perform_all, system_of
 
@@ -79,6 +80,8 @@ def reopen_run(token: str) -> tuple[Play, Text]:
     """The run of a token, and what is different here where another engine made it. Raises
     ValueError where the text is no token, and where the run is not possible here."""
     recorded = decode(token)
+    if recorded.disks:
+        raise BadValue(ELSEWHERE)
     play = Play(system(recorded.line))
     return play, play.replay(recorded)
 

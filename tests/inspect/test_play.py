@@ -169,8 +169,17 @@ def test_the_command_the_page_and_by_hand(
     hand.do("call admin")
     hand.go_on()
     assert "abort-hanging orders-0@5: ok" in hand.play.trace.narrate()
-    with pytest.raises(ValueError, match="kafka-as-read"):
+    with pytest.raises(ValueError, match="read them again with --by-hand, and paste it there"):
         reopen_run(hand.play.token)
+    assert main(["open", hand.play.token]) == 2 and "--by-hand" in capsys.readouterr().err
+    again = inspect_broker("kafka", root, play=True, say=lambda line: None).playground()
+    again.open_token(hand.play.token)
+    assert again.play.trace.narrate() == hand.play.trace.narrate()
+    assert again.ui["words"][again.ui["copied"]].startswith("copied; to open it, read the same")
+    other = str(unpack("3.9.1", tmp_path, "decided") / "node-2")
+    elsewhere = inspect_broker("kafka", other, play=True, say=lambda line: None).playground()
+    elsewhere._handle_custom_msg({"type": "open", "token": hand.play.token}, [])
+    assert elsewhere.ui["error"].endswith("and paste it there")
     with pytest.raises(ValueError, match="play=True"):
         inspect_broker("kafka", root, say=lambda line: None).playground()
     assert "payload" not in write_page(inspect("kafka", Ask(root)))

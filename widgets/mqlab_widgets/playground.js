@@ -25,7 +25,7 @@ function playground(model, host, player) {
   status.setAttribute("role", "status");
   const share = async (token) => {
     await copy(token);
-    status.textContent = words.copied;
+    status.textContent = words[model.get("ui").copied];
   };
   const undo = button(words.undo, () => send({ type: "undo" }));
   const reset = button(words.reset, () => send({ type: "reset" }));

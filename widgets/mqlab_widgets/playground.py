@@ -250,6 +250,10 @@ WORDS = {
     "on_title": tr("Everything happens that may without a fault, except what you hold back"),
     "copy": tr("copy token"),
     "copied": tr("copied; it opens again with `mqlab open TOKEN`, or open_run(token) in a cell"),
+    "copied_read": tr(
+        "copied; to open it, read the same records again (`mqlab inspect … --by-hand`) and paste it "
+        "there"
+    ),
     "paste": tr("paste a token"),
     "open": tr("open"),
     "stop": tr("kill during it …"),
@@ -555,6 +559,7 @@ class Playground(PictureWidget):
             "compared": None,
             "goal": self._describe_goal(),
             "token": self.play.token,
+            "copied": "copied_read" if self.play.system.disks else "copied",
             "moved": len(self.play.choices) > len(self.play.start),
             "error": error,
             "said": note,
