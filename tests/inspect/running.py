@@ -3,6 +3,9 @@ client. They need Maven; `make real` runs this."""
 
 from __future__ import annotations
 
+import base64
+import hmac
+import json
 import time
 from pathlib import Path
 from typing import Any
@@ -10,11 +13,13 @@ from typing import Any
 import pytest
 
 import mqlab.real.rocketmq.broker as real
-from mqlab.inspect import Unreadable
+from mqlab.inspect import Ask, Unreadable
+from mqlab.inspect.rocketmq import remote
+from mqlab.inspect.rocketmq.halves import ROCKSDB_HALF
 from mqlab.inspect.show import write_page
 from mqlab.real.rocketmq.broker import RealRocketMQ
 from mqlab.rocketmq.config import HALF_TOPIC
-from mqlab.rocketmq.remoting import RequestCode
+from mqlab.rocketmq.remoting import RemotingCommand, RequestCode, encode_command
 from mqlab.serve.process import start_broker
 from tests.oracle.pulsar.driver import JavaDriver
 from tests.oracle.rocketmq.client import COMMIT, Lab, Producer
@@ -137,6 +142,78 @@ def test_a_key_is_asked_for_and_that_of_a_reader_is_enough(version: str, tmp_pat
         report = test_rocketmq.read(rocketmq.address, config=str(settings))
         assert [(t.name, t.state) for t in report.reading.txns] == [("app-unpaid", "half")]
         assert report.reading.gaps == ()
+
+
+def test_a_user_who_may_only_receive_costs_panels_and_not_the_run(tmp_path: Path) -> None:
+    """authorizationEnabled of 5.5.0: `viewer` has Sub alone, `looker` what the report names."""
+    guard = {"authorizationEnabled": "true"}
+    for name in ("Authorization", "AuthorizationMetadata"):
+        provider = name[0].lower() + name[1:] + "Provider"
+        where = AUTH.replace("authentication", "authorization")
+        kind = name.replace("Authorization", "")
+        guard[provider] = f"{where}.{'Local' if kind else 'Default'}Authorization{kind}Provider"
+    with RealRocketMQ("5.5.0") as rocketmq:
+        lab = open_lab(rocketmq)
+        lab.topic("orders")
+        Producer(lab).send("orders-0", "unpaid")
+        lab.close()
+        rocketmq.kill()
+        with open(rocketmq.folder / "broker.conf", "a") as conf:
+            settings = {**GUARDED["5.5.0"], **guard}
+            conf.writelines(f"{name}={value}\n" for name, value in settings.items())
+        rocketmq.start()
+        client = tmp_path / "client.conf"
+        client.write_text("accessKey=reader01\nsecretKey=12345678\n")  # who may do everything
+        with remote.Broker(Ask(rocketmq.address, config=str(client))) as broker:
+            for name, rights in (("viewer", ["Sub"]), ("looker", ["Sub", "Get", "List"])):
+                tell_user(broker, name, rights)
+        reports = {}
+        for name in ("viewer", "looker"):
+            client.write_text(f"accessKey={name}\nsecretKey=12345678\n")
+            reports[name] = test_rocketmq.read(rocketmq.address, config=str(client))
+        gaps = {str(gap.what): str(gap.why) for gap in reports["viewer"].reading.gaps}
+        assert "needed are Sub, Get and List" in gaps["User:viewer"]
+        assert gaps[HALF_TOPIC] == gaps["orders"] == "viewer may not read it"
+        assert reports["looker"].reading.gaps == ()
+        assert [t.name for t in reports["looker"].reading.txns] == ["app-unpaid"]
+
+
+def tell_user(broker: remote.Broker, name: str, rights: list[str]) -> None:
+    """AUTH_CREATE_USER and AUTH_CREATE_ACL, for which the reader has no words."""
+    entries = [
+        {"resource": on, "actions": rights, "decision": "Allow"}
+        for on in ("Topic:*", "Group:*", "Cluster:*")
+    ]
+    user = {"username": name, "password": "12345678", "userType": "Normal", "userStatus": "enable"}
+    acl = {"subject": f"User:{name}", "policies": [{"policyType": "CUSTOM", "entries": entries}]}
+    rows = ((3001, user, {"username": name}), (3006, acl, {"subject": f"User:{name}"}))
+    for code, body, told in rows:
+        data, fields = json.dumps(body).encode(), {**told, "AccessKey": "reader01"}
+        text = "".join(str(fields[key]) for key in sorted(fields)).encode() + data
+        signed = base64.b64encode(hmac.digest(b"12345678", text, "sha1")).decode()
+        command = RemotingCommand(code, {**fields, "Signature": signed}, data, 4711)
+        broker._socket.sendall(encode_command(command))
+        assert broker._hear().code == 0
+
+
+QUEUES = {"storeType": "defaultRocksDB"}
+HALVES_IN_ROCKSDB = {"transRocksDBEnable": "true", "transWriteOriginTransHalfEnable": "false"}
+
+
+@pytest.mark.parametrize("settings", [QUEUES, HALVES_IN_ROCKSDB], ids=["queues", "halves"])
+def test_what_is_in_rocksdb_is_told(settings: dict[str, str]) -> None:
+    with RealRocketMQ("5.5.0", settings) as rocketmq:
+        lab = open_lab(rocketmq)
+        lab.topic("orders")
+        Producer(lab).send("orders-0", "unpaid")
+        running = [test_rocketmq.read(rocketmq.address)] * (settings is HALVES_IN_ROCKSDB)
+        rocketmq.persist()
+        lab.close()
+        rocketmq.kill()
+        for report in (*running, test_rocketmq.read(rocketmq.folder)):
+            said = " ".join(test_rocketmq.failed(report))
+            assert report.exit_code == 2 and "RocksDB" in said
+            assert (ROCKSDB_HALF in said) == (settings is HALVES_IN_ROCKSDB)
 
 
 @pytest.mark.parametrize("version", VERSIONS)

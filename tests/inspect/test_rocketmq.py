@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from mqlab.inspect import Report, Unreadable, inspect_broker
+from mqlab.inspect.rocketmq.halves import ROCKSDB_HALF
 from mqlab.inspect.show import write_page
 from mqlab.rocketmq.config import DISCARD_TOPIC, HALF_TOPIC, OP_TOPIC
 from mqlab.serve.process import start_broker
@@ -131,6 +132,26 @@ def test_damaged_positions_are_taken_from_the_backup_or_are_missing(store: Path)
     assert LAG not in found(report) and PARKED in found(report)
     assert any("positions" in line for line in failed(report))
     assert {(t.name, t.state) for t in report.reading.txns} == ALL_TXNS
+
+
+def test_what_a_store_keeps_in_rocksdb_is_told_and_never_nothing_found(store: Path) -> None:
+    """As 5.5.0 leaves it with transRocksDBEnable, and with storeType=defaultRocksDB (`running.py`
+    sees it do so)."""
+    queues = store / "store" / "consumequeue"
+    (queues / HALF_TOPIC).rename(queues / ROCKSDB_HALF)
+    report = read(store)
+    (said,) = (line for line in failed(report) if ROCKSDB_HALF in line)
+    assert "half messages and copies" in said and "transWriteOriginTransHalfEnable=true" in said
+    assert NEARLY not in found(report) and read(store, topic="orders").exit_code == 1
+    shutil.rmtree(queues)
+    queues.mkdir()
+    (queues / "CURRENT").write_text("MANIFEST-000005\n")
+    report = read(store)
+    assert (report.exit_code, report.findings) == (2, ())
+    assert any("its queues are in RocksDB" in line for line in failed(report))
+    (store / "broker.conf").unlink()
+    with pytest.raises(Unreadable, match="its queues are in RocksDB"):
+        read(store)
 
 
 def test_the_check_decides_what_is_undecided(store: Path) -> None:

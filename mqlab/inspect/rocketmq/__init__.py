@@ -6,7 +6,7 @@ halves.py  from either to a Reading: which halves are undecided, which were park
 judge.py   what is wrong with them
 play.py    what happens next: the engine goes on from them
 
-Left out: a store that keeps its queues or its halves in RocksDB (5.x, off by default).
+Left out, and said so: queues or halves that a store keeps in RocksDB (5.x, off by default).
 """
 
 from __future__ import annotations

@@ -36,6 +36,10 @@ MOST_MESSAGE, MOST_CONFIG = 8 << 20, 64 << 20
 NUMBERED = re.compile(r"\d{20}")
 DOWN = tr("only a running broker knows")
 NO_SETTINGS = tr("there is no broker.conf beside the store; RocketMQ's defaults are taken")
+IN_ROCKSDB = tr(
+    "its queues are in RocksDB (storeType=defaultRocksDB), which is not read; start the broker, and "
+    "name its HOST:PORT"
+)
 NO_FILE = Words("there is no {name}")
 DAMAGED = Words("it is damaged ({why})")
 OLDER = Words("it is damaged ({why}); what it said before is taken, from {name}.bak")
@@ -104,6 +108,8 @@ class Store:
 
     def topics(self) -> Mapping[str, Any]:
         """Those that have queues."""
+        if (self._root / "consumequeue" / "CURRENT").is_file():
+            raise Refused(IN_ROCKSDB, failed=True)
         with suppress(OSError):
             return {folder.name: {} for folder in (self._root / "consumequeue").iterdir()}
         raise Refused(NO_FILE(name="consumequeue"), failed=True)

@@ -8,7 +8,7 @@ copies of one half the last counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -53,6 +53,14 @@ PLACES, READERS = tr("positions of groups"), Words("who reads for group {group}"
 HALVES = tr("half messages that are undecided or set aside")
 REST, MANY = Words("{what} beyond {most}"), tr("there are more; ask for one with --topic")
 TOO_MANY = Words("{n} more were stored than are read at once")
+#: of 5.5 with transRocksDBEnable=true and transWriteOriginTransHalfEnable=false
+ROCKSDB_HALF = "RMQ_SYS_ROCKSDB_TRANS_HALF_TOPIC"
+IN_ROCKSDB = Words(
+    "{n} half messages and copies; which of them are undecided, and how often each was checked, is "
+    "in RocksDB (transRocksDBEnable=true, transWriteOriginTransHalfEnable=false), which is not "
+    "read. --topic {topic} shows the messages; with transWriteOriginTransHalfEnable=true, the "
+    "default, new ones are read here"
+)
 OPS_LEFT = Words(
     "{n} more than are read at once, so a half message that is called undecided may have ended"
 )
@@ -129,6 +137,10 @@ class _Reader:
         places = self._try(PLACES, None, source.places)
         self.places = places or {}
         halves, at = self._read_halves(timeout)
+        off = told.get("transRocksDBEnable") == "false"
+        if kept := 0 if off else sum(b - a for a, b in self._rocksdb_bounds(topics)):
+            why = IN_ROCKSDB(n=kept, topic=ROCKSDB_HALF)
+            source.gaps.append(Gap(Text(ROCKSDB_HALF), why, failed=True))
         parked = self._read_parked(timeout)
         given_up = {(one.key, one.times) for one in parked}  # of a store whose positions are lost
         halves = [one for one in halves if (one.key, one.times) not in given_up]
@@ -137,7 +149,7 @@ class _Reader:
         self.logs = [self._label(log) for log in self.logs]
         self._read_topics(topics, {half.queue for half in halves})
         if not (told or topics or self.logs) and source.gaps:
-            first = source.gaps[0]
+            first = next((gap for gap in source.gaps if gap.failed), source.gaps[0])
             raise Unreadable("{} refuses to be read: {}: {}", source.name, first.what, first.why)
         groups = {half.group for half in halves}
         who = self._try(PRODUCERS, None, source.producers, groups) if groups else None
@@ -172,6 +184,9 @@ class _Reader:
         found: dict[int, tuple[int, int]]
         found = self._try(Text(topic), {}, self.source.bounds, topic)
         return found
+
+    def _rocksdb_bounds(self, topics: Collection[str]) -> Iterable[tuple[int, int]]:
+        return self._bounds(ROCKSDB_HALF).values() if ROCKSDB_HALF in topics else ()
 
     # -- halves ----------------------------------------------------------------------------
 

@@ -46,6 +46,12 @@ GET_BROKER_CONFIG, GET_ALL_CONSUMER_OFFSET, QUERY_CONSUME_QUEUE = 26, 43, 321
 #: a row of a table whose keys are objects, as fastjson writes them
 ROW = re.compile(r'\{[^{}]*"queueId":(\d+)[^{}]*\}:(\{[^{}]*\})')
 REFUSES = Words("the broker says {code} {remark}")
+NO_RIGHT = Words("{user} may not read it")
+RIGHTS = Words(
+    "the broker does not let this user read all that is asked for; needed are Sub, Get and List: "
+    "mqadmin createAcl -b {broker} -s User:{user} -r 'Topic:*,Group:*,Cluster:*' -a Sub,Get,List "
+    "-d Allow"
+)
 BROKEN = Words("an answer that cannot be read: {why}")
 TORN = Words("messages of {topic}-{queue} after offset {at}")
 #: of its own topics 4.9 says that there are none; a slave of 5.x is no one to pull from
@@ -66,6 +72,7 @@ class Broker:
         self.name, self.now_ms = ask.target, ask.now_ms
         self.gaps: list[Gap] = []
         self._keys = read_settings(ask.config)
+        self._denied = False
         self._numbers, self._buffer = count(1), bytearray()
         host, _, port = ask.target.rpartition(":")
         if not host or not port.isdecimal():
@@ -117,7 +124,13 @@ class Broker:
         except (OSError, RemotingError) as error:
             raise Unreadable("{} stopped answering: {}", self.name, error) from error
         if answer.code != ResponseCode.SUCCESS:
-            said = REFUSES(code=name_response(answer.code), remark=(answer.remark or "")[:200])
+            remark = (answer.remark or "")[:200]
+            said = REFUSES(code=name_response(answer.code), remark=remark)
+            if "has no permission to access" in remark:  # authorizationEnabled of 5.x
+                said, needs = NO_RIGHT(user=key), RIGHTS(broker=self.name, user=key)
+                if not self._denied:
+                    self._denied = True
+                    self.gaps.append(Gap(Text(f"User:{key}"), needs))
             raise Refused(said, answer.code == ResponseCode.SYSTEM_BUSY, answer.code)
         return answer
 
