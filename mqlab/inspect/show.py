@@ -175,7 +175,7 @@ def write_text(report: Report) -> str:
 
 def _lines(report: Report) -> Iterator[str]:
     reading = report.reading
-    yield f"{_heading(reading)} · {TAKEN(time=say_time(reading.at_ms))}"
+    yield " · ".join(filter(None, (_heading(reading), _taken(reading))))
     yield ""
     for number, finding in enumerate(report.findings, 1):
         yield from _finding_lines(number, finding, reading)
@@ -212,6 +212,11 @@ def _next_lines(future: Future | None) -> Iterator[tuple[Text, list[str]]]:
 def _heading(reading: Reading) -> str:
     title = find_broker(reading.broker).title
     return str(HEADING(broker=title, source=reading.source))
+
+
+def _taken(reading: Reading) -> str:
+    """As of when; a store that was never written to does not say."""
+    return str(TAKEN(time=say_time(reading.at_ms))) if reading.at_ms else ""
 
 
 def _looked(reading: Reading) -> str:
@@ -287,8 +292,7 @@ def _pieces(report: Report, h1: str, h2: str) -> Iterator[str]:
     reading = report.reading
     yield _tag(h1, _heading(reading))
     found = FOUND(n=len(report.findings)) if report.findings else NOTHING_FOUND
-    taken = TAKEN(time=say_time(reading.at_ms))
-    yield _tag("p", f"{found} {_looked(reading)} {taken}", "note")
+    yield _tag("p", f"{found} {_looked(reading)} {_taken(reading)}".strip(), "note")
     logs = {log.name: log for log in reading.logs}
     for finding in report.findings:
         yield f"<section>{_tag(h2, f'{finding.kind.title} · {finding.where}')}"

@@ -94,10 +94,10 @@ def test_one_segment(tmp_path: Path) -> None:
 
 def test_a_healthy_log_has_nothing(tmp_path: Path) -> None:
     root = unpack("4.3.1", tmp_path)
-    for name in ("orders", "stock", "payments", "refunds", "__transaction_state"):
+    internal = ("__transaction_state", "__consumer_offsets")
+    for name in ("orders", "stock", "payments", "refunds", *internal):
         for path in (root / "node-1" / f"{name}-0").iterdir():
             path.unlink()
-    (root / "node-1/__consumer_offsets-0/00000000000000000000.log").unlink()
     report = look(root)
     assert not report.findings and report.exit_code == 0
     assert "Nothing found" in str(report) and "__transaction_state" in str(report)
@@ -137,6 +137,37 @@ def test_a_torn_end_is_told_and_the_rest_shown(tmp_path: Path) -> None:
     report = look(tmp_path, payloads=True)
     assert show(report)["orders-0"][-1] == "o4?"
     assert "ends inside a batch at byte 462" in str(report)
+
+
+@pytest.mark.parametrize(
+    ("file", "data", "what", "says", "found"),
+    [
+        ("refunds-0/{}.txnindex", lambda d: d[:50], "refunds-0/{}.txnindex",
+         "ends inside an entry", {"hanging", "zombie", "overdue"}),
+        ("orders-0/{}.log", lambda d: b"", "orders-0", "ends before offset 0, and 0000000000000",
+         {"zombie", "overdue"}),
+        ("orders-0/{}.log", None, "orders-0", "its folder has no .log file", {"zombie", "overdue"}),
+        # Of a coordinator whose log is not whole, it cannot be said that it knows a producer not.
+        ("__transaction_state-0/{}.log", lambda d: bytes(3000), "__transaction_state-0",
+         "was written at offset 31: what came between is lost", {"overdue"}),
+        ("__transaction_state-0/{}.log", lambda d: d[:70] + b"?" + d[71:],
+         "__transaction_state-0/{}.log", "has another checksum", {"zombie", "overdue"}),
+    ],
+)  # fmt: skip
+def test_a_file_that_is_cut_emptied_or_gone_is_told(  # type: ignore[no-untyped-def]
+    file, data, what, says, found, tmp_path
+) -> None:
+    root, first = unpack("4.3.1", tmp_path), "0" * 20
+    path = root / "node-1" / file.format(first)
+    if data is None:
+        path.unlink()
+    else:
+        path.write_bytes(data(path.read_bytes()))
+    report = look(root)
+    told = {str(gap.what): str(gap.why) for gap in report.reading.gaps if gap.failed}
+    assert says in told[what.format(first)]
+    of_txns = {"hanging", "zombie", "overdue"}
+    assert {kind for kind, _ in list_found(report)} & of_txns == found
 
 
 def test_a_flipped_bit_costs_its_batch(tmp_path: Path) -> None:

@@ -111,6 +111,24 @@ def test_text_of_something_else(text: bytes, tmp_path: Path) -> None:
         look(path)
 
 
+@pytest.mark.parametrize("name", ["dump-orders", "dump-state", "dump-offsets"])
+def test_wrapped_and_cut_lines_are_told_and_utf16_is_read(name: str, tmp_path: Path) -> None:
+    """As a terminal wraps them, and as a Windows shell writes them into a file."""
+    text, path = read_output("4.3.1", name), tmp_path / "x.txt"
+    path.write_text(text)
+    whole = list_found(look(path))
+    for data in (text.encode("utf-16"), text.replace("\n", "\r\n").encode("utf-8-sig")):
+        path.write_bytes(data)
+        assert list_found(look(path)) == whole
+    wrapped = "\n".join(line[at : at + 100] for line in text.splitlines()
+                        for at in range(0, len(line), 100))  # fmt: skip
+    for torn in (wrapped, text[: int(text.rindex("headerKeys"))]):
+        path.write_text(torn)
+        report = look(path)
+        (gap,) = (gap for gap in report.reading.gaps if gap.failed)
+        assert "Wrapped, or cut?" in str(gap.why) and report.exit_code > 0
+
+
 @pytest.mark.parametrize("name", ["dump-state", "dump-offsets", "describe", "groups"])
 def test_cut_and_garbled_output_ends_in_a_sentence_or_a_report(name: str, tmp_path: Path) -> None:
     data = read_output("4.3.1", name).encode()

@@ -43,6 +43,7 @@ NOT_ASKED = (
 )
 TWICE = Words("it is in {n} folders, the copies of {n} brokers; the longest was read")
 SOME = Words("{n} more files are damaged")
+NO_LOG = tr("its folder has no .log file: all that was in it is missing here")
 NO_STATE = tr("no folder of __transaction_state is there: the coordinator of these transactions "
               "is another broker, so which of them hang cannot be said")  # fmt: skip
 NO_GROUPS = tr("no folder of __consumer_offsets is there: the groups' coordinator is another "
@@ -68,7 +69,8 @@ class Folder:
         self.gaps.setdefault((file, what.en), Gap(Text(file), what, failed=True))
 
     def _note_copies(self, name: str, copies: int) -> None:
-        self.gaps[name, ""] = Gap(Text(name), TWICE(n=copies))
+        why = TWICE(n=copies) if copies else NO_LOG
+        self.gaps[name, ""] = Gap(Text(name), why, failed=not copies)
 
     def partition(self, topic: str, number: int) -> Partition:
         path = self.places[topic, number]
@@ -83,10 +85,13 @@ class Folder:
         scans: dict[str, Scan] = {}
         for topic, number in self._numbers(STATES):
             self.ask.say(f"reading {STATES}-{number}")
-            self._read_states(self.partition(topic, number))
+            part = self.partition(topic, number)
+            part.check_end(self._read_states(part))
         for topic, number in self._numbers(GROUPS):
             self.ask.say(f"reading {GROUPS}-{number}")
-            scan = self._read_groups(self.partition(topic, number))
+            part = self.partition(topic, number)
+            scan = self._read_groups(part)
+            part.check_end(scan.end)
             opens += scan.list_open(self.labels)
         for at, (topic, number) in enumerate(wanted, 1):
             self.ask.say(f"reading {topic}-{number} ({at} of {len(wanted)})")
@@ -122,15 +127,21 @@ class Folder:
         return sorted(place for place in self.places if place[0] == topic)
 
     def _holds_all_states(self) -> bool:
-        """Whether the coordinator's log is here in full, as far as one can see: on a broker of
-        several that keep it in parts, numbers are missing."""
+        """Whether the coordinator's log is here in full, as far as one can see: nothing of it is
+        damaged, and on a broker of several that keep it in parts, numbers are missing."""
         numbers = [number for _, number in self._numbers(STATES)]
-        return bool(numbers) and numbers == list(range(len(numbers)))
+        whole = bool(numbers) and numbers == list(range(len(numbers)))
+        return whole and not any(
+            gap.failed and name.startswith(STATES) for (name, _), gap in self.gaps.items()
+        )
 
     # ---- the coordinators' logs ----------------------------------------------------------
 
-    def _read_states(self, part: Partition) -> None:
+    def _read_states(self, part: Partition) -> int:
+        """Returns where the log ends."""
+        end = 0
         for batch in part.read():
+            end = batch[0].last + 1
             for record in open_batch(batch, self.tell) if not batch[0].control else ():
                 try:
                     state = read_state(record.key or b"", record.value, batch[0].place)
@@ -141,6 +152,7 @@ class Folder:
                     self.states[state.txn_id] = state
                 elif state is not None:
                     self.states.pop(state.txn_id, None)
+        return end
 
     def _read_groups(self, part: Partition) -> Scan:
         """The positions of all groups, and those that a transaction would move when it commits."""
@@ -198,6 +210,7 @@ class Folder:
         scan = Scan(name, str(part.folder), part.bases[0] if part.bases else 0, begin)
         scan.opens = {one.pid: one for one in opens}
         self._feed(scan, part, begin, -1)
+        part.check_end(scan.end)
         for pid, first, last in part.read_aborted():
             if last < begin:
                 scan.note_aborted(pid, first, last)
@@ -251,8 +264,8 @@ def _see(one: Open, kept: dict[int, Row]) -> Open:
 
 
 def find_partitions(root: Path, note: Callable[[str, int], None]) -> dict[tuple[str, int], Path]:
-    """The partitions' folders, or the segment that was named. Of several copies of a partition,
-    which is noted, the one with the longest log. Raises Unreadable."""
+    """The partitions' folders, or the segment that was named. Of several copies of a partition the
+    one with the longest log. Their number is noted, also where it is none. Raises Unreadable."""
     if root.is_file():
         parent = FOLDER.fullmatch(root.parent.name)
         return {(parent[1], int(parent[2])) if parent else (root.parent.name or "log", 0): root}
@@ -262,6 +275,8 @@ def find_partitions(root: Path, note: Callable[[str, int], None]) -> dict[tuple[
             named = FOLDER.fullmatch(path.name)
             if named and next(path.glob("[0-9]*.log"), None):
                 found.setdefault((named[1], int(named[2])), []).append(path)
+            elif named and (path / "leader-epoch-checkpoint").exists():
+                note(path.name, 0)
     except OSError as error:
         raise Unreadable("cannot read {}: {}", root, error.strerror) from error
     if not found:

@@ -52,8 +52,13 @@ FLIPPED = Words(
 STRANGE = Words("no batch begins at byte {at}; bytes {at} to {to} were not read")
 OLD = Words("holds messages of format {magic}, as brokers before 0.11 wrote them: they know no "
             "transactions, and were passed over")  # fmt: skip
+SHORT = Words(
+    "its last batch ends before offset {end}, and {file} beside it was written at offset {at}: what "
+    "came between is lost"
+)
 NO_FILE = Words("cannot be read: {why}")
 OTHER = tr("is not what Kafka writes into such a file, or of a version that is not known here")
+CUT = tr("ends inside an entry, which was not read: an aborted transaction may be missing")
 LARGE = Words("the batch at byte {at} has more than {size:,} bytes: its records were not opened")
 
 Tell = Callable[[str, Text], None]
@@ -67,7 +72,7 @@ class Partition:
     segments this one."""
 
     def __init__(self, folder: Path, name: str, tell: Tell, only: Path | None = None) -> None:
-        self.folder, self.name, self.tell = folder, name, tell
+        self.folder, self.name, self.tell, self.only = folder, name, tell, only
         found = [only] if only else sorted(folder.glob("*.log"))
         self.segments = [path for path in found if path.stem.isdecimal()]
         self.bases = [int(path.stem) for path in self.segments]
@@ -118,6 +123,15 @@ class Partition:
         except (OSError, struct.error):
             return 0
 
+    def check_end(self, end: int) -> None:
+        """A snapshot is written at the end of the log, so it never comes after it. `end`: of the
+        last batch; after it an empty segment may begin."""
+        end = max([end, *self.bases[-1:]])
+        found = [path for path in self.folder.glob("*.snapshot") if path.stem.isdecimal()]
+        last = max(found, key=lambda path: path.stem, default=None)
+        if last is not None and end < int(last.stem) and not self.only:
+            self.tell(self.name, SHORT(end=end, file=last.name, at=int(last.stem)))
+
     # ---- the other files -----------------------------------------------------------------
 
     def read_snapshot(self, upto: int) -> tuple[int, list[Open]]:
@@ -145,6 +159,8 @@ class Partition:
         for path in sorted(self.folder.glob("*.txnindex")):
             try:
                 with path.open("rb") as file:
+                    if path.stat().st_size % ABORTED.size:
+                        self.tell(f"{self.name}/{path.name}", CUT)
                     while len(data := file.read(ABORTED.size)) == ABORTED.size:
                         version, pid, first, last, _ = ABORTED.unpack(data)
                         if version != 0 or not 0 <= first <= last:

@@ -28,6 +28,7 @@ from .scan import ABORT, COMMIT, Labels, Open, Row, Scan
 from .segments import write_label
 
 LONGEST = 1 << 20  # bytes of a line
+MOST_UTF16 = 256 << 20  # bytes of a text in UTF-16, which is read at once
 FIELD = re.compile(r"(\w+): (\S+)")
 MARKER = re.compile(r"headerKeys: \[[^\]]*\] endTxnMarker: (COMMIT|ABORT) ")
 BODY = re.compile(r"headerKeys: \[[^\]]*\](?: key: (.*?))?(?: payload: (.*))?$")
@@ -44,7 +45,12 @@ GROUP_ROW = re.compile(r"(.+?)\s+(\S+)\s+(\d+)\s+(\d+|-)\s+(\d+|-)\s+(-?\d+|-)(?
 
 UNKNOWN_TEXT = (
     "{path} is nothing that kafka-dump-log.sh, kafka-transactions.sh or kafka-consumer-groups.sh "
-    "--describe prints; it begins with “{first}”: hand in what one of these has printed"
+    "--describe prints; it begins with “{first}”: hand in what one of these has printed, its lines "
+    "whole, neither wrapped nor cut"
+)
+UNREAD = Words(
+    "lines that were not understood: {n}, the first of them “{line}”. Wrapped, or cut? Let the tool "
+    "write into a file, and hand that in; what is said here may lack what they say"
 )
 PLAIN_DUMP = tr(
     "which markers commit and which abort is not printed: dump it with --print-data-log"
@@ -70,6 +76,8 @@ class Tools:
         self.at_ms = 0
         self.listed = False
         self.known = 0  # lines that were understood
+        self.missed = 0  # lines that were not, and the first of them
+        self.unread: tuple[str, str] | None = None
         self._row: Row | None = None  # the batch whose records follow
         self._scan: Scan | None = None
         self._file = ""
@@ -93,6 +101,8 @@ class Tools:
             self._take, self._columns, self._file = None, [], ""
         elif self._take and len(cells) >= len(self._columns):
             self._take(dict(zip(self._columns, cells, strict=False)), place)
+        elif self._take and line.strip():
+            self._miss(line, place)
         elif self._file:
             self._dumped(line, place)
             return
@@ -101,6 +111,11 @@ class Tools:
         else:
             return
         self.known += 1
+
+    def _miss(self, line: str, place: str) -> None:
+        """Of a dump or a table, but no line as a tool prints it; a first one is told."""
+        self.unread = self.unread or (place, shorten(line, 60))
+        self.missed += 1
 
     # ---- dumps ---------------------------------------------------------------------------
 
@@ -122,6 +137,8 @@ class Tools:
                 why = INVALID(at=fields.get("position", "?"))
                 self.gaps[place] = Gap(Text(scan.name), why, failed=True)
                 return
+            if "isvalid" not in fields:  # the last of them
+                return self._miss(line, place)
             self._row = _row_of(fields, self._file)
         elif line.lstrip().startswith("| offset: ") and self._row is not None:
             self._record(self._row, scan, line, place)
@@ -131,6 +148,8 @@ class Tools:
         elif line.startswith("version: ") and "firstOffset: " in line:
             pid, first_at, last = _ints(fields, "producerId", "firstOffset", "lastOffset")
             scan.note_aborted(pid, first_at, last)
+        elif line.strip() and not line.startswith("Log starting offset: "):
+            return self._miss(line, place)
         else:
             return
         self.known += 1
@@ -143,13 +162,18 @@ class Tools:
         scan.end = max(scan.end, first + 1)
 
     def _record(self, row: Row, scan: Scan, line: str, place: str) -> None:
+        if "headerKeys: [" not in line:
+            return self._miss(line, place)
         if row.control:
             if match := MARKER.search(line + " "):
                 self._row = replace(row, control=COMMIT if match[1] == "COMMIT" else ABORT)
             return
         match = BODY.search(line)
         key, payload = (match[1] or "", match[2] or "") if match else ("", "")
-        if scan.name.startswith(STATES):
+        internal = scan.name.startswith((STATES, GROUPS))
+        if internal and (not key or (payload.startswith("{") and not _is_json(payload))):
+            self._miss(line, place)
+        elif scan.name.startswith(STATES):
             self._take_state(key, payload, f"{self._file}, {place}")
         elif scan.name.startswith(GROUPS):
             self._take_committed(key, payload, row, f"{self._file}, {place}")
@@ -281,6 +305,9 @@ class Tools:
             self.gaps["coordinator"] = Gap(Text(STATES), NO_COORDINATOR)
         if any(one.state == "Ongoing" and one.epoch < 0 for one in self.states.values()):
             self.gaps["times"] = Gap(tr("ages"), NO_TIMES)
+        if self.unread:
+            place, line = self.unread
+            self.gaps["unread"] = Gap(Text(place), UNREAD(n=self.missed, line=line), failed=True)
         own = Own(tuple(self.states.values()), self.listed, left, live=False)
         logs = tuple(scan.read(self.labels) for scan in scans.values() if scan.tail)
         return Reading(
@@ -327,10 +354,23 @@ def _json(text: str, wanted: str) -> dict[str, Any]:
         return {}
 
 
+def _is_json(text: str) -> bool:
+    try:
+        return bool(json.loads(text))
+    except (ValueError, RecursionError):
+        return False
+
+
 def _lines(stream: BinaryIO) -> Iterator[str]:
     """Lines, of which each is cut where it is too long."""
-    while data := stream.readline(LONGEST):
+    data = stream.readline(LONGEST).removeprefix(b"\xef\xbb\xbf")
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):  # as a Windows shell writes into a file
+        text = data + stream.read(MOST_UTF16)
+        yield from text.decode("utf-16", "backslashreplace").splitlines()
+        return
+    while data:
         yield data.decode("utf-8", "backslashreplace")
+        data = stream.readline(LONGEST)
 
 
 def read_tools(ask: Ask, stream: BinaryIO, name: str, at_ms: int) -> Reading:

@@ -40,6 +40,10 @@ IN_ROCKSDB = tr(
     "its queues are in RocksDB (storeType=defaultRocksDB), which is not read; start the broker, and "
     "name its HOST:PORT"
 )
+NO_QUEUES = tr(
+    "there is no consumequeue, by which messages are found; a broker that starts makes it again "
+    "from the commit log"
+)
 NO_FILE = Words("there is no {name}")
 DAMAGED = Words("it is damaged ({why})")
 OLDER = Words("it is damaged ({why}); what it said before is taken, from {name}.bak")
@@ -112,7 +116,7 @@ class Store:
             raise Refused(IN_ROCKSDB, failed=True)
         with suppress(OSError):
             return {folder.name: {} for folder in (self._root / "consumequeue").iterdir()}
-        raise Refused(NO_FILE(name="consumequeue"), failed=True)
+        raise Refused(NO_QUEUES, failed=True)
 
     def places(self) -> Places:
         return parse_places(self._config("consumerOffset.json", "offsetTable"))
