@@ -55,8 +55,8 @@ CHANGED = Words(
 AS_BEFORE = tr("the narration is what it was then")
 OTHERWISE = Words("but the narration is another: {then} facts then, {now} here")
 ELSEWHERE = tr(
-    "this token begins from records that `mqlab inspect` has read, and does not hold them: read them "
-    "again with --by-hand, and paste it there"
+    "this token begins from records that `mqlab inspect` has read, and does not hold them: read "
+    "them again with --by-hand, and paste it there"
 )
 UNSAID = tr("if it tells the same as then, so old a token does not say")
 

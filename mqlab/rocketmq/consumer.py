@@ -272,7 +272,7 @@ class Consumer(Quiet):
             case Fired(timer=timer) if timer == CLEAN:
                 return clean_expired(self)
             case Call(body=call):
-                why = build_failure(call, "a consumer has no such call; producers= have others")
+                why = build_failure(call, "a consumer has no such call; producers= have")
                 return self, (Return(why),)
             case Response(body=answer) if self.in_flight:
                 new = replace(self, in_flight=self.in_flight[1:])

@@ -467,7 +467,7 @@ class Producer(Quiet):
                 return begin_send(self, call, at_ms)
             case End() | Resume():
                 return send_by_hand(self, call)
-        return self.finish(build_failure(call, "a producer has no such call; consumers= have others"))
+        return self.finish(build_failure(call, "a producer has no such call; consumers= have"))
 
     def finish(self, outcome: Outcome) -> tuple[Producer, Effects]:
         new = replace(self, call=None, half=None, tries=0, local=None, decided=None)

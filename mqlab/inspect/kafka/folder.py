@@ -25,7 +25,7 @@ from .internal import (
     join_states,
     read_committed,
     read_state,
-)
+)  # fmt: skip
 from .scan import AHEAD, AROUND, COMMIT, Labels, Open, Row, Scan
 from .segments import Partition, label_batch, open_batch
 
@@ -103,15 +103,9 @@ class Folder:
         positions, left = self._positions(scans, txns)
         own = Own(tuple(self.states.values()), self._holds_all_states(), left, live=False)
         return Reading(
-            "kafka",
-            self.ask.target,
-            self.ask.now_ms,
-            tuple(logs),
-            tuple(txns),
-            positions,
-            self._list_gaps(),
-            own,
-        )
+            "kafka", self.ask.target, self.ask.now_ms, tuple(logs), tuple(txns), positions,
+            self._list_gaps(), own,
+        )  # fmt: skip
 
     def _choose(self) -> list[tuple[str, int]]:
         ask = self.ask

@@ -34,56 +34,41 @@ BLOCKS = tr(
     "ended; deletion and compaction stop there too."
 )
 HANGING = Kind(
-    "hanging",
-    tr("Hanging transaction"),
-    BLOCKS,
+    "hanging", tr("Hanging transaction"), BLOCKS,
     ("kafka/hanging-transaction", "kafka/hanging-found-and-aborted", "lab 07"),
-)
+)  # fmt: skip
 ZOMBIE = Kind(
-    "zombie",
-    tr("A zombie's transaction"),
-    BLOCKS,
+    "zombie", tr("A zombie's transaction"), BLOCKS,
     ("kafka/fenced-zombie", "kafka/late-batch-legacy", "lab 06"),
-)
+)  # fmt: skip
 MISSING = Kind(
-    "markers-missing",
-    tr("Decided, with markers missing"),
-    tr(
-        "Some partitions show the transaction and others do not; where the marker is "
-        "missing, readers of committed records wait."
-    ),
+    "markers-missing", tr("Decided, with markers missing"),
+    tr("Some partitions show the transaction and others do not; where the marker is "
+       "missing, readers of committed records wait."),
     ("kafka/marker-waits-for-a-leader", "kafka/torn-read", "lab 06"),
-)
+)  # fmt: skip
 OVERDUE = Kind(
-    "overdue",
-    tr("Open longer than its timeout"),
+    "overdue", tr("Open longer than its timeout"),
     tr("Readers of committed records get nothing after it in each of its partitions."),
     ("kafka/timeout-abort", "lab 06"),
-)
+)  # fmt: skip
 PENDING = Kind(
-    "pending-offset",
-    tr("A group waits for a pending position"),
-    tr(
-        "A consumer of the group that asks where to go on is told to ask again "
-        "(UNSTABLE_OFFSET_COMMIT)."
-    ),
+    "pending-offset", tr("A group waits for a pending position"),
+    tr("A consumer of the group that asks where to go on is told to ask again "
+       "(UNSTABLE_OFFSET_COMMIT)."),
     ("kafka/offsets-commit", "lab 08"),
-)
+)  # fmt: skip
 WASTE = Kind(
-    "aborted-share",
-    tr("Much of it is aborted"),
-    tr(
-        "Aborted records stay in the log: each reader fetches them, and those of committed "
-        "records throw them away."
-    ),
+    "aborted-share", tr("Much of it is aborted"),
+    tr("Aborted records stay in the log: each reader fetches them, and those of committed "
+       "records throw them away."),
     ("kafka/basic-abort", "lab 07"),
-)
+)  # fmt: skip
 ONLY_MARKERS = Kind(
-    "lag-of-markers",
-    tr("Lag without a record to read"),
+    "lag-of-markers", tr("Lag without a record to read"),
     tr("None for readers; an alarm that waits for lag 0 never ends."),
     ("kafka/group-lag", "lab 07"),
-)
+)  # fmt: skip
 ORDER = (HANGING, ZOMBIE, MISSING, OVERDUE, PENDING, WASTE, ONLY_MARKERS)
 
 FOUND_BY_TOOL = Words(
@@ -212,33 +197,20 @@ def _judge_states(reading: Reading, own: Own) -> Iterator[Finding]:
         age = reading.at_ms - state.start_ms
         if state.state in DECIDED:
             # In a partition that was read and where nothing is open, the marker has arrived.
-            missing = [
-                name
-                for name in state.partitions
-                if name not in seen or (str(state.pid), name) in opens
-            ]
+            missing = [name for name in state.partitions
+                       if name not in seen or (str(state.pid), name) in opens]  # fmt: skip
             if missing or not state.partitions:
-                says = NO_MARKER(
-                    id=state.txn_id, state=state.state, where=", ".join(missing) or "?"
-                )
+                names = ", ".join(missing) or "?"
+                says = NO_MARKER(id=state.txn_id, state=state.state, where=names)
                 where = ask_tool("topics", reading, own, "--describe", "--unavailable-partitions")
-                yield Finding(
-                    MISSING,
-                    state.txn_id,
-                    says,
-                    (_show_state(state),),
-                    logs,
-                    ASK_LEADER if own.live else AT_START,
-                    (where, asked),
-                )
+                shown, advice = (_show_state(state),), ASK_LEADER if own.live else AT_START
+                yield Finding(MISSING, state.txn_id, says, shown, logs, advice, (where, asked))
         elif (
             state.state == ONGOING and 0 <= state.timeout_ms < age - SLACK_MS and state.start_ms > 0
         ):
             says = TOO_LONG(id=state.txn_id, age=say_age(age), timeout=say_age(state.timeout_ms))
-            advice = NOT_ABORTED if own.live else AT_START
-            yield Finding(
-                OVERDUE, state.txn_id, says, (_show_state(state),), logs, advice, (asked,)
-            )
+            shown, advice = (_show_state(state),), NOT_ABORTED if own.live else AT_START
+            yield Finding(OVERDUE, state.txn_id, says, shown, logs, advice, (asked,))
 
 
 def _show_open(txn: Txn) -> Evidence:

@@ -32,7 +32,7 @@ from ...serve.kafka.wire.validation import (
     MAGIC,
     TRANSACTIONAL,
     Head,
-)
+)  # fmt: skip
 from .scan import ABORT, COMMIT, Open, Row
 
 PIECE = 1 << 20  # bytes that are read at once; a larger batch is checked, and not opened
@@ -53,8 +53,8 @@ STRANGE = Words("no batch begins at byte {at}; bytes {at} to {to} were not read"
 OLD = Words("holds messages of format {magic}, as brokers before 0.11 wrote them: they know no "
             "transactions, and were passed over")  # fmt: skip
 SHORT = Words(
-    "its last batch ends before offset {end}, and {file} beside it was written at offset {at}: what "
-    "came between is lost"
+    "its last batch ends before offset {end}, and {file} beside it was written at offset {at}: "
+    "what came between is lost"
 )
 NO_FILE = Words("cannot be read: {why}")
 OTHER = tr("is not what Kafka writes into such a file, or of a version that is not known here")

@@ -49,8 +49,8 @@ UNKNOWN_TEXT = (
     "whole, neither wrapped nor cut"
 )
 UNREAD = Words(
-    "lines that were not understood: {n}, the first of them “{line}”. Wrapped, or cut? Let the tool "
-    "write into a file, and hand that in; what is said here may lack what they say"
+    "lines that were not understood: {n}, the first of them “{line}”. Wrapped, or cut? Let the "
+    "tool write into a file, and hand that in; what is said here may lack what they say"
 )
 PLAIN_DUMP = tr(
     "which markers commit and which abort is not printed: dump it with --print-data-log"
@@ -283,12 +283,8 @@ class Tools:
     def reading(self, name: str, at_ms: int) -> Reading:
         scans = {key: scan for key, scan in self.scans.items() if not key.startswith("__")}
         found = {(txn.owner, txn.seen) for txn in self.hanging}
-        opens = [
-            txn
-            for scan in self.scans.values()
-            for txn in scan.list_open(self.labels)
-            if (txn.owner, txn.seen) not in found
-        ]
+        opens = [txn for scan in self.scans.values() for txn in scan.list_open(self.labels)
+                 if (txn.owner, txn.seen) not in found]  # fmt: skip
         txns = join_states(self.states.values(), [*self.hanging, *opens], self.labels)
         open_now = {txn.label for txn in opens}
         left, positions = {}, []
@@ -296,9 +292,8 @@ class Tools:
             scan = scans.get(log)
             pending = tuple(label for label in one.pending if label in open_now)
             end = scan.end if scan and one.end < 0 else one.end
-            positions.append(
-                replace(one, end=end, pending=pending, more=one.more if pending else ())
-            )
+            more = one.more if pending else ()
+            positions.append(replace(one, end=end, pending=pending, more=more))
             if scan and one.at >= 0 and scan.end == end and (count := scan.count_left(one.at)):
                 left[group, log] = count
         if opens and not self.states:

@@ -37,8 +37,8 @@ NUMBERED = re.compile(r"\d{20}")
 DOWN = tr("only a running broker knows")
 NO_SETTINGS = tr("there is no broker.conf beside the store; RocketMQ's defaults are taken")
 IN_ROCKSDB = tr(
-    "its queues are in RocksDB (storeType=defaultRocksDB), which is not read; start the broker, and "
-    "name its HOST:PORT"
+    "its queues are in RocksDB (storeType=defaultRocksDB), which is not read; start the broker, "
+    "and name its HOST:PORT"
 )
 NO_QUEUES = tr(
     "there is no consumequeue, by which messages are found; a broker that starts makes it again "
