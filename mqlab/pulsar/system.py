@@ -164,6 +164,7 @@ CALLS = Usages(
         "ack-cumulative SUBSCRIPTION [PARTITION@POSITION] [txn=NAME]": _acknowledge_up_to,
         "redeliver SUBSCRIPTION": calls.RedeliverAll,
         "nack SUBSCRIPTION PARTITION@POSITION …": calls.Nack,
+        "seek SUBSCRIPTION PARTITION@POSITION": calls.SeekTo,
         "close SUBSCRIPTION": calls.Close,
         "register TC/N PARTITION [SUBSCRIPTION]": _register,
         "transaction-metadata TC/N": _ask_about,

@@ -178,6 +178,8 @@ class Client:
                 return consuming.redeliver(new, call)
             case calls.Nack():
                 return consuming.nack(new, call)
+            case calls.SeekTo():
+                return consuming.seek(new, call)
             case calls.CreateProducer():
                 return producing.open_producer(new, call)
             case calls.Release():
@@ -283,6 +285,8 @@ class Client:
                 return consuming.finish_registration(self, call, answer)
             case calls.Acknowledge() as call:
                 return consuming.finish_acknowledge(self, call, answer)
+            case calls.SeekTo() as call if answer.ok:
+                return consuming.finish_seek(self, call)
         return self._finish_plainly(answer)
 
     def _finish_plainly(self, answer: Answer) -> Result:

@@ -170,6 +170,16 @@ class Nack:
         return " ".join(("nack", self.subscription, *map(str, self.ids)))
 
 
+@worded("seek {subscription} {to}")
+class SeekTo:
+    """consumer.seek(id): it reads on from there. Its connection to the partition is closed and made
+    again; so are those of the subscription's other consumers, whose clients hear nothing of it
+    here: let them subscribe again. `to`: the message that comes next."""
+
+    subscription: str
+    to: MessageId
+
+
 @worded("close {subscription}")
 class Close:
     """consumer.close()"""

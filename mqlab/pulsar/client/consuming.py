@@ -39,13 +39,14 @@ from ..messages import (
     MessageId,
     PushMessage,
     Redeliver,
+    Seek,
     SendMessage,
     SendReceipt,
     Subscribe,
     Subscribed,
 )
 from ..states import INDIVIDUAL, AckType, ClientTxnState
-from .calls import Acknowledge, Close, Nack, Receive, RedeliverAll, SubscribeTo
+from .calls import Acknowledge, Close, Nack, Receive, RedeliverAll, SeekTo, SubscribeTo
 from .producing import INVALID_STATUS
 
 if TYPE_CHECKING:
@@ -267,6 +268,28 @@ def nack(client: Client, call: Nack) -> Result:
         return client.finish(build_failure(call, "none of these was received and not acknowledged"))
     client, returned = client.finish(build_success(call))
     return client, (*effects, *returned)
+
+
+def seek(client: Client, call: SeekTo) -> Result:
+    """Of a batch, the messages before the one that is wanted count as done."""
+    at = call.to
+    consumer = client.find_consumer(at.partition, call.subscription)
+    if consumer is None or not consumer.call.durable:
+        why = f"no consumer of {call.subscription} reads {at.partition} here; subscribe first"
+        return client.finish(build_failure(call, why))
+    done = (at.position, tuple(range(at.batch_index))) if at.batch_index > 0 else None
+    body = Seek(at.partition, call.subscription, at.position - 1, done)
+    return client.ask(at.partition, body)
+
+
+def finish_seek(client: Client, call: SeekTo) -> Result:
+    """The broker has closed the consumer: what came until then is thrown away."""
+    consumer = client.find_consumer(call.to.partition, call.subscription)
+    client, returned = client.finish(build_success(call))
+    if consumer is None:
+        return client, returned
+    client = client.keep_consumer(consumer.forget_all().reconnect())
+    return client, (Send(consumer.partition, consumer.request), *returned)
 
 
 def close(client: Client, call: Close) -> Result:

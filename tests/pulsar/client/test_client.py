@@ -17,16 +17,19 @@ from mqlab.pulsar.client.calls import (
     Receive,
     RedeliverAll,
     Reopen,
+    SeekTo,
     Send,
     SubscribeTo,
 )
 from mqlab.pulsar.errors import ServerError
 from mqlab.pulsar.messages import (
     AckResponse,
+    Answer,
     EndTxnResponse,
     GetLastMessageId,
     LastMessageId,
     MessageId,
+    Seek,
     SendReceipt,
     Subscribed,
     TxnID,
@@ -136,6 +139,29 @@ def test_a_negative_acknowledgement_asks_for_whole_entries_and_no_more() -> None
     assert stand.call(Nack("shop", (at(2), at(0), at(7)))) == "ok"
     assert stand.take_sent()[-1] == "orders-0: Redeliver shop 0, 2"
     assert stand.client.consumers[0].received == (at(1),)
+
+
+def test_a_seek_subscribes_again_and_forgets_what_came() -> None:
+    stand = connected()
+    nowhere = "failed no consumer of other reads orders-0 here; subscribe first"
+    assert stand.call(SeekTo("other", at(0))) == nowhere
+    stand.push("a", 0)
+    stand.call(Receive("shop"))
+    stand.call(SeekTo("shop", MessageId("orders-0", 4, 2)))
+    assert stand.client.pending[-1].body == Seek("orders-0", "shop", 3, (4, (0, 1)))
+    stand.push("b", 1)
+    stand.answer(Answer())
+    assert stand.returned[-1].result == "ok"
+    assert stand.take_sent() == ["orders-0: Seek shop to 4", "orders-0: Subscribe shop Shared"]
+    (consumer,) = stand.client.consumers
+    assert (consumer.received, consumer.queue, consumer.open) == ((), (), False)
+    stand.call(SeekTo("shop", at(3)))
+    assert stand.client.pending[-1].body == Seek("orders-0", "shop", 2)
+    stand.push("c", 2)
+    stand.answer(Answer(ServerError.MetadataError, "no"))
+    assert stand.client.consumers[0].waiting == 1
+    assert stand.returned[-1].result.startswith("failed")
+    assert stand.take_sent() == ["orders-0: Seek shop to 3"]
 
 
 def test_what_comes_too_often_goes_to_the_dead_letters() -> None:

@@ -37,6 +37,7 @@ CONFIG = PulsarConfig(
         "ack-cumulative s orders-0@3 txn=t1",
         "redeliver s",
         "nack s orders-0@3 orders-0@4:1",
+        "seek s orders-0@4:1",
         "close s",
         "register 0/0 orders-0",
         "register 0/0 orders-0 s",
