@@ -201,9 +201,8 @@ def bare(word: str) -> str:
 
 def any_text(word: str) -> str:
     """A value, of one word or of several in quotation marks."""
-    if not word or not word.isprintable():
-        raise BadValue("{!r}: expected one character or more, of those that can be printed",
-                       shorten(word, 60))  # fmt: skip
+    if word.splitlines() != [word]:
+        raise BadValue("{!r}: expected one character or more on one line", shorten(word, 60))
     return str(word)
 
 
