@@ -104,7 +104,7 @@ def parse(text: str) -> Choice:
         return Choice("local", text[:-1])
     words = text.split()
     if len(words) > 1 and words[0] == "fire":
-        return Choice("fire", words[1], " ".join(words[2:]))
+        return Choice("fire", words[1], "".join(text.split(maxsplit=2)[2:]))  # blanks as they are
     if len(words) in (2, 3) and words[0] in _WORDS:
         if words[0] in ("lose", "drop") and (m := _MESSAGE.fullmatch(words[1])):
             return Choice(words[0], m["a"], m["b"])

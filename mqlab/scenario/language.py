@@ -278,7 +278,7 @@ def _line(number: int, command: str, rest: str) -> Line:
             raise refused
         return stop
     if command == "fire" and len(words) > 1:
-        words = (words[0], " ".join(words[1:]))  # a timer's name may have several words
+        words = tuple(rest.split(maxsplit=1))  # a timer's name may have several words
     groups = [group.replace(",", " ").split() for group in rest.split("|")]
     fits = {
         "restart": len(words) == 1 or (len(words) == 2 and _AGAIN.fullmatch(words[1])),

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from mqlab.cli import main
+from mqlab.kernel import parse
 from mqlab.kernel.play import encode
 from mqlab.registry import reopen_run, scenario, system
 from mqlab.scenario.golden import split_blocks
@@ -313,6 +314,13 @@ def test_a_value_of_several_words_is_told_as_it_is_written(line, calls) -> None:
 )
 def test_a_call_at_a_wrong_place_fails_with_advice(text: str, says: str) -> None:
     assert says in scenario(text).narrate()
+
+
+def test_a_timer_is_named_after_its_value_however_many_blanks_it_has() -> None:
+    line = f"{K} partitions=1 producers=app:- delivery_timeout_ms=3000\nhold app→orders-0 Produce\n"
+    told = scenario(f'{line}run app: send orders-0 "a  b c"\nfire app delivery orders-0 a  b c')
+    assert "timer delivery orders-0 a  b c" in told.narrate()
+    assert parse(told.choices[-1]).b == "delivery orders-0 a  b c"
 
 
 # ---- what still waits ----------------------------------------------------------------------
