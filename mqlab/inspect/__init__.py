@@ -90,12 +90,4 @@ def parse_ask(
         raise Unreadable("--offsets {}: name two, as in 100..200, or one, as in 100..", offsets)
     if first and last and int(first) > int(last):
         raise Unreadable("--offsets {}: the first is larger than the last", offsets)
-    return Ask(
-        target,
-        name,
-        int(number or -1),
-        int(first or 0),
-        int(last or -1),
-        payloads,
-        config,
-    )
+    return Ask(target, name, int(number or -1), int(first or 0), int(last or -1), payloads, config)

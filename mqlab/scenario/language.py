@@ -54,8 +54,7 @@ COMMANDS = {
         tr("it starts and recovers from its disk; K: it is killed again after K effects of that"),
     ),
     "break": Command(
-        ("break A B",),
-        tr("the connection from A to B breaks; what is in flight on it is lost"),
+        ("break A B",), tr("the connection from A to B breaks; what is in flight on it is lost")
     ),
     "partition": Command(
         ("partition A,B | C",), tr("messages between the two groups wait until `heal`")

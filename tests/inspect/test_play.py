@@ -175,7 +175,7 @@ def test_the_command_the_page_and_by_hand(
     again = inspect_broker("kafka", root, play=True, say=lambda line: None).playground()
     again.open_token(hand.play.token)
     assert again.play.trace.narrate() == hand.play.trace.narrate()
-    assert again.ui["words"][again.ui["copied"]].startswith("copied; to open it, read the same")
+    assert again.ui["words"][again.ui["copied"]].startswith("copied; to open it, inspect the same")
     other = str(unpack("3.9.1", tmp_path, "decided") / "node-2")
     elsewhere = inspect_broker("kafka", other, play=True, say=lambda line: None).playground()
     elsewhere._handle_custom_msg({"type": "open", "token": hand.play.token}, [])

@@ -251,8 +251,7 @@ WORDS = {
     "copy": tr("copy token"),
     "copied": tr("copied; it opens again with `mqlab open TOKEN`, or open_run(token) in a cell"),
     "copied_read": tr(
-        "copied; to open it, read the same records again (`mqlab inspect … --by-hand`) and paste "
-        "it there"
+        "copied; to open it, inspect the same records with `--by-hand` and paste it there"
     ),
     "paste": tr("paste a token"),
     "open": tr("open"),

@@ -134,10 +134,7 @@ class Consumer:
             if len(message.values) > 1:
                 sizes[message.message_id.position] = len(message.values)
         new = replace(
-            self,
-            queue=(),
-            received=tuple(dict.fromkeys(ids)),
-            sizes=tuple(sorted(sizes.items())),
+            self, queue=(), received=tuple(dict.fromkeys(ids)), sizes=tuple(sorted(sizes.items()))
         )
         new, flows = new.free(self.waiting)
         return new, flows, words

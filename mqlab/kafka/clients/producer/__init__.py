@@ -682,10 +682,7 @@ def expire_batches(p: Producer, timer: str) -> Result:
 ENTERED = Words("{state}: {why}")
 BUMPED = Words("raises its own epoch to {epoch}, numbers begin at 0")
 UNDER_WAY = {
-    Begin: _S.IN_TRANSACTION,
-    Init: _S.INITIALIZING,
-    Commit: _S.COMMITTING,
-    Abort: _S.ABORTING,
+    Begin: _S.IN_TRANSACTION, Init: _S.INITIALIZING, Commit: _S.COMMITTING, Abort: _S.ABORTING
 }
 
 
