@@ -28,16 +28,16 @@ TRIED = tr("recorded")
 NOT_TRIED = tr("not tried")
 SEARCHED = Words("Impossible with it (searched). Without it: {run}.")
 SHOWN = Words("Without it: {run}. With it: not searched.")
-TOLD = Words("A run, not a search: {run}.")
-NOT_COVERED = tr("Not covered: the engine cannot show it.")
+TOLD = Words("Shown by an example, not searched: {run}.")
+NOT_COVERED = tr("Not covered: the engine has no example of it.")
 RECOMMENDED = Words("**{title}.** {says}")
-HURTS = Words("The run that would hurt: {run}.")
-COUNTED = Words("One order: {messages} messages, {writes} writes, {flushes} flushes, in its run.")
+HURTS = Words("What goes wrong otherwise: {run}.")
+COUNTED = Words("One order in the example costs {messages} messages, {writes} writes and {flushes} flushes.")
 MEASURED = Words("; measured: {seen}")
 SECONDS = Words("{says}: {least} to {most} s ({source})")
 AT_MOST = Words("{says}: {most} s ({source})")
 ABOUT = {
-    "price": tr("Price"), "settings": tr("Settings"), "times": tr("Times, by default"),
+    "price": tr("Cost"), "settings": tr("Settings"), "times": tr("Times, by default"),
     "limits": tr("Limits"), "versions": tr("Versions"), "processes": tr("To operate"),
     "watch": tr("To watch"), "not_for": tr("Not for"), "clients": tr("Clients"),
 }  # fmt: skip

@@ -76,9 +76,10 @@ def test_a_setting_says_no_more_than_its_proofs():
     words = {one.code: one.tell(lambda story, title: story) for one in SETTINGS}
     assert words["isolation.level=read_committed"].startswith("Impossible with it (searched).")
     assert words["transaction.version=2"].startswith("Impossible with it (searched).")
-    assert words["max.block.ms=60000"].startswith("A run, not a search: kafka/producer-commit")
+    shown = "Shown by an example, not searched: kafka/producer-commit"
+    assert words["max.block.ms=60000"].startswith(shown)
     assert words["accessMode(ExclusiveWithFencing)"].endswith("With it: not searched.")
-    assert words["transactionCheckInterval=30000"] == "Not covered: the engine cannot show it."
+    assert words["transactionCheckInterval=30000"] == "Not covered: the engine has no example of it."
     with pytest.raises(Unproved):
         Excluded("pulsar", "send-again", "dedup=0").prove()
 
@@ -123,7 +124,7 @@ def test_the_terminal_asks_what_is_left_out(capsys, monkeypatch):
     assert main(["choose", "--ask", "beside=nothing&reader=undecided&down=minute"]) == 0
     said = capsys.readouterr().out
     assert said.count("one of the numbers, please") == 2
-    assert "**A transaction of Kafka.**" in said and "kafkajs" in said and "franz-go" not in said
+    assert "**A Kafka transaction.**" in said and "kafkajs" in said and "franz-go" not in said
     assert "choose.html#beside=nothing&reader=undecided&source=topic&down=minute&topics=one" in said
 
 
