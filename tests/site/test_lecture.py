@@ -77,7 +77,7 @@ def test_any_part_of_a_committed_transaction_may_be_read():
     scene = find_scene("The commit has returned")
     assert scene.options[scene.answer - 1] == "any part of it"
     ends = [end for end, caption in scene.cuts if caption.en.split()[0] not in ("A", "Both", "The")]
-    half = get_end(scene, "The reader has half.")
+    half = get_end(scene, "The reader has the order alone.")
     for end, count in (ends[0], 0), (half, 1), (ends[-1], 2):
         assert len(list_got(scene, end, "read_committed")) == count
         assert list_lines(replace(scene.trace, facts=scene.trace.facts[:end]), "app ☞   commit: ok")
