@@ -167,7 +167,7 @@ HANGING, MARKER, PENDING, PARKED, ACKS = (
 )
 TRY = Words("<p>{says} <b>{tells}.</b></p>")
 FIRST = tr("What would you do? Say what the reader will get, and then choose.")
-TITLE, BEFORE = Words("Remedy: {name}"), tr("The run up to the call")
+TITLE, BEFORE = Words("Remedy: {name}"), tr("The events up to the call")
 
 
 def look(call: Call) -> Report:

@@ -73,6 +73,6 @@ def test_each_wrong_choice_hears_why_with_a_run():
     distinct = sum(len({one.wrong[w][1] for w in one.wrong}) for one in SITUATIONS)
     assert len(told) == distinct
     verdict = CHOICE.check(say(**{"fan-out": "kafka, because worked-twice"}))
-    assert "a position stands for everything before it" in verdict.message.en
+    assert "a position covers everything before it" in verdict.message.en
     assert verdict.misconception == "a position is an acknowledgement"
     assert verdict.light == "none lost" and verdict.step > 0

@@ -75,7 +75,7 @@ def get_end(scene: Scene, caption: str) -> int:
 def test_any_part_of_a_committed_transaction_may_be_read():
     """In turn: nothing, the order alone, both; the client has heard ok before all three."""
     scene = find_scene("The commit has returned")
-    assert scene.options[scene.answer - 1] == "any part of it"
+    assert scene.options[scene.answer - 1] == "none, one or both"
     ends = [end for end, caption in scene.cuts if caption.en.split()[0] not in ("A", "Both", "The")]
     half = get_end(scene, "The reader has the order alone.")
     for end, count in (ends[0], 0), (half, 1), (ends[-1], 2):
