@@ -75,7 +75,7 @@ def test_each_file_of_the_folder_is_an_incident_or_what_helps_in_one() -> None:
         (["lag", "minus"], "lag-minus-three"),
         (["rocketmq", "clock"], "a-clock-one-hour-ahead"),
         (["librdkafka", "1.6.1"], "half-a-transaction"),
-        (["组", "陌生"], "the-stranger-in-the-group"),
+        (["生产者组", "照抄"], "the-stranger-in-the-group"),
         (["spark", "batch", "twice"], "the-batch-is-there-twice"),
     ],
 )
