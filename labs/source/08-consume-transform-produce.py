@@ -621,7 +621,7 @@ print(table("fault | idempotent producer, position apart | read, compute, save i
 
 # %% jupyter={"source_hidden": true}
 stages = scenario("""
-# Two stages, and a kill in the first
+# Two stages, and a crash in the first
 system income outputs=income,ledger workers=first,second
 kill first when=EndTxn#1 after=0
 run first: init, subscribe accounting orders, poll, begin, send income-0 580538+31678, send-offsets accounting orders-0@1, commit

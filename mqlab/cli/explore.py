@@ -20,7 +20,7 @@ from ..explore import Budget, Counterexample, Verdict, explore
 from ..explore.search import Further
 from ..explore.swarm import Swarm, swarm
 from ..explore.symmetry import explore_equal
-from ..explore.verdict import say_idle
+from ..explore.verdict import name_claim, say_idle
 from ..kernel.system import System
 from ..kernel.text import NOTHING, Text, Words, say_unknown, tr
 from ..places import TO_INSTALL
@@ -331,7 +331,7 @@ def _search(
 def _say_claims(models: list[System]) -> str:
     """What a search looks for."""
     named = dict.fromkeys(claim.name for model in models for claim in model.properties())
-    text = CLAIMS(n=len(named), names=", ".join(named))
+    text = CLAIMS(n=len(named), names=", ".join(map(str, map(name_claim, named))))
     return fill(str(text), 96, subsequent_indent="  ")
 
 

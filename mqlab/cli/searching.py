@@ -11,6 +11,7 @@ from typing import Any
 
 from ..explore import Counterexample
 from ..explore.budget import MOST, available
+from ..explore.verdict import name_claim
 from ..kernel import escape_unseen
 from ..kernel.play import encode
 from ..kernel.text import Text, Words, tr
@@ -108,7 +109,7 @@ def group_runs(examples: dict[str, Counterexample]) -> list[tuple[list[str], Cou
 def print_run(head: Text, names: list[str], example: Counterexample, shows: Text = OPEN) -> None:
     """`shows`: what the run is for, and the command that is given its token."""
     trace = example.trace()
-    claims = ", ".join(f"“{name}”" for name in names)
+    claims = ", ".join(f"“{name_claim(name)}”" for name in names)
     told = "\n".join(map(escape_unseen, str(trace).splitlines()))
     tell("\n{} {}, in\nsystem {}\n{}", head, claims, example.system.line(), told)
     tell("\nnext, {} {}", shows, encode(example.system, trace))

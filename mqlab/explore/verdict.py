@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from ..kernel.run import Run
 from ..kernel.system import Property, System
-from ..kernel.text import NOTHING, Text, Words
+from ..kernel.text import NOTHING, Text, Words, tr
 from ..kernel.trace import Trace
 from .budget import Budget
 
@@ -16,6 +16,12 @@ VIOLATED = Words("violated: {}, in {} choices")
 NEVER = Words("never reached: {}")
 COMPLETE = Words("complete within {:,} states, {:,} transitions ({})")
 PARTLY = Words("not exhaustive: {:,} states, {:,} transitions ({}){}")
+
+
+def name_claim(name: str) -> Text:
+    """A claim's name; before it, where Chinese is spoken, what it is called there."""
+    zh = tr(name, "claim").zh
+    return Text(name, f"{zh}（{name}）" if zh else "")
 
 
 def say_idle(system: System) -> Text:
@@ -78,10 +84,10 @@ class Verdict:
 
     def __str__(self) -> str:
         lines = [
-            VIOLATED(name, len(counterexample.schedule))
+            VIOLATED(name_claim(name), len(counterexample.schedule))
             for name, counterexample in self.counterexamples.items()
         ]
-        lines += [NEVER(name) for name in self.missing]
+        lines += [NEVER(name_claim(name)) for name in self.missing]
         lines += [idle] if (idle := say_idle(self.system)).en else []
         why = f"; {self.ended}" if self.ended and not self.complete else ""
         how = COMPLETE if self.complete else PARTLY

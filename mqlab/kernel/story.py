@@ -55,7 +55,7 @@ BROKER = tr("broker")
 """What its coordinators, leaders and logs are parts of."""
 
 TWICE = Words("{story} It was there before.")
-ASKED_AGAIN = Words("{node} has heard no answer, and sends the same again.")
+ASKED_AGAIN = Words("{node} got no answer, and sends the same again.")
 RECENT = 50
 """Facts among which a request that is repeated, and the break between, are looked for."""
 

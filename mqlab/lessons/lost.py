@@ -179,16 +179,16 @@ BELIEFS = (
     Belief(
         "what cannot be read yet is lost",
         tr(
-            "The decision is there, and the coordinator still owes the marker: it is late, not "
-            "lost. What does the state say about that?"
+            "The decision is there, and the marker is still pending in the coordinator: it is late, "
+            "not lost. What does the state say about that?"
         ),
         lambda commit, state, hw, lso, open_since: commit == "ok" and lso < hw,
     ),
     Belief(
         "decided and open is lost",
         tr(
-            "The decision is there, and PrepareCommit says that its marker is still owed. Who "
-            "would write it after CompleteCommit?"
+            "The decision is there, and PrepareCommit says that its marker is still pending. "
+            "Who would write it after CompleteCommit?"
         ),
         lambda commit, state, hw, lso, open_since: commit == "ok" and open_since >= 0,
     ),
@@ -235,8 +235,8 @@ HINTS = (
         "is where they contradict each other and nobody is left who will mend it."
     ),
     tr(
-        "Three conditions, joined by `and`: what the client was told; the state in which the "
-        "coordinator owes nothing any more; and what the partition still takes for open."
+        "Three conditions, joined by `and`: the client's answer; the state in which nothing is "
+        "pending in the coordinator any more; and what the partition still considers open."
     ),
 )
 LOST = Lost(BELIEFS, HINTS)

@@ -18,9 +18,9 @@ from .steps import Tells
 NOT_WRITTEN = tr("nothing is written yet: put your own answer in the place of `# YOUR CODE HERE`")
 HEADS = {True: tr("right"), False: tr("not yet")}
 COLON = tr(": ")
-BELIEF = Words(" (The belief behind it: {belief}.)")
-EXAMPLE = tr("the shortest run that shows it, where it shows:")
-A_RUN = tr("a run that shows it, where it shows:")
+BELIEF = Words(" (The underlying belief: {belief}.)")
+EXAMPLE = tr("the shortest example that shows it, at the step that matters:")
+A_RUN = tr("an example that shows it, at the step that matters:")
 #: facts of a run that are printed around the telling one
 BEFORE, AFTER = 4, 2
 
@@ -50,7 +50,7 @@ class Verdict:
     def _trace(self) -> Trace | None:
         if self.system is None:
             return None
-        title = tr("The run that shows it")
+        title = tr("The example that shows it")
         return replay(self.system, self.schedule, title)
 
     @property

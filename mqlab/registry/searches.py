@@ -17,6 +17,7 @@ from typing import Any
 
 from ..brokers import find_broker, list_brokers, load
 from ..explore import Budget, Counterexample, Verdict, explore
+from ..explore.verdict import name_claim
 from ..kernel import Text
 from ..kernel.options import write_calls
 from ..kernel.text import Lang, Words
@@ -246,7 +247,8 @@ def _line(cells: tuple[str, ...], most: tuple[int, ...]) -> str:
 
 
 def _cells(verdict: Verdict) -> tuple[str, ...]:
-    broken = ", ".join((*verdict.counterexamples, *verdict.missing)) or "nothing"
+    names = map(name_claim, (*verdict.counterexamples, *verdict.missing))
+    broken = ", ".join(map(str, names)) or "nothing"
     return (
         verdict.budget.text.of(),
         f"{verdict.states:,}",

@@ -12,7 +12,7 @@ story is followed by what came of it.
 
     restart coordinator
     ---
-    coordinator ↻              recovered PrepareCommit, owes markers to orders-0, orders-1
+    coordinator ↻              recovered PrepareCommit, markers pending for orders-0, orders-1
     …
 """
 

@@ -302,6 +302,13 @@ def render_choice() -> str:
     return str(markdown.renderer.render(tokens, markdown.options, {}))
 
 
+#: a role of ROLES → what a picture's title says of it
+CRASHES = {
+    "sender": "The process that sends the order crashes after:",
+    "keeper": "The process carrying out the decision crashes after:",
+}
+
+
 def list_beside() -> Iterator[Beside]:
     """Without a kill first, then a kill of each role at each moment."""
     yield _put_beside(
@@ -310,7 +317,7 @@ def list_beside() -> Iterator[Beside]:
     for role in ROLES:
         for moment in MOMENTS:
             killed = [way.kill_at(moment, role) for way in ORDER.values()]
-            title = translate(f"The {role} dies after:") + f" {translate(moment)}"
+            title = f"{translate(CRASHES[role])} {translate(moment)}"
             yield _put_beside(_name(role, moment), title, killed, find_stage(moment) + 1)
 
 

@@ -10,9 +10,12 @@ from pathlib import Path
 import jupytext
 import pytest
 
+from mqlab.explore.verdict import name_claim
 from mqlab.kernel import speaking
 from mqlab.lessons import lab13
 from mqlab.lessons.course.notebooks import labs_in, translated_copy
+from mqlab.registry import system
+from mqlab.registry.searches import searches_of
 from mqlab.scenario import golden, parse_script
 
 from .catalogue import TABLES, read_catalogue
@@ -110,6 +113,35 @@ def test_an_answer_to_a_request_has_one_name_in_chinese():
         if path != here and re.search("答复|响应", line)
     ]
     assert len(said) > 500 and wrong == []
+
+
+#: a word → the one that the glossary has for the same
+ONE_TERM = {
+    "首领(?!副本）)": "leader", "遭到": "被", "短路线": "快速路线", "恰好一次(?!是)": "精确一次",
+    "[只读]*已提交数据的读者": "read_committed 消费者", "停放|搁置": "转存",
+    "(?<!应用的)替身": "另一个实例", "转发进程": "中继",
+}  # fmt: skip
+
+
+def test_a_term_has_one_name_in_chinese():
+    wrong = [
+        f"{one.id[:60]}: {term}, not {match[0]}"
+        for domain in TABLES
+        for one in read_catalogue(domain)
+        for pattern, term in ONE_TERM.items()
+        if (match := re.search(pattern, str(one.string)))
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("name", ["kafka", "rocketmq", "pulsar", "patterns"])
+def test_each_claim_that_a_search_names_has_a_chinese_name(name):
+    """Of each model that `mqlab explore NAME` searches; the name itself stays beside it."""
+    searches = searches_of(name)
+    models = [system(one.line) for one in (*searches.systems, *searches.cases)]
+    names = {one.name for model in models for one in model.properties()}
+    assert names
+    assert [one for one in sorted(names) if not name_claim(one).zh] == []
 
 
 #: 会计 as a word was replaced inside 会 + 计入; and a word three times in a row

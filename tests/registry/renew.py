@@ -2,7 +2,7 @@
 
     .venv/bin/python -m tests.registry.renew kafka             every case: seconds
     .venv/bin/python -m tests.registry.renew kafka --lesson    the lesson systems too: minutes
-    .venv/bin/python -m tests.registry.renew kafka --lesson twin    those whose names contain it
+    .venv/bin/python -m tests.registry.renew kafka --lesson second  those whose names contain it
 
 Writes what has changed and prints the difference. Commit only what you can explain: a
 shorter run or another number of states means that a role behaves differently.

@@ -238,7 +238,7 @@ def test_the_goal_is_reached_in_sight_and_axe_finds_nothing(page: Any) -> None:
     settle(page)
     broken = page.locator(".lamp.broken")
     assert broken.count() == 1 and broken.is_visible()
-    assert page.get_by_role("button", name="copy the run you found").is_visible()
+    assert page.get_by_role("button", name="copy the example you found").is_visible()
     assert page.evaluate("document.documentElement.scrollHeight <= innerHeight"), "one screen"
     page.locator(".area.gap").first.click()
     assert axe(page, "#widget") == []

@@ -63,8 +63,8 @@ def test_a_label_too_wide_for_one_line_is_whole_in_two(lang: Lang, glyph: str) -
 
 
 def test_two_lines_end_behind_a_comma_else_between_words_else_within_one() -> None:
-    told = "recovered PrepareCommit, owes markers to orders-0"
-    assert halve(told, 200, 10.5) == ["recovered PrepareCommit,", "owes markers to orders-0"]
+    told = "recovered PrepareCommit, markers pending for orders-0"
+    assert halve(told, 200, 10.5) == ["recovered PrepareCommit,", "markers pending for orders-0"]
     assert halve("AddSubscriptionToTxn orders-0/billing", 120, 10.5) == [
         "AddSubscriptionToTxn", "orders-0/billing",
     ]  # fmt: skip

@@ -60,7 +60,7 @@ def test_a_request_that_is_repeated_and_a_record_that_is_there_twice_are_told() 
     def retell(name: str) -> list[str]:
         return told(run_scenario((ROOT / f"kafka/{name}.scn").read_text("utf-8")).trace)
 
-    again, there = "app has heard no answer, and sends the same again.", "It was there before."
+    again, there = "app got no answer, and sends the same again.", "It was there before."
     twice, once = retell("idempotence-plain-retry"), retell("idempotence-retry")
     assert twice.count(again) == once.count(again) == 1
     assert [line for line in twice if there in line] == [

@@ -258,7 +258,7 @@ WORDS = {
     "stop": tr("kill during it …"),
     "break": tr("break a connection …"),
     "show": tr("Show me"),
-    "keep": tr("copy the run you found"),
+    "keep": tr("copy the example you found"),
     "acts": tr("Act in the picture"),
     "branches": tr("futures that you have tried"),
     "beside": tr("side by side"),

@@ -39,7 +39,7 @@ WORDS = {
     "always": tr("in every state"),
     "sometimes": tr("in some state"),
     "can_always": tr("later on, from every state"),
-    "show": tr("show the run"),
+    "show": tr("show the example"),
 }
 SHOWN = Words("The shortest example that breaks “{name}”:")
 VISITED = Words("An execution that leads to the state you chose:")

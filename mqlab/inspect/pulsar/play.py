@@ -62,7 +62,7 @@ TOPICS, TXNS = tr("topics"), tr("transactions")
 UNSURE = tr("no coordinator has told whose transaction is open in it")
 POSITIONS = tr("which of its messages are pending is not told: the first that is not acknowledged "
                "is taken for them")  # fmt: skip
-BEYOND = tr("acknowledgements behind a position, batches, payloads, producers, consumers")
+BEYOND = tr("acknowledgements after a position, batches, payloads, producers, consumers")
 BEGINS_WITHOUT = tr("the engine begins without them")
 
 

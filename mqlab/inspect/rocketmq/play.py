@@ -48,7 +48,7 @@ ROUNDS = Words("rounds of the check: {n}, and nobody of {group} is there")
 THERE = Words("somebody of {group} is there and answers COMMIT")
 RESUMED = Words("it is taken back by hand (resumeCheckHalfMessage), and {group} answers COMMIT")
 CHECK_AT = Words("the check's positions: {half} in the half topic, {op} in the op topic")
-HALVES = tr("undecided and parked half messages")
+HALVES = tr("half messages undecided or set aside")
 NEVER_TAKEN = (
     (tr("ages"), tr("no clock runs: each message stays as old as it was, and none is too young for "
                     "a check")),

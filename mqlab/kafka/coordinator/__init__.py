@@ -552,7 +552,7 @@ def _keep_entry(tc: Coordinator, old: Entry, new: Entry) -> Entry:
 
 
 RECOVERED = Words("recovered")
-OWES = Words("recovered {state}, owes markers to {partitions}")
+OWES = Words("recovered {state}, markers pending for {partitions}")
 
 
 @frozen

@@ -527,7 +527,7 @@ BELIEFS = (
         lambda known, state, busy, caller: OK if right(known, state, busy, caller) == OK else LATER,
     ),
     Belief(
-        "nothing is under way until it is decided",
+        "nothing is in flight until it is decided",
         tr(
             "`busy` is also true while an Ongoing or Complete record is being written: an id has "
             "at most one transition in progress, whichever it is"

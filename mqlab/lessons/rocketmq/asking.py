@@ -191,7 +191,7 @@ fire broker check
 run accounting: consume
 """
 AGAIN = f"""
-# The answer to the half is lost: it is sent again, and lies there twice
+# The answer to the half message is lost: it is sent again, and stored twice
 system order_service early=on consumers=accounting {{off}}
 lose app→broker ⇒SendMessage#1
 run app: send-in-transaction orders-0 {ORDER}

@@ -105,7 +105,7 @@ DECISIONS = "decisions"
 VOTES, RETRY = "votes", "retry"
 VOTES_MS, RETRY_MS = 10_000, 1_000
 OWES = Words("knows {owed} as committed, tells it again")
-KNOWS_NOTHING = Words("knows of no decision that is owed")
+KNOWS_NOTHING = Words("knows of no pending decision")
 
 
 @frozen

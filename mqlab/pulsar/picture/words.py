@@ -119,7 +119,7 @@ SEND_PLAIN = Words(
 STORED = Words("It is stored; whether it will ever be read is decided later.")
 STORED_PLAIN = Words("It is stored, and can be read as soon as nothing open lies before it.")
 SWALLOWED = Words(
-    "The broker knows this sequence number already and stores nothing; the producer hears success."
+    "The broker recognises this sequence number and stores nothing; the producer gets a success."
 )
 STALE = Words("The low watermark says that this transaction has ended: its message is refused.")
 OPEN = Words(

@@ -45,7 +45,7 @@ def lesson_system(combination: str = "v2", twin: bool = True) -> str:
 BUDGET = Budget(timers=2)
 
 #: What one would like to search in one go: far more than a million states. What gives way
-#: is, in this order, timers, retries, then stop, broken connection and twin at the same time.
+#: is, in this sequence, timers, retries, then stop, broken connection and second instance together.
 WHOLE = Searched(
     "all at once, v2",
     lesson_system(),
@@ -63,9 +63,9 @@ def _lesson_systems() -> tuple[Searched, ...]:
         stops = Budget(kills=1, killable=("coordinator",), retries=1)
         few = Budget(breaks=1, timers=1, retries=1)
         out += [
-            Searched(f"twin, {name}", lesson_system(name), BUDGET),
-            Searched(f"twin and break, {name}", both, Budget(breaks=1, retries=1)),
-            Searched(f"twin and stop, {name}", both, stops),
+            Searched(f"second instance, {name}", lesson_system(name), BUDGET),
+            Searched(f"second instance and break, {name}", both, Budget(breaks=1, retries=1)),
+            Searched(f"second instance and stop, {name}", both, stops),
             Searched(f"break, {name}", two, few),
             Searched(f"stop, {name}", two, Budget(kills=1, timers=1)),
             Searched(f"stop and break, {name}", one, replace(few, kills=1)),
@@ -120,7 +120,7 @@ def _quick_systems() -> tuple[Searched, ...]:
         Searched("offsets, abort", f"{_ABORTED[:-7]}send orders-0 b; commit'"),
         Searched("positions", readers),
         Searched("abort and commit, break", f"kafka partitions=1 {_AGAIN}", Budget(breaks=1)),
-        Searched("twin, timer", twins, Budget(timers=1)),
+        Searched("second instance, timer", twins, Budget(timers=1)),
         Searched("gives up, timers", _GIVES_UP, Budget(timers=2)),
         Searched("a member given up, timers", member, Budget(timers=2)),
         Searched("partition stops", one, Budget(kills=1, timers=1, killable=partition)),
@@ -129,7 +129,7 @@ def _quick_systems() -> tuple[Searched, ...]:
         Searched("application dies", one, Budget(kills=1, timers=1, killable=("app",))),
         Searched("offsets and break", offsets, Budget(breaks=1)),
         Searched("offsets and stop", offsets, Budget(kills=1, killable=coordinator)),
-        Searched("twin and stop", twins, Budget(kills=1, killable=coordinator)),
+        Searched("second instance and stop", twins, Budget(kills=1, killable=coordinator)),
         Searched("break, timer", one, Budget(breaks=1, timers=1)),
         *(
             one

@@ -55,7 +55,7 @@ def _lesson_systems() -> tuple[Searched, ...]:
         with_twin = one.replace(ORDER, f"{TWIN} early=on {ORDER}")
         later = f"{one} consumers=shop 'shop=consume later; consume'"
         out += [
-            Searched(f"twin, {release}", lesson_system(release), BUDGET),
+            Searched(f"second instance, {release}", lesson_system(release), BUDGET),
             Searched(f"stop, {release}", one, Budget(kills=1, timers=2)),
             Searched(f"two stops, {release}", one, Budget(kills=2, timers=1)),
             Searched(f"break, {release}", one, Budget(breaks=1, timers=2)),

@@ -20,7 +20,7 @@ OPEN = "kafka partitions=1 'app=init; begin; send orders-0 a'"
 
 SEARCHED = {searched.name: searched for searched in LESSON_SYSTEMS}
 #: the others are searched by `python -m tests.registry.renew kafka --lesson` and `mqlab explore`
-TESTED = ("twin, v2", "break, legacy on 0")
+TESTED = ("second instance, v2", "break, legacy on 0")
 
 
 @pytest.mark.parametrize("name", TESTED)

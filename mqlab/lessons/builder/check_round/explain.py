@@ -18,7 +18,7 @@ NOT_PUT_BACK = tr(
     "a question leaves nothing to find; a round puts the half message back before it passes it"
 )
 PASSED_OVER = tr("no op record of this round names it, and the round does nothing about it")
-TO_THE_END = tr("Play the run to its end")
+TO_THE_END = tr("Play the example to its end")
 
 
 def explain(system: CheckRoundSystem, schedule: tuple[str, ...], claim: str) -> Text:

@@ -51,7 +51,7 @@ TAKEN = Words(
 )
 HELD = Words("message {at} for {txn}")
 NONE_HELD = tr("nothing", "held")
-TO_THE_END = tr("Play the run to its end")
+TO_THE_END = tr("Play the example to its end")
 
 
 def explain(system: PendingAckSystem, schedule: tuple[str, ...], claim: str) -> Text:

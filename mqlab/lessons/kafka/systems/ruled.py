@@ -593,7 +593,7 @@ class AskingSystem(KafkaSystem):
 # end_txn partitions=2 order.end_txn=prepare,reply,markers,wait,complete 'app=init; …'
 
 KEPT = Words("a commit that was answered ok is never aborted")
-SETTLED = Words("a marker that is missing is owed by somebody who knows it")
+SETTLED = Words("a marker that is missing is pending in a coordinator")
 TOLD = Words("the client gets its answer")
 
 

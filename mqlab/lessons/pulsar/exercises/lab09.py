@@ -420,7 +420,7 @@ READING = ReadingExercise(
            "for nobody, and so is one more kind of entry."),
     ),
     expects=_expected_reading,
-    right=tr("in each of these runs the subscription received just that"),
+    right=tr("in each of these executions the subscription received just that"),
     other=tr("the subscription received something else in this run: look at what lies before and "
              "behind maxReadPosition, and at what its last step says"),
 )  # fmt: skip
