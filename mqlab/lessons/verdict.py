@@ -18,7 +18,7 @@ from .steps import Tells
 NOT_WRITTEN = tr("nothing is written yet: put your own answer in the place of `# YOUR CODE HERE`")
 HEADS = {True: tr("right"), False: tr("not yet")}
 COLON = tr(": ")
-BELIEF = Words(" (The underlying belief: {belief}.)")
+BELIEF = Words(" (The belief behind it: {belief}.)")
 EXAMPLE = tr("the shortest example that shows it, at the step that matters:")
 A_RUN = tr("an example that shows it, at the step that matters:")
 #: facts of a run that are printed around the telling one
