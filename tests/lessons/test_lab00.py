@@ -87,7 +87,7 @@ def test_the_light_does_not_judge_while_something_is_under_way() -> None:
     assert balances(base).splitlines()[1].split() == ["read_committed", "-5.00", "+0.00", "-5.00"]
     (light,) = [one for one in base.snapshot(-1).lights if one.name == "money"]
     assert light.ok
-    assert light.sentence.en == "money in = money out, once nothing is under way"
+    assert light.sentence.en == "money in = money out, once nothing is in flight"
     ended = scenario(
         "system shop\nkill coordinator when=WriteTxnMarkers#1 after=1\n"
         f"run order-service: init, begin, {PAY}, commit\nrestart coordinator"

@@ -45,7 +45,7 @@ def text(ground: Playground) -> str:
 
 def test_the_goal_is_said_and_choices_are_counted_until_it_is_reached() -> None:
     ground = play(TWICE[:1])
-    sentence = "money in = money out, once nothing is under way"
+    sentence = "money in = money out, once nothing is in flight"
     assert text(ground) == f"Your goal: break “{sentence}”. 1 choice so far."
     assert not ground.ui["goal"]["reached"] and ground.found == ""
     assert "已作 4 个选择" in text(play(TWICE[:4], lang="zh"))

@@ -51,7 +51,7 @@ INCOME = Words("income {income}, should be {should}{error}")
 ERROR = Words(" ({error})")
 ASKED = Words("called after the crash: {calls}")
 NOT_ASKED = tr("nothing", "asked")
-REDONE = Words("done after the kill: of batch {batch}, {ended}, and {again}")
+REDONE = Words("done after the crash: of batch {batch}, {ended}, and {again}")
 ENDED = {
     "commit": tr("its transaction was committed"),
     "abort": tr("its transaction was aborted"),

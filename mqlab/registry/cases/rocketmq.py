@@ -104,7 +104,7 @@ def _quick_systems() -> tuple[Searched, ...]:
             f"{plain} flush=sync claims=row_delivered",
             Budget(power_cuts=1, killable=broker),
         ),
-        Searched("twin, one round", lesson_system(), Budget(timers=1)),
+        Searched("second instance, one round", lesson_system(), Budget(timers=1)),
         Searched("break", one_order, Budget(breaks=1, timers=2)),
         Searched("stop, 4.9", lesson_system("4.9", twin=False), Budget(kills=1, timers=2)),
         Searched("sender dies", registered, Budget(kills=1, timers=2, killable=app)),

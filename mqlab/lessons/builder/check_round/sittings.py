@@ -27,8 +27,8 @@ from ...roles import become, put_roles
 from ..trial import Built, Trial, find_broken
 
 RUNS = Words("the round's code runs on")
-SPENT = Words("nobody is asked about a half more often than check_max says")
-NEEDED = Words("an op record is passed when all its halves are")
+SPENT = Words("no half message is checked more often than check_max says")
+NEEDED = Words("an op record is passed when all its half messages are")
 
 
 @dataclass(frozen=True)

@@ -478,7 +478,7 @@ BY_HAND = Words("requests by hand")
 SENTENCES = {
     "no stranger": Words("only the holder of the latest producer id and epoch goes on"),
     "spared": Words("the holder is never refused for good"),
-    "goes on": Words("the holder is let in when nothing is under way"),
+    "goes on": Words("the holder is let in when nothing is in flight"),
     "one at a time": Words("nothing is begun while a record is being written"),
     "told": Words("a stranger is not told to ask again"),
     "named": Words("a refusal gives its true reason"),

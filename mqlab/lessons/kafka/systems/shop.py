@@ -27,7 +27,7 @@ from ....kernel.options import LISTED, Pairs
 from ....kernel.world import NodeState
 from ...patterns.systems import find_worth
 
-MONEY = Words("money in = money out, once nothing is under way")
+MONEY = Words("money in = money out, once nothing is in flight")
 TAKEN = Words("paid by customers", context="account")
 GIVEN = Words("given to the shop")
 BOOKED = {"C": Words("the customer's payment of {sum}"), "S": Words("the shop's income of {sum}")}

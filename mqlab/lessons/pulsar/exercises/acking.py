@@ -201,7 +201,7 @@ ACKING = Stories(
     expects=_expected,
     hints=HINTS,
     right=Words(
-        "{n} stories, every schedule of each: no order's income is stored twice, and no message "
+        "{n} scenarios, every schedule of each: no order's income is stored twice, and no message "
         "that is free is refused"
     )(n=len(TRIALS)),
 )

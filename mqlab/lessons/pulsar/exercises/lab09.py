@@ -360,9 +360,9 @@ NEWEST = "the newest open transaction decides"
 PLAIN = "messages of transactions are sent another way"
 READING_BELIEFS = (
     Belief(OWN_ONLY,
-           tr("an open transaction holds back all that lies behind its first message, plain "
-              "messages and those of other transactions too: a subscription is sent its partition "
-              "in order, and only up to maxReadPosition"),
+           tr("an open transaction holds back everything after its first message, plain messages "
+              "and those of other transactions too: a subscription gets its partition in sequence, "
+              "and only up to maxReadPosition"),
            _hides_itself_only),
     Belief(READING_UNCOMMITTED,
            tr("nobody is sent a message whose transaction is open. Consumers of Pulsar have no "
@@ -421,9 +421,11 @@ READING = ReadingExercise(
     ),
     expects=_expected_reading,
     right=tr("in each of these executions the subscription received just that"),
-    other=tr("the subscription received something else in this run: look at what lies before and "
-             "behind maxReadPosition, and at what its last step says"),
-)  # fmt: skip
+    other=tr(
+        "the subscription received something else in this example: look at what is before and "
+        "after maxReadPosition, and at what its last step says"
+    ),
+)
 
 
 # ---- Lab 09's rule: what does a transaction buffer know after its partition was loaded again?
@@ -545,9 +547,9 @@ NEVER_ENDS = "a commit need not be noted"
 UNDONE = "what is open at a crash is rolled back"
 RECOVERING_BELIEFS = (
     Belief(SNAPSHOT_KNOWS,
-           tr("a snapshot holds maxReadPosition and what is aborted. What is open is not in it: "
-              "one finds it by reading the entries behind it. Without that, messages of an open "
-              "transaction are delivered after every load"),
+           tr("a snapshot contains maxReadPosition and the aborted transactions. Open transactions "
+              "are not in it: you find them by reading the entries after it. Otherwise messages of "
+              "an open transaction are delivered after every load"),
            _take_snapshot),
     Belief(RECOVERING_NEWEST,
            tr("what counts is the *first* message of a transaction here: with its last one, the "
@@ -558,12 +560,12 @@ RECOVERING_BELIEFS = (
               "them from consumers: an abort marker belongs on it"),
            _forget_aborts),
     Belief(FROM_HERE,
-           tr("only entries behind the snapshot are read. What was aborted before it stands in the "
-              "snapshot alone, and is delivered if you do not take it over"),
+           tr("only entries after the snapshot are read. Transactions aborted before it are in the "
+              "snapshot alone, and their messages are delivered if you do not take them over"),
            _start_afresh),
     Belief(NEVER_ENDS,
-           tr("a commit marker ends a transaction too. One that stays open here blocks its "
-              "partition: nothing behind its first message is delivered any more"),
+           tr("a commit marker ends a transaction too. A transaction that stays open here blocks "
+              "its partition: nothing after its first message is delivered any more"),
            _never_commit),
     Belief(UNDONE,
            tr("a partition decides nothing. The coordinator may still commit this transaction, or "
