@@ -32,7 +32,9 @@ TOLD = Words("Shown by an example, not searched: {run}.")
 NOT_COVERED = tr("Not covered: the engine has no example of it.")
 RECOMMENDED = Words("**{title}.** {says}")
 HURTS = Words("What goes wrong otherwise: {run}.")
-COUNTED = Words("One order in the example costs {messages} messages, {writes} writes and {flushes} flushes.")
+COUNTED = Words(
+    "One order in the example costs {messages} messages, {writes} writes and {flushes} flushes."
+)
 MEASURED = Words("; measured: {seen}")
 SECONDS = Words("{says}: {least} to {most} s ({source})")
 AT_MOST = Words("{says}: {most} s ({source})")

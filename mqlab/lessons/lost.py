@@ -179,8 +179,8 @@ BELIEFS = (
     Belief(
         "what cannot be read yet is lost",
         tr(
-            "The decision is there, and the marker is still pending in the coordinator: it is late, "
-            "not lost. What does the state say about that?"
+            "The decision is there, and the marker is still pending in the coordinator: it is "
+            "late, not lost. What does the state say about that?"
         ),
         lambda commit, state, hw, lso, open_since: commit == "ok" and lso < hw,
     ),
