@@ -19,18 +19,7 @@ from ..brokers import list_brokers, load
 from ..kernel import replace
 from ..kernel.text import say_unknown
 from .play import look_ahead
-from .reading import (
-    Ask,
-    Evidence,
-    Finding,
-    Gap,
-    Kind,
-    LogRead,
-    Position,
-    Reading,
-    Txn,
-    Unreadable,
-)
+from .reading import Ask, Evidence, Finding, Gap, Kind, LogRead, Position, Reading, Txn, Unreadable
 from .show import Report
 
 __all__ = [

@@ -49,9 +49,7 @@ from .clients.admin import (
     List,
     Producers,
 )
-from .clients.admin import (
-    Fence as FenceProducers,
-)
+from .clients.admin import Fence as FenceProducers
 from .clients.calls import (
     Abort,
     Begin,

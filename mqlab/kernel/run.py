@@ -85,7 +85,9 @@ class Run:
         """The same run, which goes on by itself from here."""
         twin = copy(self)
         twin.choices, twin.facts, twin.snapshots = (
-            list(self.choices), list(self.facts), list(self.snapshots)
+            list(self.choices),
+            list(self.facts),
+            list(self.snapshots),
         )
         return twin
 

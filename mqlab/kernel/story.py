@@ -71,12 +71,7 @@ LONG = 14
 Story = Callable[..., Text]
 
 
-def tell(
-    fact: Fact,
-    story: Story | None,
-    lanes: Iterable[Lane],
-    **values: object,
-) -> Text:
+def tell(fact: Fact, story: Story | None, lanes: Iterable[Lane], **values: object) -> Text:
     """The sentence of a fact; nothing where an outsider would notice nothing. `values`: what else
     the story speaks of."""
     story = story or FAULTS.get(fact.kind)

@@ -47,7 +47,7 @@ def split(text: str, at: str) -> list[str]:
     if {'"', "'"} & {*re.sub(QUOTED, "", text)}:
         raise BadValue(
             "{!r}: a quotation mark is not closed; write a value of several words as "
-            "\"two words\", and one with an apostrophe as \"it's\"",
+            '"two words", and one with an apostrophe as "it\'s"',
             shorten(text, 60),
         )
     return re.findall(rf"(?:[^{at}\"']|{QUOTED})+", text)

@@ -26,15 +26,7 @@ from itertools import groupby, pairwise
 from pathlib import Path
 
 from ..kernel import LANGUAGES, Run, Text
-from .language import (
-    DASHES,
-    Line,
-    Registry,
-    Script,
-    make_system,
-    parse_script,
-    read_comments,
-)
+from .language import DASHES, Line, Registry, Script, make_system, parse_script, read_comments
 from .runner import Performance, perform_lines
 
 

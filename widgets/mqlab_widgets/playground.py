@@ -57,11 +57,7 @@ def list_nodes(options: Sequence[Option], names: Names, lang: Lang) -> list[dict
     }
     for option in options:
         group = groups.setdefault(option.node, {"title": option.node, "steps": [], "faults": []})
-        entry: Item = {
-            "choice": option.choice,
-            "label": option.label.of(lang),
-            "kind": option.kind,
-        }
+        entry: Item = {"choice": option.choice, "label": option.label.of(lang), "kind": option.kind}
         if option.kind not in FAULTS and option.effects:
             entry["stops"] = list(list_stops(option, lang))
         group["faults" if option.kind in FAULTS else "steps"].append(entry)
@@ -86,11 +82,7 @@ def list_stops(option: Option, lang: Lang, inside: bool = False) -> Iterator[Ite
 
 
 def list_areas(
-    options: Sequence[Option],
-    gaps: Sequence[Gap],
-    names: Names,
-    held: Sequence[str],
-    lang: Lang,
+    options: Sequence[Option], gaps: Sequence[Gap], names: Names, held: Sequence[str], lang: Lang
 ) -> list[dict[str, Any]]:
     """Every area: lanes, what nodes may do by themselves, messages, gaps. `at`: the number of the
     fact on whose row, or below whose row, it is."""

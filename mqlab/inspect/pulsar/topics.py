@@ -193,7 +193,8 @@ class _Reader:
                 self.starts[_short(topic), name] = told.get("startPosition") or ""
             acked = row.get("ackedPartitions", {}).items()
             where = [
-                *map(_short, produced), *(f"{_short(t)}/{sub}" for t, subs in acked for sub in subs)
+                *map(_short, produced),
+                *(f"{_short(t)}/{sub}" for t, subs in acked for sub in subs),
             ]
             self.txns.append(Txn(
                 self._label(name), name, str(row["status"]),

@@ -133,7 +133,8 @@ def _ask(
         nobody = dataclasses.replace(system, producers=())
         clock = Way("clock", ROUNDS(n=n, group=group), nobody, _rounds(n))
         ways: tuple[Way, ...] = (
-            clock, Way("there", THERE(group=group), _with(system, half), _rounds(1))
+            clock,
+            Way("there", THERE(group=group), _with(system, half), _rounds(1)),
         )
         if half.key in back:
             resumed = _with(system, half, back[half.key])

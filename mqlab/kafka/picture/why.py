@@ -19,14 +19,7 @@ from ..coordinator import OWES, SWEEP
 from ..coordinator.entry import TIMEOUT, DescribeTransactions, ListTransactions
 from ..errors import Error
 from ..group import NOW, membership
-from ..group.members import (
-    DeleteGroup,
-    DeleteOffsets,
-    GroupState,
-    JoinGroup,
-    LeaveGroup,
-    SyncGroup,
-)
+from ..group.members import DeleteGroup, DeleteOffsets, GroupState, JoinGroup, LeaveGroup, SyncGroup
 from ..log.role import ADD, EXPIRE, FRONTIERS, DescribeProducers
 from ..messages import (
     READ_COMMITTED,
@@ -419,13 +412,13 @@ UNGUARDED: Unguarded = {
     "transaction_timeout": {
         words.WHY_ONGOING: Words(
             "the coordinator now knows which partitions will need markers, and no clock runs."
-        ),
+        )
     },
     "verification": {
         words.WHY_DATA: Words(
             "it is in the log at once; of an old client's record nobody asks whether its "
             "transaction is open."
-        ),
+        )
     },
     "epoch_bump": {
         words.WHY_ANSWERED: Words(

@@ -218,8 +218,7 @@ RULES: dict[Error, Words] = {
         "The group shares its partitions out again: every member must join again first."
     ),
     **dict.fromkeys(
-        (Error.UNKNOWN_MEMBER_ID, Error.ILLEGAL_GENERATION, Error.FENCED_INSTANCE_ID),
-        WHY_FENCED,
+        (Error.UNKNOWN_MEMBER_ID, Error.ILLEGAL_GENERATION, Error.FENCED_INSTANCE_ID), WHY_FENCED
     ),
 }
 

@@ -57,10 +57,7 @@ ENDED = {
     "abort": tr("its transaction was aborted"),
     "": tr("nothing to end"),
 }
-AGAIN = {
-    True: tr("its rows were written again"),
-    False: tr("no row was written again"),
-}
+AGAIN = {True: tr("its rows were written again"), False: tr("no row was written again")}
 STARTS = tr("Spark starts, twice: in this notebook, and where it will be killed")
 DELETED = tr("the source has deleted what it had delivered; starting the job again")
 

@@ -46,11 +46,7 @@ BUDGET = Budget(timers=2)
 
 #: What one would like to search in one go: far more than a million states. What gives way
 #: is, in this sequence, timers, retries, then stop, broken connection and second instance together.
-WHOLE = Searched(
-    "all at once, v2",
-    lesson_system(),
-    Budget(kills=1, breaks=1, timers=2, retries=1),
-)
+WHOLE = Searched("all at once, v2", lesson_system(), Budget(kills=1, breaks=1, timers=2, retries=1))
 
 
 def _lesson_systems() -> tuple[Searched, ...]:

@@ -41,9 +41,7 @@ BUDGET = Budget(timers=2)
 #: What one would like to search in one go: more than a million states. What gives way is, in this
 #: order, the second order, timers, then stop, broken connection and consumer at the same time.
 WHOLE = Searched(
-    "all at once, 5.5",
-    f"{lesson_system()} {SHOP}",
-    Budget(kills=1, breaks=1, timers=3),
+    "all at once, 5.5", f"{lesson_system()} {SHOP}", Budget(kills=1, breaks=1, timers=3)
 )
 
 

@@ -109,10 +109,7 @@ run reader: committed g orders-0 require_stable=no, committed g orders-0""")
 
 @pytest.mark.parametrize(
     ("client", "commits"),
-    [
-        ("legacy", ["failed OutOfOrderSequenceException, abortable", "ok"]),
-        ("v2", ["ok", "ok"]),
-    ],
+    [("legacy", ["failed OutOfOrderSequenceException, abortable", "ok"]), ("v2", ["ok", "ok"])],
 )
 def test_only_librdkafka_skips_a_number_after_a_record_that_was_too_large(
     client: str, commits: list[str]

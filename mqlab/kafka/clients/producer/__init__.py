@@ -682,7 +682,10 @@ def expire_batches(p: Producer, timer: str) -> Result:
 ENTERED = Words("{state}: {why}")
 BUMPED = Words("raises its own epoch to {epoch}, numbers begin at 0")
 UNDER_WAY = {
-    Begin: _S.IN_TRANSACTION, Init: _S.INITIALIZING, Commit: _S.COMMITTING, Abort: _S.ABORTING
+    Begin: _S.IN_TRANSACTION,
+    Init: _S.INITIALIZING,
+    Commit: _S.COMMITTING,
+    Abort: _S.ABORTING,
 }
 
 
@@ -768,7 +771,7 @@ class Producer:
                 new = self.enter(_S.INITIALIZING).enter(_S.READY).enter(_S.IN_TRANSACTION)
                 resumed = replace(new, pid=pid, epoch=epoch, added=("resumed",))
                 return resumed, (Return(build_success(call)),)
-            case SendOffsets() | AskEpoch():
+            case SendOffsets() | ReinitProducerId():
                 return self, (return_illegal_state(call, f"no transaction in {self.state}"),)
             case ResumeTransaction():
                 return self, (return_illegal_state(call, f"{self.state}: only in place of init"),)

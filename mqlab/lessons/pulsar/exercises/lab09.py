@@ -407,17 +407,22 @@ class ReadingExercise(AgainstRuns):
 
 
 READING = ReadingExercise(
-    stories=tuple(READING_STORY.format(lines=lines.strip()) for lines in (OPEN, ENDED, SECOND_FIRST,
-                      TWO_OPEN)),
+    stories=tuple(
+        READING_STORY.format(lines=lines.strip()) for lines in (OPEN, ENDED, SECOND_FIRST, TWO_OPEN)
+    ),
     unseen=(READING_STORY.format(lines=LATER.strip()),),
     look=look_reading,
     beliefs=READING_BELIEFS,
     hints=(
-        tr("Two questions. How far may be read: which of the numbers in `ongoing` decides? And "
-           "what of the entries up to there is sent to nobody?"),
-        tr("The first message of the oldest open transaction ends what may be read, and "
-           "everything may be read where none is open. Of the entries before it, markers are "
-           "for nobody, and so is one more kind of entry."),
+        tr(
+            "Two questions. How far may be read: which of the numbers in `ongoing` decides? And "
+            "what of the entries up to there is sent to nobody?"
+        ),
+        tr(
+            "The first message of the oldest open transaction ends what may be read, and "
+            "everything may be read where none is open. Of the entries before it, markers are "
+            "for nobody, and so is one more kind of entry."
+        ),
     ),
     expects=_expected_reading,
     right=tr("in each of these executions the subscription received just that"),
