@@ -45,7 +45,7 @@ def opened(browser: Any, address: str) -> Iterator[Any]:
 
 
 def write(page: Any, text: str, button: str) -> None:
-    page.get_by_label("The story").fill(text)
+    page.get_by_label("The scenario").fill(text)
     page.get_by_role("button", name=button, exact=True).click()
 
 
@@ -78,7 +78,7 @@ def test_an_address_opens_the_run_of_another_machine(opened: Any) -> None:
     opened.evaluate("(token) => { location.hash = token; }", token)
     opened.wait_for_selector("#picture .acts fieldset")
     assert opened.text_content("#state") == "", "the same engine: nothing is to be said"
-    assert opened.get_by_label("The story").input_value().count("\ndo ") == len(run.choices)
+    assert opened.get_by_label("The scenario").input_value().count("\ndo ") == len(run.choices)
     opened.locator(".acts .kill").first.click()
     opened.wait_for_function("(old) => location.hash !== `#${old}`", arg=token)
     assert len(decode(find_token(opened)).choices) == len(run.choices) + 1

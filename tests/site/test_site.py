@@ -57,8 +57,8 @@ def test_each_page_has_its_twin_in_the_other_language(site: Path) -> None:
 
 def test_a_template_without_chinese_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pages, "look_up", lambda *said: "")
-    with speaking("zh"), pytest.raises(LookupError, match="no Chinese for “Stories”"):
-        pages.translate("Stories")
+    with speaking("zh"), pytest.raises(LookupError, match="no Chinese for “Scenarios”"):
+        pages.translate("Scenarios")
 
 
 def test_a_story_is_small_and_the_first_page_too(site: Path) -> None:
@@ -266,7 +266,7 @@ def test_a_search_finds_by_word_and_choice_and_its_address_keeps_it(
     assert 0 < first < page.locator(".cards li").count()
     page.select_option("[name=safeguard]", "lso")
     assert page.locator(".cards li:visible").count() == 1
-    assert page.text_content("#found") == "1 story"
+    assert page.text_content("#found") == "1 scenario"
     page.reload()
     assert page.locator(".cards li:visible").count() == 1
     page.fill("[name=words]", "no such word")
