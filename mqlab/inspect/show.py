@@ -289,6 +289,8 @@ def _html(report: Report, h1: str, h2: str) -> str:
 
 
 def _pieces(report: Report, h1: str, h2: str) -> Iterator[str]:
+    """The report as HTML, piece by piece: each finding with its picture, evidence and commands,
+    then what was read. `h1`, `h2`: the elements of its headings."""
     reading = report.reading
     yield _tag(h1, _heading(reading))
     found = FOUND(n=len(report.findings)) if report.findings else NOTHING_FOUND

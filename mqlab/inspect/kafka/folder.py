@@ -79,6 +79,8 @@ class Folder:
         return Partition(folder, f"{topic}-{number}", self.tell, only)
 
     def read(self) -> Reading:
+        """Read the coordinators' logs first, then the partitions that were asked for: what is open
+        in them, who may read how far, and which files are damaged."""
         wanted = self._choose()
         opens: list[Txn] = []
         logs: list[LogRead] = []

@@ -162,6 +162,8 @@ def _judge_open(reading: Reading, own: Own) -> Iterator[Finding]:
 def _hold_against(
     txn: Txn, state: State | None, whole: bool, now_ms: int
 ) -> tuple[Kind, Text] | None:
+    """What is wrong with an open transaction of a partition, given its coordinator's state; None
+    where nothing is. `whole`: all states were read, so an unknown id is unknown to the broker."""
     pid, first = txn.owner, txn.first
     if txn.state == HANGING_STATE:
         return HANGING, FOUND_BY_TOOL(pid=pid, first=first)

@@ -124,6 +124,8 @@ class Link(Raw):
         return frame, at
 
     def _log_in(self, settings: dict[str, str]) -> None:
+        """SASL PLAIN or SCRAM (SaslHandshake, SaslAuthenticate). Raises Unreadable where the broker
+        refuses the mechanism or the password."""
         mechanism = _mechanism(settings)
         user, secret = settings.get("sasl.username", ""), settings.get("sasl.password", "")
         answer = self.ask(17, 1, mechanism=mechanism)

@@ -95,6 +95,9 @@ class Cluster:
         return None
 
     def read(self) -> Reading:
+        """Ask the brokers for offsets at both isolation levels, then for the producers of
+        partitions whose LSO is below the end, then for the transactions of these producers, and
+        look twice."""
         ask = self.ask
         ask.say(f"asking {ask.target} for its partitions")
         leaders = self._find_partitions()

@@ -133,6 +133,7 @@ class _Taking:
         self.grouped = bool(self.positions) or any(p.startswith(GROUPS) for p in parts)
 
     def take(self) -> Taken:
+        """The engine's Kafka, with what was read on its disks, and what was not taken over."""
         took: list[Text] = []
         disks = {log.name: self._partition(log, took) for log in self.logs}
         version = 0 if any(s.written_by == 0 for s in self.known) else 2
@@ -198,7 +199,8 @@ class _Taking:
         return make_disk(logs, {"producer ids": {"next block": (highest // block + 1) * block}})
 
     def _groups(self, took: list[Text]) -> MemoryDisk:
-        """First what counts, then what is pending, each in the batch of its transaction."""
+        """The engine's `__consumer_offsets`: committed offsets first, then the pending ones, each
+        in the batch of its transaction."""
         batches: list[Batch] = []
         for one in self.positions:
             told = dict(one.more).get("would become", "")

@@ -128,6 +128,8 @@ class Tools:
         self._scan = self.scans.setdefault(name, Scan(name, path)) if wanted else None
 
     def _dumped(self, line: str, place: str) -> None:
+        """A line of `kafka-dump-log.sh`: the head of a batch, or a record of the batch before
+        it."""
         scan, fields = self._scan, dict(FIELD.findall(line))
         if scan is None:
             return
@@ -281,6 +283,7 @@ class Tools:
     # ---- all of it -----------------------------------------------------------------------
 
     def reading(self, name: str, at_ms: int) -> Reading:
+        """All that the texts have said, joined: who is open where, with its coordinator's state."""
         scans = {key: scan for key, scan in self.scans.items() if not key.startswith("__")}
         found = {(txn.owner, txn.seen) for txn in self.hanging}
         opens = [txn for scan in self.scans.values() for txn in scan.list_open(self.labels)

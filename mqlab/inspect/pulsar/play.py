@@ -125,6 +125,8 @@ class _Taking:
     # ---- disks ---------------------------------------------------------------------------
 
     def _topic(self, topic: Topic, took: list[Text]) -> MemoryDisk:
+        """The topic's ledger as the engine has it, from the entries that were read, up to the first
+        one whose transaction has an end that was not."""
         name = self.names[topic.name]
         log = self.logs.get(topic.name) or LogRead(topic.name, 0, topic.end)
         entries: list[LedgerEntry] = []
@@ -166,7 +168,8 @@ class _Taking:
         return make_disk(logs, {CURSORS: cursors}, {name: start})
 
     def _coordinator(self, tc: int) -> MemoryDisk:
-        """Ids go on with the highest that was seen; what has ended left its end in the log."""
+        """The transaction log of coordinator `tc`, rebuilt from what was read. New ids continue
+        above the highest that was seen; a transaction that has ended has its end in the log."""
         live = {_id(txn.name) for txn in self.txns}
         rows = [row for log in self.logs.values() for row in log.rows if row[1]]
         seen = [*live, *(_id(row[1]) for row in rows)]

@@ -134,6 +134,8 @@ class _Reader:
     told: bool = False
 
     def read(self) -> Reading:
+        """Ask for the coordinators, the topics and their subscriptions, then, where there are few
+        enough, for the open transactions. A refused request costs its part only."""
         states, live = self._try(COORDINATORS, ((), 0), self._read_coordinators)
         seen = [self._read_topic(name) for name in self._list_topics()]
         if not (states or seen or self.unloaded) and self.admin.gaps:
@@ -325,6 +327,8 @@ class _Reader:
         self.logs.append(log)
 
     def _cells(self, topic: Topic, ledgers: Ledgers, rows: list[Row]) -> tuple[Cell, ...]:
+        """The entries around maxReadPosition and the end, asked for one by one, as the picture's
+        cells."""
         at, end, ask, cells = topic.readable, topic.end, self.ask, list[Cell]()
         spans = [(at - AROUND, at + AROUND), (end - AROUND, end)]
         if ask.first or ask.last >= 0:

@@ -130,6 +130,8 @@ class _Reader:
     places: Mapping[tuple[str, str, int], int] = field(default_factory=dict)
 
     def read(self) -> Reading:
+        """Read the settings, the half messages that are undecided, those that the check has given
+        up, and the positions of the groups. A refused request costs its part only."""
         source = self.source
         told = self._try(SETTINGS, {}, source.settings)
         timeout, interval, most = (_number(told, name, n) for name, n in DEFAULTS.items())
@@ -200,7 +202,8 @@ class _Reader:
         return (first, end), at, stop
 
     def _read_halves(self, timeout: int) -> tuple[list[Half], int]:
-        """Those that are undecided, and the check's position."""
+        """The half messages from the check's position on that no op message names, and that
+        position."""
         bounds, at, stop = self._start(HALF_TOPIC, MOST_HALVES, TOO_MANY)
         cells, found = list[Cell](), dict[str, tuple[Half, set[int]]]()
         rows = list[MessageRecord]()
@@ -208,7 +211,9 @@ class _Reader:
             half = _half(record, timeout)
             cells.append(self._cell(record, half))
             if half.offset >= at:
-                rows += [record] * (len(rows) < KEPT)
+                if len(rows) < KEPT:
+                    rows.append(record)
+                # an op message names either: the half message, or the one that it is a copy of
                 named = {half.offset, _number(record.properties, PREPARED_QUEUE_OFFSET, -1)}
                 found[half.key] = (half, named)
         ended = self._read_ops(at)

@@ -71,6 +71,8 @@ class TakenRocketMQ(RocketMQSystem):
 
 
 def take_over(reading: Reading) -> Taken:
+    """The engine's RocketMQ, with the half and op messages that were read on its disk, and what
+    was not taken over."""
     facts: Facts = reading.own
     left, took = Left(), list[Text]()
     logs = {log.name: log for log in reading.logs}
