@@ -150,5 +150,5 @@ def test_in_chinese_it_says_the_same(capsys):
     line = write_answers({**ALL[0], "beside": "row"})
     assert main(["choose", "--ask", line, "--lang", "zh"]) == 0
     said = capsys.readouterr().out
-    assert "**发件箱。**" in said
+    assert "**发件箱**。" in said
     assert "有它就不可能（已搜索）" in said

@@ -230,6 +230,13 @@ def test_a_lab_can_be_read_and_says_its_name_to_a_teacher(site: Path) -> None:
         assert title in (folder / "teach.html").read_text("utf-8")
 
 
+def test_no_page_shows_the_marks_of_markdown(site: Path) -> None:
+    """In Chinese a mark between two characters is one only where no punctuation is beside it."""
+    for path in site.rglob("*.html"):
+        text = re.sub(r"<(script|code|pre)\b.*?</\1>", "", path.read_text("utf-8"), flags=re.S)
+        assert "**" not in text, path
+
+
 @pytest.mark.needs("chromium")
 def test_the_first_playground_speaks_chinese(page: Any, address: str) -> None:
     page.goto(f"{address}zh/index.html")
