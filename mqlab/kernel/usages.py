@@ -32,6 +32,7 @@ PIECE = re.compile(r"\[[^]]*\]|\S+(?: …)?")
 NUMBERS = ("N", "MS", "BYTES", "LEVEL", "1")
 #: what has a meaning in a line
 SIGNS = re.compile(r"[\s{},;'\"]")
+OPTION = re.compile("[a-z_]+=")
 QUOTED = r"""(?:"[^"]*"|'[^']*')"""
 DIGITS = 15
 SEVERAL = tr('; a value of several words is written in quotation marks, "two words"')
@@ -61,7 +62,7 @@ def split_words(call: str) -> Words:
 
 def quote(word: str) -> str:
     """A word as `split_words` reads it back."""
-    if word and not SIGNS.search(word) and "=" not in word:
+    if word and not SIGNS.search(word) and not OPTION.match(word):
         return word
     return shlex.quote(word) if '"' in word else f'"{word}"'
 
@@ -121,16 +122,16 @@ class Usage:
         return None if None in options.values() else self.make(*values, **options)
 
     def _is_option(self, word: str) -> bool:
-        """A word with =; where no argument takes all that follows, with a known name only."""
-        name, equals, _ = word.partition("=")
+        """A name and =; where no argument takes all that follows, a known name only."""
         several = any(argument.many for argument in self.arguments)
-        option = bool(self.options and equals) and not isinstance(word, Quoted)
-        return option and (several or name in self.options)
+        option = bool(self.options and OPTION.match(word)) and not isinstance(word, Quoted)
+        return option and (several or word.partition("=")[0] in self.options)
 
     def has_more(self, words: Words) -> bool:
         """Whether there are more words than arguments, one of which is a value."""
         values = {"VALUE", "ORDER"} & {one.kind for one in self.arguments}
-        return bool(values) and len(words) > 1 + len(self.arguments)
+        plain = [word for word in words if isinstance(word, Quoted) or not OPTION.match(word)]
+        return bool(values) and len(plain) > 1 + len(self.arguments)
 
     def _share_out(self, words: list[str]) -> list[list[str]] | None:
         """The words of each argument; None where there are too many or too few."""
@@ -172,7 +173,8 @@ class Usages:
             raise ValueError(say_unknown("call", verb, self.by_verb))
         call = usage.read(words[1:], readers)
         if call is None:
-            said = shorten(" ".join(map(quote, words)), 60)
+            quoted = (quote(w) if isinstance(w, Quoted) or SIGNS.search(w) else w for w in words)
+            said = shorten(" ".join(quoted), 60)
             several = (usage.has_more(words) and SEVERAL) or ""
             raise BadValue("{!r} is not a call; expected {}{}", said, usage.text, several)
         return call
