@@ -191,4 +191,4 @@ def test_a_passage_is_told_with_title_place_and_year() -> None:
     assert told.splitlines()[0] == (
         "RocketMQ与Kafka中如何实现事务？ · 《消息队列高手课》25, 极客时间, 李玥 · 2019"
     )
-    assert "asks-on       While the answer is “unknown”" in told
+    assert "asks-on       As long as the answer is “unknown”" in told
