@@ -90,7 +90,7 @@ BESIDE = (
             "labs/*"),
     Purpose("tests/oracle", 14_630, "programs and drivers that ask a real broker",
             "tests/oracle/*"),
-    Purpose("tests", 50_460, "all other tests",
+    Purpose("tests", 50_470, "all other tests",
             "tests/*"),
 )  # fmt: skip
 PURPOSES = (*PROGRAM, *BESIDE)
