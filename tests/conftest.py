@@ -56,23 +56,42 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     number = config.getoption("--spread")
     if number is None:
         return
-    others = {item.nodeid for item in items if not _is_due(item, number)}
+    marked = [item for item in items if item.get_closest_marker("spread")]
+    hands: dict[str, set[str]] = {}
+    for item in marked:
+        hand, dealt = _dealt(item)
+        hands.setdefault(hand, set()).add(dealt)
+    ranks = {
+        (hand, dealt): crc32(hand.encode()) + rank
+        for hand, every in hands.items()
+        for rank, dealt in enumerate(sorted(every))
+    }
+    others = {
+        item.nodeid for item in marked
+        if (ranks[_dealt(item)] - number) % SHARES and not _is_touched(item)
+    }  # fmt: skip
     config.hook.pytest_deselected(items=[item for item in items if item.nodeid in others])
     items[:] = [item for item in items if item.nodeid not in others]
 
 
-def _is_due(item: pytest.Item, number: int) -> bool:
+def _dealt(item: pytest.Item) -> tuple[str, str]:
+    """What a test is dealt with, in turn, and what it is dealt as: a test function's parameters, or
+    the values of `by` in its file."""
+    file, _, test = item.nodeid.partition("::")
     mark = item.get_closest_marker("spread")
-    if mark is None:
-        return True
-    by = mark.kwargs.get("by")
-    dealt = str(item.callspec.params[by]) if by else item.nodeid  # type: ignore[attr-defined]
-    # Read backwards, as ids differ near their ends: so the shares are more alike.
-    if crc32(dealt[::-1].encode()) % SHARES == number % SHARES:
-        return True
+    if mark and (by := mark.kwargs.get("by")):
+        return f"{file} {by}", str(item.callspec.params[by])  # type: ignore[attr-defined]
+    return f"{file} {test.partition('[')[0]}", test
+
+
+def _is_touched(item: pytest.Item) -> bool:
+    mark = item.get_closest_marker("spread")
+    assert mark is not None
     names = (item.nodeid.partition("::")[0], *mark.args)
+    dealt = _dealt(item)[1]
     return any(
-        file.startswith(names) or (by and dealt in file) for file in changed(item.config.rootpath)
+        file.startswith(names) or ("by" in mark.kwargs and dealt in file)
+        for file in changed(item.config.rootpath)
     )
 
 

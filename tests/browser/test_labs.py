@@ -1,5 +1,5 @@
-"""The labs as a student meets them: JupyterLab in Chromium, run, light and dark. Each run opens one
-of them, lab 07 (test_lab07.py) and a quarter of the others."""
+"""The labs as a student meets them: JupyterLab in Chromium, run, light and dark. Each run opens
+lab 07 (test_lab07.py) and a quarter of the others."""
 
 from __future__ import annotations
 
@@ -35,9 +35,7 @@ LABS = {
     "15-articles-on-trial": 6,
     "16-on-call": 5,
 }
-EVERY_RUN = "10-acknowledgement"
 spread = pytest.mark.spread("widgets/mqlab_widgets", by="opened")
-CHOSEN = [pytest.param(lab, marks=() if lab == EVERY_RUN else spread) for lab in LABS]
 SHOWN = ".jp-OutputArea-output .mqlab"
 #: runs the code cells that have one of these words in them, after the outputs are cleared
 RUN_SOME = """async (words) => {
@@ -72,7 +70,7 @@ class Opened:
     page: Any
 
 
-@pytest.fixture(scope="module", params=CHOSEN)
+@pytest.fixture(scope="module", params=[pytest.param(lab, marks=spread) for lab in LABS])
 def opened(request: Any, served: Served, browser: Any) -> Iterator[Opened]:
     """A notebook, run once."""
     with notebook(browser, served.address, f"solutions/{request.param}.ipynb") as page:

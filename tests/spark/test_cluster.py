@@ -23,6 +23,7 @@ from tests.spark.cluster import run_cluster
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.spread("mqlab/spark")
 def test_an_executor_and_a_worker_die_and_the_sum_is_right(
     broker_address: str, tmp_path: Path
 ) -> None:
@@ -52,6 +53,7 @@ def test_an_executor_and_a_worker_die_and_the_sum_is_right(
     assert "lines fed 5,331, read 5,331 = counted 5,331" in result
 
 
+@pytest.mark.spread("mqlab/spark", "mqlab/explore")
 def test_an_executor_and_a_worker_die_and_the_search_counts_the_same(tmp_path: Path) -> None:
     """kill -9 of an executor once the second job has written worlds, of the other worker, with its
     executors, once the fourth has."""

@@ -13,6 +13,7 @@ from mqlab.spark import Point
 from mqlab.spark.crashes import Cell
 
 pytestmark = pytest.mark.needs("java")
+spread = pytest.mark.spread("mqlab/spark", "mqlab/lessons/spark")
 RULES = {name: rule for name, rule, _ in decide.BELIEFS}
 ENDED = list(
     zip(
@@ -32,6 +33,7 @@ def bench(broker_address: str) -> Iterator[Bench]:
     found.stop()
 
 
+@spread
 @pytest.mark.parametrize(("story", "rule"), PLAYED, ids=[one.title.en for one in decide.STORIES])
 def test_a_wrong_rule_makes_the_sum_that_the_model_says(
     bench: Bench, story: decide.Story, rule: decide.Rule
@@ -43,6 +45,7 @@ def test_a_wrong_rule_makes_the_sum_that_the_model_says(
     assert model.decisions[-len(cell.asked) :] == list(cell.asked)
 
 
+@spread
 @pytest.mark.parametrize(
     ("belief", "point", "death"), ENDED, ids=[name for name, *_ in two_phase.BELIEFS[:2]]
 )

@@ -206,6 +206,7 @@ def test_a_walk_through_the_frames_reaches_no_verdict(judge: Judge) -> None:
     assert not judge.judge(Task("lso", "lso", (WALKS,))).ok
 
 
+@pytest.mark.spread("mqlab/lessons", "labs/source")
 @pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
 def test_a_solution_gets_every_point_and_its_listed_wrong_answers_their_message(
     lab: Any, judge: Judge, wordless: None, in_both: None
