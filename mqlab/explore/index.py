@@ -46,9 +46,9 @@ class Index:
         return at
 
     def add(self, rows: Rows, keys: Words) -> tuple[Numbers, Numbers]:
-        """Add rows and tell the new ones from those that were met before. `keys`: of rows that were
-        written behind the end of `rows`. Those not met before are kept there. Returns the number of
-        each row, and where the new ones stood among them."""
+        """Add a batch of rows to the hash table, each once. The batch is written after the last
+        row of `rows` and has these `keys`; its new rows are kept there. Returns the number of each
+        row of the batch, and the places in the batch of the new ones."""
         tail, known = rows.reserve(len(keys)), rows.count
         first = _firsts(tail, keys)
         todo = np.flatnonzero(first == np.arange(len(keys)))

@@ -240,14 +240,15 @@ class Quotient(Search):
             )
 
     def schedule(self, at: int) -> tuple[str, ...]:
-        """Of the system itself: the worlds on the way stand for others, whose choices are looked
-        for again."""
-        way = [at]
-        while way[-1]:
-            way.append(self.parents[way[-1]])
+        """The choices that lead from the first world to world number `at`. Only the smallest of
+        the worlds that are alike is stored, so at each step the successor is looked for whose
+        smallest one was stored."""
+        path = [at]
+        while path[-1]:
+            path.append(self.parents[path[-1]])
         world, out = self.fields.pack(self.first_world()), []
         by_number = list(self.worlds())
-        for number in reversed(way[:-1]):
+        for number in reversed(path[:-1]):
             world, choice = next(
                 (new, choice)
                 for new, choice in self.successors(world)

@@ -83,8 +83,8 @@ def find_kind(fact: Fact) -> str:
 
 
 def list_signs(trace: Trace, lang: Lang) -> list[list[str]]:
-    """[[class of a sign, its sentence], …], the flags of this run's logs behind the cells; the
-    last rows are the kinds of evidence that its steps have."""
+    """The rows of the legend, each [CSS class, sentence]: first the signs of cells, then the flags
+    of this run's logs, then the kinds of evidence that its steps have."""
     colon = "：" if lang == "zh" else ": "
     means = {name.en: text for name, text in trace.terms}
     signs = SIGNS | (MONEY_SIGNS if any(s.money is not None for s in trace.snapshots) else {})

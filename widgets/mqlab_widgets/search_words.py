@@ -115,7 +115,8 @@ def describe_choice(choice: Choice, names: Names, lang: Lang) -> str:
 
 
 def describe_bounds(system: System, budget: Budget, names: Names, lang: Lang) -> str:
-    """What a search has tried, or will."""
+    """One sentence: how many calls a search covers, and with how many faults, retries and
+    restarts."""
     comma = ", " if lang == "en" else "，"
 
     def told(nodes: tuple[str, ...]) -> str:
@@ -134,5 +135,5 @@ def describe_bounds(system: System, budget: Budget, names: Names, lang: Lang) ->
         nodes = told(budget.restartable)
         bounds.append((RESTARTS(nodes=nodes) if nodes else FINAL()).of(lang))
     calls = sum(len(s.program) for s in system.nodes() if isinstance(s.program, tuple))
-    words = CALLS[calls == 1] if calls else EVERY
-    return words(n=calls, bounds=comma.join(bounds)).of(lang)
+    sentence = CALLS[calls == 1] if calls else EVERY
+    return sentence(n=calls, bounds=comma.join(bounds)).of(lang)

@@ -260,8 +260,9 @@ def _see(one: Open, kept: dict[int, Row]) -> Open:
 
 
 def find_partitions(root: Path, note: Callable[[str, int], None]) -> dict[tuple[str, int], Path]:
-    """The partitions' folders, or the segment that was named. Of several copies of a partition the
-    one with the longest log. Their number is noted, also where it is none. Raises Unreadable."""
+    """(topic, partition) → its folder, or `root` if that is a single segment. Of several copies of
+    a partition, the one with the longest log counts. `note` is called with a partition's name
+    and its number of copies if that is not 1: 0 for a folder without a log. Raises Unreadable."""
     if root.is_file():
         parent = FOLDER.fullmatch(root.parent.name)
         return {(parent[1], int(parent[2])) if parent else (root.parent.name or "log", 0): root}

@@ -249,6 +249,8 @@ def _judge_share(log: LogRead, reading: Reading, own: Own) -> Iterator[Finding]:
 
 
 def _judge_group(position: Position, reading: Reading, own: Own) -> Iterator[Finding]:
+    """Findings on a group's partition: an offset that is pending in a transaction for too long (an
+    unknown age counts as too long), and a lag that consists of markers."""
     group, log = position.group, position.log
     line = f"group={group} partition={log} offset={position.at} logEndOffset={position.end}"
     shown = Evidence(line, position.source)
@@ -262,9 +264,9 @@ def _judge_group(position: Position, reading: Reading, own: Own) -> Iterator[Fin
         shown = Evidence(f"{line}{to.replace('would become', 'pending')}", position.source)
         says = WAITS(group=group, log=log, who=who)
         yield Finding(PENDING, group, says, (shown,), (log,), END_OF_IT, (asked,))
-    gets, none = own.left.get((group, log), (1, 0))
-    if not gets and none > 0:
-        says = MARKERS_LEFT(group=group, at=position.at, end=position.end, n=none)
+    messages, empty = own.left.get((group, log), (1, 0))
+    if not messages and empty > 0:
+        says = MARKERS_LEFT(group=group, at=position.at, end=position.end, n=empty)
         yield Finding(ONLY_MARKERS, group, says, (shown,), (log,), NO_LAG)
 
 

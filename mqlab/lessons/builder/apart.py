@@ -73,7 +73,7 @@ class Kept:
 
     def _load(self, source: str, file: str, kind: str, needs: tuple[str, ...]) -> Message:
         """Execute the learner's file as a module; "loaded", or what is wrong with it. `needs`: the
-        functions that it must have, of its class `kind` where that is not ""."""
+        functions that the module must have, or its class `kind` if that is not ""."""
         name = file.removesuffix(".py")
         module = ModuleType(name)
         sys.modules[name] = module  # its dataclasses look themselves up

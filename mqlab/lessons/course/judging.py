@@ -57,12 +57,13 @@ class Known:
     def judge(
         self, exercise: str, value: Any, ask: Ask, judge: Callable[[Ask], Verdict]
     ) -> Verdict:
-        """The verdict on an answer, from the tree where the same questions had the same answers
-        before; else `judge` is called, and what it asks is added to the tree."""
+        """The verdict on an answer to this exercise with this input (`value`). It is cached: an
+        answer that gives the same values to the same questions gets the same verdict. Otherwise
+        `judge` is called, and its questions are recorded with the values and the verdict."""
         tree = self._trees.setdefault((exercise, _key(value)), _Node())
-        known = _walk(tree, ask)
-        if known is not None:
-            return known
+        cached = _walk(tree, ask)
+        if cached is not None:
+            return cached
         node = tree
 
         def ask_and_record(*question: Any) -> Message:

@@ -222,8 +222,9 @@ class Bench:
         return INCOME(income=pounds(cell.tenths), should=self.expected, error=error)
 
     def _die(self, death: Death, rule: Rule) -> Cell:
-        """A death on the real job, by kill -9. Where the death says so, the checkpoint is set back
-        by hand before the restart."""
+        """Repeat a crash of the model on a real Spark job, and restart it with the learner's rule.
+        A crash by itself leaves the killed batch or the one before it in the checkpoint; an
+        older checkpoint is made by hand, after kill -9 and before the restart."""
         from ...spark import crashes, job
         from ...spark.kills import Point
 

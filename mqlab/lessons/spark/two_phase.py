@@ -158,7 +158,9 @@ class Resuming(Hinted):
     hints: tuple[Text, ...] = HINTS
 
     def check(self, resume: Rule, graded: bool = False) -> Verdict:
-        """Judge a rule; a wrong one hears what it did and which sum came out, and sees it."""
+        """Judge a learner's rule. Reported is the first of: it is not written; an answer is no
+        answer; it is wrong after a crash (with the sum that results, as an execution); it is
+        wrong elsewhere. With `graded` it is also asked for pairs that the lab does not show."""
         rule = Remembered(resume)
         try:
             if all(rule(*pair) is None for pair in self.pairs):

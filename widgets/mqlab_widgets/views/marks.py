@@ -119,9 +119,9 @@ def draw_arrow(
 def _on_line(
     scene: Scene, key: str, tail: float, tip: float, text: str, cls: str, total: float
 ) -> None:
-    """A label in the middle of its arrow, or beside it where it would hide the arrow, or, where it
-    is whole or in one line only there, from the edge over the tail: the head is what must be seen.
-    One that fits nowhere is cut where most of it is seen."""
+    """Label an arrow. Three places are tried: from the picture's edge over the arrow's tail, if it
+    is cut less or takes fewer lines there; in the arrow's middle, if that hides neither end; else
+    beside the arrow. The head stays in sight, and what fits nowhere is cut."""
     bold, head = "bad" in cls, HEAD_LENGTH + PADDING
     left, right = min(tail, tip) - GAP, max(tail, tip) + GAP
     within = abs(tip - tail) - HEAD_LENGTH - 2 * PADDING

@@ -199,7 +199,8 @@ def _marker_error(marker: Any, topic: str, role: str | None) -> Error:
 
 
 def finish_markers(broker: Broker, done: Gathering) -> MarkersWritten:
-    """The response to WriteTxnMarkers, put together from the answers of the partitions."""
+    """The response to WriteTxnMarkers. The plan has, for each partition, an error if it was not
+    sent the marker, else the place of its answer among those that were gathered."""
 
     def error_of(known: Error | int) -> Error:
         error: Error = known if isinstance(known, Error) else done.got[known].error

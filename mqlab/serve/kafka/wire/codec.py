@@ -63,7 +63,9 @@ def _response(api: int, version: int) -> tuple[Any, bytes]:
 
 
 def decode(frame: bytes, here: tuple[str, int], host: str = "") -> tuple[int, Ask]:
-    """(correlation id, request). Raises BadFrame or Refused."""
+    """(correlation id, request) of a frame that came to the listener `here` (host, port) from the
+    client at `host`. A first pass checks every length before the second builds anything. Raises
+    BadFrame or Refused."""
     if len(frame) < START.size:
         raise BadFrame("a frame without a header")
     api, version, corr = START.unpack_from(frame)

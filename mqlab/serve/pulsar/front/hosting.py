@@ -108,7 +108,8 @@ class Notes:
     held: Holders = Map()
 
     def take(self, old: Any, new: Any, event: Event, effects: Effects) -> Notes:
-        """Count messages and bytes for `stats`. After a step of the role."""
+        """Update all that the admin interface reports of a role after its step from `old` to
+        `new`: counted messages and bytes, pending acknowledgements, times of snapshot and start."""
         at_ms = getattr(event, "at_ms", 0)
         if isinstance(new, Topic):
             noted = self._count(effects)

@@ -106,7 +106,8 @@ def _write_marks(marks: Marks) -> dict[str, int]:
 
 
 def answer_buffer(hosted: Hosted, disk: Disk, with_marks: bool) -> AdminAnswer:
-    """One snapshot a topic (`Single`); the buffer recovers while the topic is loaded."""
+    """The answer to GET …/transactionBufferStats. A topic has one snapshot (`Single`); its buffer
+    recovers while the topic is loaded, so both times of recovery are the time of loading."""
     topic, notes = hosted.role, hosted.notes
     facts = _facts(topic, GetBufferStats(topic.name), disk)
     for name in ("ongoingTxnSize", "totalAbortedTransactions"):

@@ -144,10 +144,10 @@ def _list_bounds(topic: Topic, disk: Disk) -> Iterator[tuple[str, int, Any]]:
 
 
 def delete_topic(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
-    """Delete a topic. Its queues go with it; what lies in the commit log stays, and nothing points
-    to it."""
+    """Delete a topic with its queues. Its messages stay in the commit log, but no queue has them;
+    a restart does not build the queues again, because all of the log counts as dispatched."""
     body: answers.DeleteTopic = ask.body
-    if not body.broker:
+    if not body.broker:  # a released broker answers OK, too, and deletes nothing
         return front, (Reply(caller, FrontAnswer()),)
     wrong = name_fault(body.topic) if not body.topic.strip() else ""
     if body.topic in SYSTEM:
@@ -159,8 +159,8 @@ def delete_topic(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk)
     new, gone = front, Effects()
     if not front.is_older:  # 4.9 keeps the positions, also when the topic is made again
         new, gone = _drop_offsets(front, disk, body.topic)
-    known = Put(DISPATCHED, COMMIT_LOG, disk.log(COMMIT_LOG).end)
-    return new, (*gone, known, Put(TOPICS, body.topic, None), Reply(caller, FrontAnswer()))
+    dispatched = Put(DISPATCHED, COMMIT_LOG, disk.log(COMMIT_LOG).end)
+    return new, (*gone, dispatched, Put(TOPICS, body.topic, None), Reply(caller, FrontAnswer()))
 
 
 # ---- groups --------------------------------------------------------------------------
