@@ -24,18 +24,17 @@ from ..wire.answers import (
     ActiveProducer,
     ClusterBroker,
     DescribedCluster,
-    DescribedProducers,
     DescribedTransaction,
     DescribedTransactions,
     ListedTransaction,
     ListedTransactions,
     Marked,
-    MarkedPartition,
-    MarkedTopic,
     MarkersWritten,
+    OfTopic,
+    PartitionError,
     ProducersOfPartition,
-    ProducersOfTopic,
     TopicPartitions,
+    Topics,
     moment,
 )
 from ..wire.api import Ask
@@ -132,10 +131,10 @@ def begin_producers(broker: Broker, caller: Caller, ask: Ask) -> Result:
     return broker.gather(caller, ask, parts, tuple(plan))
 
 
-def finish_producers(broker: Broker, done: Gathering) -> DescribedProducers:
-    return DescribedProducers(
+def finish_producers(broker: Broker, done: Gathering) -> Topics:
+    return Topics(
         tuple(
-            ProducersOfTopic(
+            OfTopic(
                 name, tuple(_producers(i, None if k is None else done.got[k], why) for i, k in row)
             )
             for name, why, row in done.plan
@@ -211,7 +210,7 @@ def finish_markers(broker: Broker, done: Gathering) -> MarkersWritten:
             Marked(
                 pid,
                 tuple(
-                    MarkedTopic(name, tuple(MarkedPartition(i, error_of(k)) for i, k in row))
+                    OfTopic(name, tuple(PartitionError(i, error_of(k)) for i, k in row))
                     for name, row in topics
                 ),
             )

@@ -13,10 +13,10 @@ from ....kafka.group.members import DeleteGroup, DeleteOffsets, DeleteOffsetsRes
 from ....kernel import Caller, Effects
 from ..wire.answers import (
     DeletedGroup,
-    DeletedGroups,
-    DeletedOffset,
     DeletedOffsets,
-    DeletedTopicOffsets,
+    OfTopic,
+    PartitionError,
+    Results,
 )
 from ..wire.api import Ask
 
@@ -33,9 +33,9 @@ def begin_groups(broker: Broker, caller: Caller, ask: Ask) -> Result:
     return broker.gather(caller, ask, parts, groups)
 
 
-def finish_groups(broker: Broker, done: Gathering) -> DeletedGroups:
+def finish_groups(broker: Broker, done: Gathering) -> Results:
     rows = (DeletedGroup(name, done.got[i].error) for i, name in enumerate(done.plan))
-    return DeletedGroups(tuple(rows))
+    return Results(tuple(rows))
 
 
 def begin_offsets(broker: Broker, caller: Caller, ask: Ask) -> Result:
@@ -64,10 +64,10 @@ def finish_offsets(broker: Broker, done: Gathering) -> DeletedOffsets:
     if answer.error:
         return DeletedOffsets(answer.error)
     rows = (
-        DeletedTopicOffsets(
+        OfTopic(
             topic,
             tuple(
-                DeletedOffset(i, known if isinstance(known, Error) else answer.errors[known])
+                PartitionError(i, known if isinstance(known, Error) else answer.errors[known])
                 for i, known in row
             ),
         )

@@ -44,27 +44,24 @@ from ....kafka.messages import (
 )
 from ....kernel import Caller, Effects, Reply
 from ..wire.answers import (
-    Committed,
-    CommittedPartition,
-    CommittedTopic,
     DescribedGroup,
     DescribedGroups,
     DescribedMember,
-    HeartbeatResponse,
+    ErrorOnly,
     Joined,
     JoinedMember,
     Left,
     LeftMember,
-    Listed,
     ListedGroup,
     ListedGroups,
     ListedPartition,
-    ListedTopic,
     OffsetGroup,
     OffsetPartition,
     Offsets,
-    OffsetTopic,
+    OfTopic,
+    PartitionError,
     Synced,
+    Topics,
 )
 from ..wire.api import Api, Ask
 from ..wire.encoding import by_topic
@@ -159,8 +156,8 @@ def begin_heartbeat(broker: Broker, caller: Caller, ask: Ask) -> Result:
     return broker.gather(caller, ask, [(_coordinator(broker, body.group_id), request)])
 
 
-def finish_heartbeat(broker: Broker, done: Gathering) -> HeartbeatResponse:
-    return HeartbeatResponse(done.got[0].error)
+def finish_heartbeat(broker: Broker, done: Gathering) -> ErrorOnly:
+    return ErrorOnly(done.got[0].error)
 
 
 def begin_leave(broker: Broker, caller: Caller, ask: Ask) -> Result:
@@ -285,14 +282,14 @@ def _refusal(ask: Ask, part: Any, times: int) -> Error:
     return epoch_error(getattr(part, "current_leader_epoch", -1))
 
 
-def finish_list_offsets(broker: Broker, done: Gathering) -> Listed:
+def finish_list_offsets(broker: Broker, done: Gathering) -> Topics:
     def offset_of(index: int, known: int | ListOffsetsResponse) -> ListedPartition:
         answer: ListOffsetsResponse = done.got[known] if isinstance(known, int) else known
         epoch = 0 if answer.offset >= 0 else -1
         return ListedPartition(index, answer.error, answer.at_ms, answer.offset, epoch)
 
-    return Listed(
-        tuple(ListedTopic(name, tuple(offset_of(i, k) for i, k in row)) for name, row in done.plan)
+    return Topics(
+        tuple(OfTopic(name, tuple(offset_of(i, k) for i, k in row)) for name, row in done.plan)
     )
 
 
@@ -376,13 +373,11 @@ def _commit(ask: Ask, positions: tuple[Position, ...]) -> OffsetCommit | TxnOffs
     )
 
 
-def finish_offset_commit(broker: Broker, done: Gathering) -> Committed:
+def finish_offset_commit(broker: Broker, done: Gathering) -> Topics:
     refusal = done.got[0].error if done.got else Error.NONE
-    return Committed(
+    return Topics(
         tuple(
-            CommittedTopic(
-                name, tuple(CommittedPartition(i, error or refusal) for i, error in row), topic_id
-            )
+            OfTopic(name, tuple(PartitionError(i, error or refusal) for i, error in row), topic_id)
             for name, topic_id, row in done.plan
         )
     )
@@ -435,7 +430,7 @@ def finish_offset_fetch(broker: Broker, done: Gathering) -> Offsets:
 
 def _topics(
     broker: Broker, wanted: Wanted | None, answer: OffsetFetchResponse
-) -> tuple[OffsetTopic, ...]:
+) -> tuple[OfTopic, ...]:
     """The positions by topic: of what was asked for, or of all the group has."""
     unstable = frozenset(answer.unstable)
     positions = {position.partition: position for position in answer.positions}
@@ -451,9 +446,7 @@ def _topics(
 
     if wanted is None:
         wanted = tuple((t, _id_of(broker, t), tuple(i)) for t, i in by_topic(positions).items())
-    return tuple(
-        OffsetTopic(t, tuple(offset_of(t, i) for i in row), given) for t, given, row in wanted
-    )
+    return tuple(OfTopic(t, tuple(offset_of(t, i) for i in row), given) for t, given, row in wanted)
 
 
 def _id_of(broker: Broker, name: str) -> UUID | None:

@@ -15,12 +15,11 @@ from ....kafka.errors import Error
 from ....kafka.messages import LATEST, READ_UNCOMMITTED, DeleteRecords, ListOffsets
 from ....kernel import Caller, Effects
 from ..wire.answers import (
-    DeletedInTopic,
     DeletedTo,
     EpochEnd,
     EpochEnds,
-    EpochsEnded,
-    RecordsDeleted,
+    OfTopic,
+    Topics,
 )
 from ..wire.api import Ask
 from .configs import policy
@@ -62,16 +61,15 @@ def _kept(broker: Broker, name: str) -> Error:
     return Error.POLICY_VIOLATION if compacted else Error.NONE
 
 
-def finish_delete(broker: Broker, done: Gathering) -> RecordsDeleted:
+def finish_delete(broker: Broker, done: Gathering) -> Topics:
     def deleted(index: int, known: Error | int) -> DeletedTo:
         if isinstance(known, Error):
             return DeletedTo(index, known)
         return DeletedTo(index, done.got[known].error, done.got[known].low_watermark)
 
-    return RecordsDeleted(
+    return Topics(
         tuple(
-            DeletedInTopic(name, tuple(deleted(i, known) for i, known in row))
-            for name, row in done.plan
+            OfTopic(name, tuple(deleted(i, known) for i, known in row)) for name, row in done.plan
         )
     )
 
@@ -99,12 +97,12 @@ def begin_epochs(broker: Broker, caller: Caller, ask: Ask) -> Result:
     return broker.gather(caller, ask, parts, tuple(plan))
 
 
-def finish_epochs(broker: Broker, done: Gathering) -> EpochsEnded:
+def finish_epochs(broker: Broker, done: Gathering) -> Topics:
     def ended(index: int, known: Error | int, epoch: int) -> EpochEnd:
         if isinstance(known, Error):
             return EpochEnd(index, known)
         return EpochEnd(index, done.got[known].error, min(epoch, EPOCH), done.got[known].offset)
 
-    return EpochsEnded(
+    return Topics(
         tuple(EpochEnds(name, tuple(ended(*part) for part in row)) for name, row in done.plan)
     )

@@ -20,7 +20,7 @@ from ....kafka.log import Batch
 from ....kafka.messages import Produce, ProduceResponse
 from ....kernel import Caller, Effects, frozen
 from ...adapter import Hangup
-from ..wire.answers import Produced, ProducedPartition, ProducedTopic, RecordError
+from ..wire.answers import ProducedPartition, ProducedTopic, RecordError, Responses
 from ..wire.api import Ask
 from ..wire.validation import Flaw, Rules, inspect_batch, says_transactional
 from . import configs
@@ -119,9 +119,9 @@ def _needs_no_leader(batch: Batch, flaw: Flaw | None, new: bool) -> bool:
     return flaw is not None and (not batch.transactional or new)
 
 
-def finish(broker: Broker, done: Gathering) -> Produced | Hangup | None:
+def finish(broker: Broker, done: Gathering) -> Responses | Hangup | None:
     plan: Plan = done.plan
-    answer = Produced(
+    answer = Responses(
         tuple(
             ProducedTopic(name, topic_id, tuple(_answered(done, row) for row in rows))
             for name, topic_id, rows in plan

@@ -19,17 +19,17 @@ from ....kernel import Caller, Effects, Put, Reply, replace
 from ..wire.answers import (
     CoordinatorNode,
     CreatedTopic,
-    CreatedTopics,
     DeletedTopic,
-    DeletedTopics,
     Feature,
     FoundCoordinator,
     Metadata,
     MetadataPartition,
     MetadataTopic,
     Node,
-    PartitionsCreated,
     PartitionsOfTopic,
+    Responses,
+    Results,
+    Topics,
 )
 from ..wire.api import Ask
 from ..wire.codec import versions
@@ -95,7 +95,7 @@ def create_topics(broker: Broker, caller: Caller, ask: Ask) -> Result:
             broker, made = make_topic(broker, name, _count(topic), configs)
             effects += made
         rows.append(_created(broker, name, _count(topic), configs, len(wanted) <= SHOWN))
-    return broker, (*effects, Reply(caller, CreatedTopics(tuple(rows))))
+    return broker, (*effects, Reply(caller, Topics(tuple(rows))))
 
 
 def count_partitions(broker: Broker) -> int:
@@ -201,7 +201,7 @@ def create_partitions(broker: Broker, caller: Caller, ask: Ask) -> Result:
         topic = replace(broker.topics[wanted.name], count=wanted.count)
         broker = replace(broker, topics=broker.topics.set(topic.name, topic))
         effects.append(Put("topics", topic.name, topic))
-    return broker, (*effects, Reply(caller, PartitionsCreated(tuple(rows))))
+    return broker, (*effects, Reply(caller, Results(tuple(rows))))
 
 
 def _cannot_grow(broker: Broker, wanted: Any, there: int) -> Refusal:
@@ -258,7 +258,7 @@ def delete_topics(broker: Broker, caller: Caller, ask: Ask) -> Result:
         broker = replace(broker, topics=left, ids=broker.ids.remove(topic.uuid))
         effects.append(Put("topics", topic.name, None))
         rows.append(DeletedTopic(topic.name, topic.uuid))
-    return broker, (*effects, Reply(caller, DeletedTopics(tuple(rows))))
+    return broker, (*effects, Reply(caller, Responses(tuple(rows))))
 
 
 # The cluster: one broker, its features, what topics there are, and who coordinates what.

@@ -16,9 +16,9 @@ from ..wire.answers import (
     AddedPartition,
     AddedTopic,
     AddedToTransaction,
-    AddOffsetsToTxnResponse,
     AddPartitionsToTxnResponse,
     EndTxnResponse,
+    ErrorOnly,
     InitProducerIdResponse,
 )
 from ..wire.api import Api, Ask
@@ -181,8 +181,8 @@ def begin_add_offsets(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker,
     return broker.gather(caller, ask, [(broker.config.kafka.coordinator, request)])
 
 
-def finish_add_offsets(broker: Broker, done: Gathering) -> AddOffsetsToTxnResponse:
-    return AddOffsetsToTxnResponse(older(done.got[0].error, done.ask.version, 2))
+def finish_add_offsets(broker: Broker, done: Gathering) -> ErrorOnly:
+    return ErrorOnly(older(done.got[0].error, done.ask.version, 2))
 
 
 def begin_end(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:

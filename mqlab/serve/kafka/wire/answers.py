@@ -42,6 +42,56 @@ class Unthrottled:
     throttle_time = NO_TIME
 
 
+# ---- what several requests are answered with ------------------------------------------
+
+
+@frozen
+class ErrorOnly(Unthrottled):
+    """To AddOffsetsToTxn and to Heartbeat."""
+
+    error_code: Error = Error.NONE
+
+
+@frozen
+class PartitionError:
+    """To who committed, deleted or marked something in a partition."""
+
+    partition_index: int
+    error_code: Error
+
+
+@frozen
+class OfTopic:
+    """What is answered about the partitions of a topic."""
+
+    name: str
+    partitions: tuple[Any, ...]
+    topic_id: UUID | None = None
+
+
+@frozen
+class Topics(Unthrottled):
+    """An answer for each topic: ListOffsets, OffsetCommit, TxnOffsetCommit, CreateTopics,
+    DeleteRecords, OffsetForLeaderEpoch, DescribeProducers."""
+
+    topics: tuple[Any, ...]
+
+
+@frozen
+class Results(Unthrottled):
+    """As `Topics`: DescribeConfigs, CreatePartitions, DeleteGroups."""
+
+    results: tuple[Any, ...]
+
+
+@frozen
+class Responses(Unthrottled):
+    """As `Topics`: Produce, IncrementalAlterConfigs, DeleteTopics."""
+
+    responses: tuple[Any, ...]
+    node_endpoints: Absent = ABSENT
+
+
 # ---- produce, fetch, list offsets ------------------------------------------------------
 
 
@@ -62,12 +112,6 @@ class ProducedTopic:
     name: str
     topic_id: UUID | None
     partition_responses: tuple[ProducedPartition, ...]
-
-
-@frozen
-class Produced(Unthrottled):
-    responses: tuple[ProducedTopic, ...]
-    node_endpoints: Absent = ABSENT
 
 
 @frozen
@@ -120,17 +164,6 @@ class ListedPartition:
     timestamp: int = -1
     offset: int = -1
     leader_epoch: int = 0
-
-
-@frozen
-class ListedTopic:
-    name: str
-    partitions: tuple[ListedPartition, ...]
-
-
-@frozen
-class Listed(Unthrottled):
-    topics: tuple[ListedTopic, ...]
 
 
 # ---- the cluster -------------------------------------------------------------------------
@@ -250,21 +283,11 @@ class CreatedTopic:
 
 
 @frozen
-class CreatedTopics(Unthrottled):
-    topics: tuple[CreatedTopic, ...]
-
-
-@frozen
 class DeletedTopic:
     name: str | None
     topic_id: UUID | None = None
     error_code: Error = Error.NONE
     error_message: str | None = None
-
-
-@frozen
-class DeletedTopics(Unthrottled):
-    responses: tuple[DeletedTopic, ...]
 
 
 @frozen
@@ -276,11 +299,6 @@ class DescribedConfigs:
     configs: tuple[TopicConfig, ...] = ()
 
 
-@frozen
-class Described(Unthrottled):
-    results: tuple[DescribedConfigs, ...]
-
-
 # ---- transactions and groups -------------------------------------------------------------
 
 
@@ -289,11 +307,6 @@ class InitProducerIdResponse(Unthrottled):
     error_code: Error = Error.NONE
     producer_id: int = -1
     producer_epoch: int = -1
-
-
-@frozen
-class AddOffsetsToTxnResponse(Unthrottled):
-    error_code: Error = Error.NONE
 
 
 @frozen
@@ -331,26 +344,6 @@ class AddPartitionsToTxnResponse(Unthrottled):
 
 
 @frozen
-class CommittedPartition:
-    partition_index: int
-    error_code: Error
-
-
-@frozen
-class CommittedTopic:
-    name: str
-    partitions: tuple[CommittedPartition, ...]
-    topic_id: UUID | None = None
-
-
-@frozen
-class Committed(Unthrottled):
-    """To OffsetCommit and to TxnOffsetCommit."""
-
-    topics: tuple[CommittedTopic, ...]
-
-
-@frozen
 class OffsetPartition:
     partition_index: int
     committed_offset: int = -1
@@ -360,16 +353,9 @@ class OffsetPartition:
 
 
 @frozen
-class OffsetTopic:
-    name: str
-    partitions: tuple[OffsetPartition, ...]
-    topic_id: UUID | None = None
-
-
-@frozen
 class OffsetGroup:
     group_id: str
-    topics: tuple[OffsetTopic, ...] = ()
+    topics: tuple[OfTopic, ...] = ()
     error_code: Error = Error.NONE
 
 
@@ -378,7 +364,7 @@ class Offsets(Unthrottled):
     """Up to version 7 one group, at the top; from 8 on a list."""
 
     groups: tuple[OffsetGroup, ...]
-    topics: tuple[OffsetTopic, ...] = ()
+    topics: tuple[OfTopic, ...] = ()
     error_code: Error = Error.NONE
 
 
@@ -390,11 +376,6 @@ class PartitionsOfTopic:
     name: str
     error_code: Error = Error.NONE
     error_message: str | None = None
-
-
-@frozen
-class PartitionsCreated(Unthrottled):
-    results: tuple[PartitionsOfTopic, ...]
 
 
 @frozen
@@ -413,28 +394,12 @@ class Altered:
 
 
 @frozen
-class ConfigsAltered(Unthrottled):
-    responses: tuple[Altered, ...]
-
-
-@frozen
 class DeletedTo:
     """`low_watermark`: where the log begins now; -1 with an error."""
 
     partition_index: int
     error_code: Error = Error.NONE
     low_watermark: int = -1
-
-
-@frozen
-class DeletedInTopic:
-    name: str
-    partitions: tuple[DeletedTo, ...]
-
-
-@frozen
-class RecordsDeleted(Unthrottled):
-    topics: tuple[DeletedInTopic, ...]
 
 
 @frozen
@@ -451,11 +416,6 @@ class EpochEnd:
 class EpochEnds:
     topic: str
     partitions: tuple[EpochEnd, ...]
-
-
-@frozen
-class EpochsEnded(Unthrottled):
-    topics: tuple[EpochEnds, ...]
 
 
 @frozen
@@ -494,11 +454,6 @@ class Synced(Unthrottled):
     protocol_type: str | None = None
     protocol_name: str | None = None
     assignment: bytes = b""
-
-
-@frozen
-class HeartbeatResponse(Unthrottled):
-    error_code: Error = Error.NONE
 
 
 @frozen
@@ -567,26 +522,9 @@ class DeletedGroup:
 
 
 @frozen
-class DeletedGroups(Unthrottled):
-    results: tuple[DeletedGroup, ...]
-
-
-@frozen
-class DeletedOffset:
-    partition_index: int
-    error_code: Error
-
-
-@frozen
-class DeletedTopicOffsets:
-    name: str
-    partitions: tuple[DeletedOffset, ...]
-
-
-@frozen
 class DeletedOffsets(Unthrottled):
     error_code: Error = Error.NONE
-    topics: tuple[DeletedTopicOffsets, ...] = ()
+    topics: tuple[OfTopic, ...] = ()
 
 
 # Answers to an administrator, one class for all versions (see `answers.py`).
@@ -656,32 +594,9 @@ class ProducersOfPartition:
 
 
 @frozen
-class ProducersOfTopic:
-    name: str
-    partitions: tuple[ProducersOfPartition, ...]
-
-
-@frozen
-class DescribedProducers(Unthrottled):
-    topics: tuple[ProducersOfTopic, ...]
-
-
-@frozen
-class MarkedPartition:
-    partition_index: int
-    error_code: Error
-
-
-@frozen
-class MarkedTopic:
-    name: str
-    partitions: tuple[MarkedPartition, ...]
-
-
-@frozen
 class Marked:
     producer_id: int
-    topics: tuple[MarkedTopic, ...]
+    topics: tuple[OfTopic, ...]
 
 
 @frozen
