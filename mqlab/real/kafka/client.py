@@ -15,8 +15,6 @@ from datetime import timedelta
 from types import SimpleNamespace as Row
 from typing import Any
 
-from kio.schema.errors import ErrorCode
-
 from ...kafka.log import ABORT, Batch
 from ...kafka.messages import READ_COMMITTED as READ_COMMITTED
 from ...kafka.messages import READ_UNCOMMITTED as READ_UNCOMMITTED
@@ -146,12 +144,12 @@ class Lab:
 
     def coordinator(self, key: str, kind: int) -> Raw:
         def find() -> str:
-            node = self._ask_coordinator(key, kind)
+            node = self.ask_coordinator(key, kind)
             return f"{node.host}:{node.port}"
 
         return self._located(f"{kind} {key}", find)
 
-    def _ask_coordinator(self, key: str, kind: int) -> Any:
+    def ask_coordinator(self, key: str, kind: int) -> Any:
         """FindCoordinator's answer. Raises Moved where there is none yet."""
         node = self.raw().coordinator(self.wire(key), kind)
         if node.error_code.value:
@@ -172,10 +170,6 @@ class Lab:
             return nodes[leader]
 
         return self._located(partition, find)
-
-    def locate_coordinator(self, txn_id: str) -> int:
-        """The number of the broker that coordinates a transactional id."""
-        return int(self.patiently(lambda: self._ask_coordinator(txn_id, TRANSACTION)).node_id)
 
     def _located(self, key: str, find: Callable[[], str]) -> Raw:
         single = "," not in self.target.address
@@ -283,10 +277,6 @@ class Lab:
 
         return self.patiently(ask)
 
-    def bytes_of(self, partition: str, offset: int = 0) -> bytes:
-        """The batches from an offset of a log on, as they lie there; at least one whole."""
-        return bytes(self._fetched(partition, offset, False).records or b"")
-
     def fetch(
         self, partition: str, offset: int = 0, isolation: str = READ_COMMITTED, who: str = "reader"
     ) -> list[Batch]:
@@ -318,53 +308,6 @@ class Lab:
             for entry in self.target.index(f"{topic}-{index}"):
                 self.note("log", partition, "txnindex", entry)
 
-    @staticmethod
-    def ago(ms: int) -> int:
-        """The time so long ago."""
-        return round(time.time() * 1000) - ms
-
-    def list_offsets(
-        self, partition: str, at_ms: int, isolation: str = READ_COMMITTED, called: str = ""
-    ) -> int:
-        """The offset that ListOffsets answers. `at_ms`: a timestamp, -1 the end, -2 the beginning,
-        -3 the newest record; `called`: what a recording calls a time that is another one
-        tomorrow."""
-        topic, index = self.split(partition)
-        part = Row(partition_index=index, current_leader_epoch=-1, timestamp=at_ms)
-        fields = {"replica_id": -1, "isolation_level": int(isolation == READ_COMMITTED)}
-        answer = self.patiently(
-            lambda: self.leader(partition).ask(
-                2, 7, topics=(Row(name=topic, partitions=(part,)),), **fields
-            )
-        )
-        row = answer.topics[0].partitions[0]
-        outcome = word(row.error_code) if row.error_code.value else f"@{row.offset}"
-        self.note("reader", partition, f"ListOffsets {called or at_ms} {isolation}", outcome)
-        return int(row.offset)
-
-    def find_coordinator(self, key: str, kind: int, version: int) -> None:
-        """FindCoordinator in the versions that name one key (up to 3) or several."""
-        fields: dict[str, Any] = {"key_type": kind}
-        if version >= 4:
-            row = self.raw().ask(10, version, coordinator_keys=(self.wire(key),), **fields)
-            row = row.coordinators[0]
-        else:
-            row = self.raw().ask(10, version, key=self.wire(key), **fields)
-        answer = f"ok node={row.node_id}" if not row.error_code.value else word(row.error_code)
-        self.note("app", "broker", f"FindCoordinator {key} kind={kind} v{version}", answer)
-
-    def producers_of(self, partition: str) -> int:
-        """How many producers the partition's leader knows."""
-        topic, index = self.split(partition)
-        rows = (Row(name=topic, partition_indexes=(index,)),)
-        answer = self.patiently(lambda: self.leader(partition).ask(61, 0, topics=rows))
-        return len(answer.topics[0].partitions[0].active_producers)
-
-    @staticmethod
-    def error_of(row: Any) -> str:
-        """The error's name in a described transaction."""
-        return ErrorCode(row.error).name.upper() if row is not None and row.error else ""
-
     def end(self, partition: str) -> int:
         """The high watermark."""
         return int(self._fetched(partition, 0, False).high_watermark)
@@ -372,27 +315,6 @@ class Lab:
     def stable_end(self, partition: str) -> int:
         """The last stable offset."""
         return int(self._fetched(partition, 0, False).last_stable_offset)
-
-    def stable_offset(self, group: str, partition: str) -> int | None:
-        """The committed offset, -1 for none; None while a transaction holds a pending one."""
-        topic, index = self.split(partition)
-        rows = (Row(name=topic, partition_indexes=(index,)),)
-        request = Row(group_id=self.wire(group), topics=rows)
-        answer = self.patiently(
-            lambda: self.coordinator(group, GROUP).ask(9, 8, groups=(request,), require_stable=True)
-        )
-        part = answer.groups[0].topics[0].partitions[0]
-        return None if part.error_code.value else int(part.committed_offset)
-
-    def config(self, name: str) -> str:
-        """A setting of broker 1 as it is now; "" where it does not say."""
-        if not self.offers(32, 4):
-            return ""
-        resource = Row(resource_type=4, resource_name="1", configuration_keys=(name,))
-        answer = self.raw().ask(
-            32, 4, resources=(resource,), include_synonyms=False, include_documentation=False
-        )
-        return next((str(c.value) for c in answer.results[0].configs), "")
 
     # -- what a real consumer makes of it --------------------------------------------------
 

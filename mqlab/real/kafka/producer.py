@@ -15,17 +15,13 @@ from typing import Any
 
 from ...kafka.log import Batch, next_sequence
 from ...kafka.messages import (
-    AddOffsetsToTxn,
     AddPartitionsToTxn,
     EndTxn,
     InitProducerId,
-    Position,
     Produce,
-    TxnOffsetCommit,
 )
 from .batches import write_batch
-from .client import GC, GROUP, TC, TRANSACTION, Lab, word
-from .wire import MINUTE
+from .client import TC, TRANSACTION, Lab, word
 
 
 @dataclass
@@ -45,10 +41,6 @@ class Producer:
     @property
     def _wire_id(self) -> str | None:
         return self.lab.wire(self.txn_id) if self.txn_id else self.txn_id
-
-    def twin(self, who: str) -> Producer:
-        """Another instance with the same transactional id."""
-        return Producer(self.lab, self.txn_id, who)
 
     # -- the transaction coordinator -------------------------------------------------------
 
@@ -72,16 +64,14 @@ class Producer:
         identity = f"ok pid={answer.producer_id} epoch={answer.producer_epoch}"
         question = str(InitProducerId(self.txn_id, timeout_ms, pid, epoch))
         question += f" timeout_ms={timeout_ms}" if timeout_ms != 60_000 else ""
-        self.lab.note(self.who, TC, question + _v(version, 4), identity if error == "ok" else error)
+        self.lab.note(
+            self.who, TC, question + say_version(version, 4), identity if error == "ok" else error
+        )
         if error == "ok":
             self.pid, self.epoch = answer.producer_id, answer.producer_epoch
             self.seqs.clear()
             self.added.clear()
         return error
-
-    def quietly_init(self) -> None:
-        """InitProducerId that is no observation: one of very many."""
-        self.lab.coordinator(self.txn_id or "", TRANSACTION).init(self._wire_id)
 
     def add(
         self,
@@ -119,30 +109,13 @@ class Producer:
         error = kinds.pop() if len(kinds) == 1 else ", ".join(f"{p} {e}" for p, e in each)
         question = AddPartitionsToTxn(self.txn_id or "", self.pid, self.epoch, partitions)
         self.lab.note(
-            self.who, TC, f"{question}{self._other(pid, epoch)}{_v(version, 3)}", error or "ok"
+            self.who,
+            TC,
+            f"{question}{self._other(pid, epoch)}{say_version(version, 3)}",
+            error or "ok",
         )
         if error == "ok":
             self.added |= set(partitions)
-        return error
-
-    def add_offsets(
-        self, group: str, epoch: int | None = None, version: int = 3, once: bool = False
-    ) -> str:
-        """AddOffsetsToTxn to the coordinator; notes the answer and returns the error's name."""
-        fields = {
-            "transactional_id": self._wire_id,
-            "producer_id": self.pid,
-            "producer_epoch": self.epoch if epoch is None else epoch,
-            "group_id": self.lab.wire(group),
-        }
-        answer = self.lab.again(
-            lambda: self.lab.coordinator(self.txn_id or "", TRANSACTION).ask(25, version, **fields),
-            lambda a: word(a.error_code),
-            once,
-        )
-        question = AddOffsetsToTxn(self.txn_id or "", self.pid, self.epoch, group)
-        error = word(answer.error_code)
-        self.lab.note(self.who, TC, f"{question}{self._other(None, epoch)}{_v(version, 3)}", error)
         return error
 
     def end(
@@ -176,24 +149,15 @@ class Producer:
                 self.pid, self.epoch = answer.producer_id, answer.producer_epoch
                 self.seqs.clear()
         question = f"{EndTxn(self.txn_id or '', self.pid, sent, commit)}{self._other(pid, None)}"
-        self.lab.note(self.who, TC, question + _v(version, self.lab.profile.end_txn), outcome)
+        self.lab.note(
+            self.who, TC, question + say_version(version, self.lab.profile.end_txn), outcome
+        )
         return error
-
-    def commit(self) -> str:
-        return self.end(True)
 
     def abort(self) -> str:
         return self.end(False)
 
     # -- the partition leaders -------------------------------------------------------------
-
-    def send(self, partition: str, *values: str) -> str:
-        """What a client does: a legacy one adds the partition first."""
-        if self.txn_id and not self.lab.profile.v2 and partition not in self.added:
-            error = self.add(partition)
-            if error != "ok":
-                return error
-        return self.produce(partition, *values)
 
     def produce(
         self,
@@ -235,7 +199,7 @@ class Producer:
         question = str(Produce(batch, self.txn_id)) + self._other(pid, None)
         plain = "" if within == (self.txn_id is not None) else " not transactional"
         plain += f" acks={acks}" if acks != -1 else ""
-        self.lab.note(self.who, partition, question + plain + _v(version, usual), outcome)
+        self.lab.note(self.who, partition, question + plain + say_version(version, usual), outcome)
         return error
 
     def _produced(
@@ -255,50 +219,6 @@ class Producer:
 
     # -- the group coordinator -------------------------------------------------------------
 
-    def send_offsets(self, group: str, member: Any = None, **positions: int) -> str:
-        """sendOffsetsToTransaction of topic `orders`: `orders_0=5`; a legacy client says so to
-        the transaction coordinator first."""
-        if not self.lab.profile.v2 and f"group {group}" not in self.added:
-            error = self.add_offsets(group)
-            if error != "ok":
-                return error
-            self.added.add(f"group {group}")
-        return self.commit_offsets(group, member, **positions)
-
-    def commit_offsets(
-        self,
-        group: str,
-        member: Any = None,
-        epoch: int | None = None,
-        version: int = 0,
-        **positions: int,
-    ) -> str:
-        """TxnOffsetCommit. `member`: (member id, generation) where the group fences."""
-        usual = self.lab.profile.txn_offset_commit
-        version = version or usual
-        member_id, generation = member or ("", -1)
-        rows = tuple(Position(name.replace("_", "-"), at) for name, at in positions.items())
-        fields = {
-            "transactional_id": self._wire_id,
-            "group_id": self.lab.wire(group) if group else "",
-            "producer_id": self.pid,
-            "producer_epoch": self.epoch if epoch is None else epoch,
-            "generation_id": generation,
-            "member_id": member_id,
-            "group_instance_id": None,
-            "topics": offset_rows(self.lab, rows),
-        }
-        answer = self.lab.again(
-            lambda: self.lab.coordinator(group, GROUP).ask(28, version, **fields),
-            lambda a: word(a.topics[0].partitions[0].error_code),
-            once=False,
-        )
-        error = word(answer.topics[0].partitions[0].error_code)
-        question = f"{TxnOffsetCommit(self.txn_id or '', group, self.pid, self.epoch, rows)}"
-        question += self._other(None, epoch) + (f" generation={generation}" if member else "")
-        self.lab.note(self.who, GC, question + _v(version, usual), error)
-        return error
-
     def _other(self, pid: int | None, epoch: int | None) -> str:
         """Said of a question that names another producer id or epoch than its own."""
         wrong = " another pid" if pid is not None and pid != self.pid else ""
@@ -315,24 +235,6 @@ def start_producer(
     return producer
 
 
-def offset_rows(lab: Lab, positions: Sequence[Position]) -> tuple[Any, ...]:
-    """Positions as both offset commits carry them."""
-    topics: dict[str, list[Any]] = {}
-    for position in positions:
-        topic, index = lab.split(position.partition)
-        row = Row(
-            partition_index=index,
-            committed_offset=position.offset,
-            committed_leader_epoch=-1,
-            committed_metadata=position.metadata,
-        )
-        topics.setdefault(topic, []).append(row)
-    return tuple(Row(name=topic, partitions=tuple(rows)) for topic, rows in topics.items())
-
-
-def _v(version: int, usual: int) -> str:
+def say_version(version: int, usual: int) -> str:
     """Said of a question in a version that its client does not use otherwise."""
     return f" v{version}" if version != usual else ""
-
-
-__all__ = ["MINUTE", "Producer", "offset_rows", "start_producer"]

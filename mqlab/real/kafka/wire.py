@@ -100,14 +100,6 @@ class Raw:
             data += more
         return bytes(data)
 
-    def ask_in_unknown_version(self) -> Any:
-        """The answer to an ApiVersions request of a version that nobody knows; it comes in
-        version 0 (KIP-511)."""
-        self._corr += 1
-        body = struct.pack(">hhihb", 18, 99, self._corr, 0, 0)
-        self.send(struct.pack(">i", len(body)) + body)
-        return self.read_answer(18, 0, self._corr)
-
     # -- what is needed before there is a client ------------------------------------------
 
     def ask_versions(self) -> dict[int, tuple[int, int]]:

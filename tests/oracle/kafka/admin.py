@@ -1,14 +1,32 @@
 """What else an administrator can ask: producers by partition, the two tools of KIP-664 against a
-transaction that hangs, and a group's offsets outside of transactions."""
+transaction that hangs, a group's offsets outside of transactions, where a coordinator is."""
 
 from __future__ import annotations
 
+import struct
+import time
 from types import SimpleNamespace as Row
 from typing import Any
 
+from kio.schema.errors import ErrorCode
+
 from mqlab.kafka.messages import OffsetCommit, Position, WriteTxnMarkers, braces
-from mqlab.real.kafka.client import ADMIN, GC, GROUP, NOT_OFFERED, TC, Lab, word
-from mqlab.real.kafka.producer import offset_rows
+from mqlab.real.kafka.client import (
+    ADMIN,
+    GC,
+    GROUP,
+    NOT_OFFERED,
+    READ_COMMITTED,
+    TC,
+    TRANSACTION,
+    Lab,
+    word,
+)
+from mqlab.real.kafka.wire import Raw
+from tests.oracle.kafka.producer import offset_rows
+
+#: of a request that this module writes itself
+CORRELATION = 7
 
 
 def list_transactions(lab: Lab, states: tuple[str, ...] = (), pid: int = -1) -> None:
@@ -117,3 +135,94 @@ def commit_plain(lab: Lab, group: str, member: Any = None, **positions: int) -> 
     question = f"{OffsetCommit(group, rows)}" + (f" generation={generation}" if member else "")
     lab.note("reader", GC, question, error)
     return error
+
+
+def locate_coordinator(lab: Lab, txn_id: str) -> int:
+    """The number of the broker that coordinates a transactional id."""
+    return int(lab.patiently(lambda: lab.ask_coordinator(txn_id, TRANSACTION)).node_id)
+
+
+def stable_offset(lab: Lab, group: str, partition: str) -> int | None:
+    """The committed offset, -1 for none; None while a transaction holds a pending one."""
+    topic, index = lab.split(partition)
+    rows = (Row(name=topic, partition_indexes=(index,)),)
+    request = Row(group_id=lab.wire(group), topics=rows)
+    answer = lab.patiently(
+        lambda: lab.coordinator(group, GROUP).ask(9, 8, groups=(request,), require_stable=True)
+    )
+    part = answer.groups[0].topics[0].partitions[0]
+    return None if part.error_code.value else int(part.committed_offset)
+
+
+def producers_of(lab: Lab, partition: str) -> int:
+    """How many producers the partition's leader knows."""
+    topic, index = lab.split(partition)
+    rows = (Row(name=topic, partition_indexes=(index,)),)
+    answer = lab.patiently(lambda: lab.leader(partition).ask(61, 0, topics=rows))
+    return len(answer.topics[0].partitions[0].active_producers)
+
+
+def find_coordinator(lab: Lab, key: str, kind: int, version: int) -> None:
+    """FindCoordinator in the versions that name one key (up to 3) or several."""
+    fields: dict[str, Any] = {"key_type": kind}
+    if version >= 4:
+        row = lab.raw().ask(10, version, coordinator_keys=(lab.wire(key),), **fields)
+        row = row.coordinators[0]
+    else:
+        row = lab.raw().ask(10, version, key=lab.wire(key), **fields)
+    answer = f"ok node={row.node_id}" if not row.error_code.value else word(row.error_code)
+    lab.note("app", "broker", f"FindCoordinator {key} kind={kind} v{version}", answer)
+
+
+def list_offsets(
+    lab: Lab, partition: str, at_ms: int, isolation: str = READ_COMMITTED, called: str = ""
+) -> int:
+    """The offset that ListOffsets answers. `at_ms`: a timestamp, -1 the end, -2 the beginning,
+    -3 the newest record; `called`: what a recording calls a time that is another one
+    tomorrow."""
+    topic, index = lab.split(partition)
+    part = Row(partition_index=index, current_leader_epoch=-1, timestamp=at_ms)
+    fields = {"replica_id": -1, "isolation_level": int(isolation == READ_COMMITTED)}
+    answer = lab.patiently(
+        lambda: lab.leader(partition).ask(
+            2, 7, topics=(Row(name=topic, partitions=(part,)),), **fields
+        )
+    )
+    row = answer.topics[0].partitions[0]
+    outcome = word(row.error_code) if row.error_code.value else f"@{row.offset}"
+    lab.note("reader", partition, f"ListOffsets {called or at_ms} {isolation}", outcome)
+    return int(row.offset)
+
+
+def ago(ms: int) -> int:
+    """The time so long ago."""
+    return round(time.time() * 1000) - ms
+
+
+def error_of(row: Any) -> str:
+    """The error's name in a described transaction."""
+    return ErrorCode(row.error).name.upper() if row is not None and row.error else ""
+
+
+def read_config(lab: Lab, name: str) -> str:
+    """A setting of broker 1 as it is now; "" where it does not say."""
+    if not lab.offers(32, 4):
+        return ""
+    resource = Row(resource_type=4, resource_name="1", configuration_keys=(name,))
+    answer = lab.raw().ask(
+        32, 4, resources=(resource,), include_synonyms=False, include_documentation=False
+    )
+    return next((str(c.value) for c in answer.results[0].configs), "")
+
+
+def bytes_of(lab: Lab, partition: str, offset: int = 0) -> bytes:
+    """The batches from an offset of a log on, as they lie there; at least one whole."""
+    return bytes(lab._fetched(partition, offset, False).records or b"")
+
+
+def ask_in_unknown_version(raw: Raw) -> Any:
+    """The answer to an ApiVersions request of a version that nobody knows; it comes in
+    version 0 (KIP-511)."""
+    body = struct.pack(">hhihb", 18, 99, CORRELATION, 0, 0)
+    raw.send(struct.pack(">i", len(body)) + body)
+    return raw.read_answer(18, 0, CORRELATION)

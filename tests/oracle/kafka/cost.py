@@ -26,10 +26,10 @@ from kio.index import load_request_schema
 from mqlab.places import PACKAGE
 from mqlab.real.kafka.broker import RealKafka
 from mqlab.real.kafka.client import PROFILES, Lab, Target
-from mqlab.real.kafka.producer import Producer
 from mqlab.real.kafka.wire import MINUTE, Raw
 from mqlab.recordings.costs import FORGOTTEN, OTHERS, SEEN, TOLD
 from tests.oracle.counting import Flushes, Namer, Proxy
+from tests.oracle.kafka.producer import Producer
 from tests.oracle.measuring import PREFIX, Priced
 
 MARKERS = "WriteTxnMarkers"

@@ -7,10 +7,17 @@ from collections.abc import Callable
 
 from mqlab.real.kafka.admin import describe, fetch_offsets
 from mqlab.real.kafka.client import READ_COMMITTED, READ_UNCOMMITTED, Lab, word
-from mqlab.real.kafka.producer import Producer, start_producer
 from mqlab.real.kafka.wire import MINUTE
-from tests.oracle.kafka.admin import commit_plain, list_transactions, producers
+from tests.oracle.kafka.admin import (
+    ago,
+    commit_plain,
+    list_offsets,
+    list_transactions,
+    producers,
+    stable_offset,
+)
 from tests.oracle.kafka.groups import Member
+from tests.oracle.kafka.producer import Producer, start_producer
 from tests.oracle.kafka.programs import program
 from tests.oracle.kafka.programs.java import Client
 
@@ -113,7 +120,7 @@ def undecided_not_visible(lab: Lab) -> None:
     lab.log("orders-0", end=5)
     for isolation in (READ_COMMITTED, READ_UNCOMMITTED):
         lab.read("orders-0", isolation)
-        lab.list_offsets("orders-0", -1, isolation)
+        list_offsets(lab, "orders-0", -1, isolation)
     p.commit()
     lab.log("orders-0", end=6)
     lab.read("orders-0", READ_COMMITTED)
@@ -249,7 +256,7 @@ def fetch_edges(lab: Lab) -> None:
         for offset in (0, 1, 2, 3, 4, 5):
             lab.fetch("orders-0", offset, isolation)
         for at_ms in (-1, -2, -3):
-            lab.list_offsets("orders-0", at_ms, isolation)
+            list_offsets(lab, "orders-0", at_ms, isolation)
 
 
 @program("offsets-by-time", "UnifiedLog#fetchOffsetByTimestamp; limits by isolation level")
@@ -265,15 +272,15 @@ def offsets_by_time(lab: Lab) -> None:
     lab.log("orders-0", end=3, dump=False)
     both = (READ_COMMITTED, READ_UNCOMMITTED)
     for isolation in both:
-        lab.list_offsets("orders-0", lab.ago(3 * DAY_MS), isolation, "three days ago")
-        lab.list_offsets("orders-0", lab.ago(DAY_MS * 3 // 2), isolation, "one and a half days ago")
-        lab.list_offsets("orders-0", lab.ago(3_600_000), isolation, "an hour ago")
-        lab.list_offsets("orders-0", lab.ago(-DAY_MS), isolation, "tomorrow")
+        list_offsets(lab, "orders-0", ago(3 * DAY_MS), isolation, "three days ago")
+        list_offsets(lab, "orders-0", ago(DAY_MS * 3 // 2), isolation, "one and a half days ago")
+        list_offsets(lab, "orders-0", ago(3_600_000), isolation, "an hour ago")
+        list_offsets(lab, "orders-0", ago(-DAY_MS), isolation, "tomorrow")
     app.commit()
     lab.log("orders-0", end=4, dump=False)
     for isolation in both:
-        lab.list_offsets("orders-0", lab.ago(3_600_000), isolation, "an hour ago")
-        lab.list_offsets("orders-0", -3, isolation)
+        list_offsets(lab, "orders-0", ago(3_600_000), isolation, "an hour ago")
+        list_offsets(lab, "orders-0", -3, isolation)
 
 
 @program("offsets-by-time-marker", "UnifiedLog#fetchOffsetByTimestamp finds control records")
@@ -287,8 +294,8 @@ def offsets_by_time_marker(lab: Lab) -> None:
     app.commit()
     lab.log("orders-0", end=2, dump=False)
     for isolation in (READ_COMMITTED, READ_UNCOMMITTED):
-        lab.list_offsets("orders-0", lab.ago(3_600_000), isolation, "an hour ago")
-        lab.list_offsets("orders-0", -3, isolation)
+        list_offsets(lab, "orders-0", ago(3_600_000), isolation, "an hour ago")
+        list_offsets(lab, "orders-0", -3, isolation)
 
 
 @program("admin-transactions", "KafkaAdminClient: listTransactions, describeTransactions")
@@ -367,7 +374,7 @@ def describe_state(lab: Lab, state: str) -> None:
 
 def wait_for_marker(lab: Lab, partition: str, group: str = "billing") -> None:
     """Until the group coordinator has seen the marker: no pending offset is left."""
-    lab.wait_until(lambda: lab.stable_offset(group, partition) is not None, True)
+    lab.wait_until(lambda: stable_offset(lab, group, partition) is not None, True)
 
 
 @program("later-plain-commit-wins", "OffsetMetadataManager#replayEndTransactionMarker")

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from mqlab.real.kafka.admin import describe
 from mqlab.real.kafka.client import READ_COMMITTED, Lab
-from mqlab.real.kafka.producer import Producer, start_producer
+from tests.oracle.kafka.admin import locate_coordinator
+from tests.oracle.kafka.producer import Producer, start_producer
 
 from ..admin import marker, producers
 from . import CLUSTER, FAULT, program
@@ -17,16 +18,16 @@ V2_AND_0 = ("tv2", "tv0")
 
 def _coordinate_elsewhere(lab: Lab) -> None:
     """So that no other broker becomes A's coordinator, with another epoch, when broker 3 stops."""
-    while lab.locate_coordinator("A") == 3:
+    while locate_coordinator(lab, "A") == 3:
         lab.prefix += "x"  # another name on the wire, another partition, another broker
 
 
 def _moved(lab: Lab, txn_id: str, gently: bool) -> int:
     """Stop the broker that coordinates this id; the number of the one that stopped."""
-    node = lab.locate_coordinator(txn_id)
+    node = locate_coordinator(lab, txn_id)
     lab.close()
     (lab.target.control.stop if gently else lab.target.control.kill)(node)
-    lab.wait_until(lambda: lab.locate_coordinator(txn_id) != node, True)
+    lab.wait_until(lambda: locate_coordinator(lab, txn_id) != node, True)
     how = "SIGTERM" if gently else "kill -9"
     lab.note("log", "cluster", f"the coordinator's broker stops by {how}", "another coordinates")
     return node
@@ -83,7 +84,7 @@ def failover_prepared(lab: Lab) -> None:
 def not_coordinator(lab: Lab) -> None:
     """A broker that does not lead the id's partition says so."""
     start_producer(lab, "A", on=ALL)
-    node = lab.locate_coordinator("A")
+    node = locate_coordinator(lab, "A")
     other = lab.target.address.split(",")[node % 3]
     answer = lab.raw(other).init(lab.wire("A"))
     lab.note("app", "another broker", "InitProducerId A", answer.error_code.name.upper())
@@ -158,9 +159,9 @@ def lso_needs_hw(lab: Lab) -> None:
 )
 def in_parallel(lab: Lab) -> None:
     """One coordinator stands still; a transaction of another coordinator ends meanwhile."""
-    still = lab.locate_coordinator("A")
-    free = next(f"B{n}" for n in range(200) if lab.locate_coordinator(f"B{n}") != still)
-    node = lab.locate_coordinator(free)
+    still = locate_coordinator(lab, "A")
+    free = next(f"B{n}" for n in range(200) if locate_coordinator(lab, f"B{n}") != still)
+    node = locate_coordinator(lab, free)
     lab.topic("orders", 2, on=(node,))
     paused, going = Producer(lab, "A", "paused"), Producer(lab, free, "going")
     for index, app in enumerate((paused, going)):
@@ -192,7 +193,7 @@ def in_parallel(lab: Lab) -> None:
 def leaderless_marker(lab: Lab) -> None:
     """The only replica of a partition is stopped in an orderly way, nothing is killed, and the
     coordinator is somebody else. The commit is acknowledged, completes, and is never read."""
-    keeper = lab.locate_coordinator("A") % 3 + 1
+    keeper = locate_coordinator(lab, "A") % 3 + 1
     app = start_producer(lab, "A", on=(keeper,))
     app.send("orders-0", "paid")
     lab.close()

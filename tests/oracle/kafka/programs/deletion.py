@@ -9,9 +9,10 @@ from typing import Any
 from mqlab.kafka.messages import READ_COMMITTED, READ_UNCOMMITTED
 from mqlab.real.kafka.batches import batch, record
 from mqlab.real.kafka.client import Lab, word
-from mqlab.real.kafka.producer import Producer, start_producer
 from mqlab.real.kafka.programs import send
 from mqlab.real.kafka.wire import MINUTE
+from tests.oracle.kafka.admin import list_offsets
+from tests.oracle.kafka.producer import Producer, start_producer
 
 from ..admin import marker
 from . import program
@@ -89,7 +90,7 @@ def delete_records(lab: Lab) -> None:
     for offset in (0, 3, 4, 6):
         fetch(lab, "orders-0", offset)
     for at_ms in (-2, -1):
-        lab.list_offsets("orders-0", at_ms)
+        list_offsets(lab, "orders-0", at_ms)
     delete(lab, "orders-0", -1)
     fetch(lab, "orders-0", 5)
     fetch(lab, "orders-0", 6)

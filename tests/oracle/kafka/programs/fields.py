@@ -24,8 +24,9 @@ from kio.records.readers import crc32c  # type: ignore[attr-defined]
 from mqlab.kafka.messages import READ_COMMITTED, READ_UNCOMMITTED
 from mqlab.real.kafka.batches import HEAD, TRANSACTIONAL, batch, record
 from mqlab.real.kafka.client import Lab
-from mqlab.real.kafka.producer import Producer
 from mqlab.real.kafka.programs import send
+from tests.oracle.kafka.admin import bytes_of
+from tests.oracle.kafka.producer import Producer
 
 from . import program
 from .refused import TV2
@@ -103,7 +104,7 @@ def see_batches(lab: Lab, partition: str, since_ms: int, end: int) -> None:
     """Note every field of the head of every batch, up to offset `end`."""
     at = 0
     while at < end:
-        data = lab.bytes_of(partition, at)
+        data = bytes_of(lab, partition, at)
         while len(data) >= HEAD.size and len(data) >= 12 + HEAD.unpack_from(data)[1]:
             size = 12 + HEAD.unpack_from(data)[1]
             at = see_batch(lab, partition, data[:size], since_ms)

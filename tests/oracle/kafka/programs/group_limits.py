@@ -15,6 +15,7 @@ from mqlab.real.kafka.batches import HEAD
 from mqlab.real.kafka.client import Lab, word
 from mqlab.real.kafka.wire import MINUTE, Raw
 from mqlab.real.program import RealBrokerError
+from tests.oracle.kafka.admin import bytes_of
 
 from . import program
 from .limits import LARGEST, TV2, around, tell
@@ -121,7 +122,7 @@ class Filled:
     def try_all(self) -> None:
         written = f"{self.what}-0"
         for number in range(4):
-            self.lab.patiently(partial(self.lab._ask_coordinator, f"{self.what}-{number}", 0))
+            self.lab.patiently(partial(self.lab.ask_coordinator, f"{self.what}-{number}", 0))
         end = self.lab.end(log_of(self.lab, written))
         if not (outcome := self.ask(written, self.FIRST)).startswith("ok"):
             raise RealBrokerError(f"{self.what}: {outcome}")
@@ -135,7 +136,7 @@ class Filled:
         """Of the batch with what was asked for, among those from an offset on."""
         size = 0
         while size < self.FIRST:
-            data = self.lab.bytes_of(log_of(self.lab, group), at)
+            data = bytes_of(self.lab, log_of(self.lab, group), at)
             size, last = 0, 0
             while last + HEAD.size <= len(data):
                 size = 12 + int.from_bytes(data[last + 8 : last + 12])

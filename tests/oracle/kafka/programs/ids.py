@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from mqlab.real.kafka.admin import describe, describe_transaction
 from mqlab.real.kafka.client import READ_COMMITTED, Lab
-from mqlab.real.kafka.producer import Producer, start_producer
 from mqlab.real.program import NotOffered
-from tests.oracle.kafka.admin import marker, producers
+from tests.oracle.kafka.admin import error_of, find_coordinator, marker, producers, producers_of
+from tests.oracle.kafka.producer import Producer, start_producer
 from tests.oracle.kafka.programs import CONTROL, JAVA, SLOW, program
 from tests.oracle.kafka.stories import play_java
 
@@ -123,7 +123,7 @@ def epoch_exhaustion_edges(lab: Lab) -> None:
 def coordinator_partition(lab: Lab) -> None:
     """FindCoordinator: one broker, old and new versions, and a kind there is not."""
     for key, kind, version in (("A", 1, 4), ("A", 0, 4), ("A", 1, 2), ("A", 0, 0)):
-        lab.find_coordinator(key, kind, version)
+        find_coordinator(lab, key, kind, version)
 
 
 # ---- Two instances with one transactional id: who is fenced, where, and in which words
@@ -399,7 +399,7 @@ def id_expires(lab: Lab) -> None:
     idle.commit()
     busy.send("orders-1", "b")
     gone = "TRANSACTIONAL_ID_NOT_FOUND"
-    lab.wait_until(lambda: lab.error_of(describe_transaction(lab, "idle")), gone)
+    lab.wait_until(lambda: error_of(describe_transaction(lab, "idle")), gone)
     describe(lab, "idle")
     describe(lab, "busy", "Ongoing")
     if lab.profile.v2:
@@ -435,7 +435,7 @@ def pid_expires(lab: Lab) -> None:
     idle.send("orders-0", "b")
     idle.commit()
     busy.send("orders-1", "c")
-    lab.wait_until(lambda: lab.producers_of("orders-0"), 0)
+    lab.wait_until(lambda: producers_of(lab, "orders-0"), 0)
     producers(lab, "orders-0")
     producers(lab, "orders-1")
     plain.produce("orders-0", "d", seq=7)

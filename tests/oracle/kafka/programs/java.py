@@ -8,9 +8,10 @@ from typing import Any
 
 from mqlab.real.kafka.admin import describe, fetch_offsets
 from mqlab.real.kafka.client import READ_COMMITTED, READ_UNCOMMITTED, Lab
-from mqlab.real.kafka.producer import Producer, start_producer
 from mqlab.real.kafka.programs import tell_story
+from tests.oracle.kafka.admin import stable_offset
 from tests.oracle.kafka.libraries import LIBRARIES, Library
+from tests.oracle.kafka.producer import Producer, start_producer
 from tests.oracle.kafka.programs import JAVA, LIBRARY, program
 from tests.oracle.kafka.stories import play_java
 
@@ -85,7 +86,7 @@ def configs(lab: Lab) -> None:
 def wrong_group(lab: Lab) -> None:
     lab.topic("orders")
     play_java(lab, PRODUCER, "wrong-group")
-    lab.wait_until(lambda: lab.stable_offset("billing", "orders-0"), 1)
+    lab.wait_until(lambda: stable_offset(lab, "billing", "orders-0"), 1)
     fetch_offsets(lab, "billing", "orders-0")
 
 
@@ -304,7 +305,7 @@ def copy_confluent(lab: Lab) -> None:
     reader.close()
     lab.wait_until(lambda: lab.stable_end("bills-0") == lab.end("bills-0"), True)
     lab.read("bills-0", READ_COMMITTED)
-    lab.wait_until(lambda: lab.stable_offset("billing", "orders-0"), 12)
+    lab.wait_until(lambda: stable_offset(lab, "billing", "orders-0"), 12)
     fetch_offsets(lab, "billing", "orders-0")
 
 

@@ -25,8 +25,9 @@ from mqlab.real.kafka.batches import (
     record,
 )
 from mqlab.real.kafka.client import Lab
-from mqlab.real.kafka.producer import Producer
 from mqlab.real.kafka.programs import LENGTHS, send
+from tests.oracle.kafka.admin import bytes_of, list_offsets
+from tests.oracle.kafka.producer import Producer
 
 from . import program
 
@@ -153,7 +154,7 @@ def claimed_numbers(lab: Lab) -> None:
         if "pid" not in given and called not in LENGTHS:
             packed = batch(gzip.compress(body), count, bits=GZIP, **given)
             send(lab, "orders-0", f"{called}, gzip", packed)
-    raw = lab.bytes_of("orders-0")
+    raw = bytes_of(lab, "orders-0")
     while raw:
         head_ = HEAD.unpack_from(raw)
         counts = f"{head_[12]} records, last delta {head_[6]}, stamps {head_[7]} to {head_[8]}"
@@ -201,7 +202,7 @@ def refused_stamps(lab: Lab) -> None:
         send(lab, topic, "without a stamp", batch(at_ms=-1))
     for topic, end in (("orders-0", 3), ("recent-0", 2), ("stamped-0", 6)):
         lab.log(topic, end=end, dump=False)
-    lab.list_offsets("stamped-0", now - 1, READ_UNCOMMITTED, "the beginning of this")
+    list_offsets(lab, "stamped-0", now - 1, READ_UNCOMMITTED, "the beginning of this")
 
 
 @program("refused-keys", "LogValidator#validateKey: a compacted topic needs keys", profiles=TV2)
@@ -285,7 +286,7 @@ def compression_types(lab: Lab) -> None:
         lab.topic(kind, compression_type=kind)
         send(lab, f"{kind}-0", "uncompressed", batch(body, 2))
         send(lab, f"{kind}-0", "gzip", batch(gzip.compress(body), 2, bits=GZIP))
-        raw = lab.bytes_of(f"{kind}-0")
+        raw = bytes_of(lab, f"{kind}-0")
         while raw:
             (length,) = struct.unpack_from(">i", raw, 8)
             bits, count = raw[22] & 7, struct.unpack_from(">i", raw, HEAD.size - 4)[0]

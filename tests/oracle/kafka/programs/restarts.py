@@ -14,8 +14,8 @@ from functools import partial
 
 from mqlab.real.kafka.admin import describe, describe_transaction
 from mqlab.real.kafka.client import READ_COMMITTED, Lab
-from mqlab.real.kafka.producer import Producer
 from mqlab.recordings.recording import Observation
+from tests.oracle.kafka.producer import Producer
 
 from ..admin import marker, producers
 from . import CONTROL, FAULT, program

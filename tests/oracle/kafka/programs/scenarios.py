@@ -34,10 +34,10 @@ from mqlab.kernel import Reply, Request, Run
 from mqlab.places import SCENARIOS
 from mqlab.real.kafka.admin import describe_transaction, fetch_offsets
 from mqlab.real.kafka.client import Lab
-from mqlab.real.kafka.producer import Producer
 from mqlab.recordings.recording import Observation
 from mqlab.scenario import Golden, load, parse_script, system_of
 from mqlab.scenario.language import Registry, Script
+from tests.oracle.kafka.producer import Producer
 
 from ..admin import commit_plain
 from . import program

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from mqlab.real.kafka.admin import describe
 from mqlab.real.kafka.client import READ_COMMITTED, Lab
-from mqlab.real.kafka.producer import Producer, start_producer
-from tests.oracle.kafka.admin import broker_config, list_transactions, marker, producers
+from tests.oracle.kafka.admin import (
+    broker_config,
+    list_transactions,
+    marker,
+    producers,
+    read_config,
+)
+from tests.oracle.kafka.producer import Producer, start_producer
 from tests.oracle.kafka.programs import ALONE, program
 
 LAST = 2**31 - 1
@@ -196,7 +202,7 @@ def hanging(lab: Lab) -> None:
     app = Producer(lab, "A")
     app.init()
     broker_config(lab, VERIFY, "false")
-    lab.wait_until(lambda: lab.config(VERIFY), "false")
+    lab.wait_until(lambda: read_config(lab, VERIFY), "false")
     app.produce("orders-0", "a")
     broker_config(lab, VERIFY, "true")
     for value in ("b", "c"):

@@ -6,7 +6,7 @@ import json
 from functools import partial
 
 from mqlab.real.kafka.client import TRANSACTION, Lab
-from mqlab.real.kafka.producer import Producer, start_producer
+from tests.oracle.kafka.producer import Producer, start_producer
 
 from ..tools import CLASSES, Tools
 from . import JAVA, program

@@ -11,9 +11,10 @@ from kio.index import UnknownAPIKey, UnknownEntity, load_request_schema
 
 from mqlab.real.kafka.batches import batch
 from mqlab.real.kafka.client import NOT_OFFERED, READ_UNCOMMITTED, Lab, word
-from mqlab.real.kafka.producer import start_producer
 from mqlab.real.kafka.programs import send
 from mqlab.real.kafka.wire import MINUTE
+from tests.oracle.kafka.admin import ask_in_unknown_version, list_offsets
+from tests.oracle.kafka.producer import start_producer
 from tests.oracle.kafka.programs import CONTROL, JAVA, program
 from tests.oracle.kafka.stories import play_java
 
@@ -202,7 +203,7 @@ def create_partitions(lab: Lab) -> None:
     enlarge(lab, "orders", 4, validate=True)
     enlarge(lab, "orders", 3)
     lab.wait_until(lambda: lab.end("orders-2"), 0)
-    lab.list_offsets("orders-2", -1)
+    list_offsets(lab, "orders-2", -1)
     enlarge(lab, "nowhere", 4)
     for count, rows in ((5, ((1,),)), (4, ((2,),)), (4, ((1, 1),)), (4, ((),)), (4, ((1,),))):
         enlarge(lab, "orders", count, *rows)
@@ -338,7 +339,7 @@ def api_versions(lab: Lab) -> None:
             + _levels(answer, "finalized_features", "min_version_level", "max_version_level"),
         ]
         lab.note("client", "broker", f"ApiVersions v{version}", ", ".join(features))
-    answer = lab.raw().ask_in_unknown_version()
+    answer = ask_in_unknown_version(lab.raw())
     rows = [f"{r.api_key} v{r.min_version}…v{r.max_version}" for r in answer.api_keys]
     refusal = f"{word(answer.error_code)}: {', '.join(rows)}"
     lab.note("client", "broker", "ApiVersions v99", refusal)
