@@ -3,7 +3,7 @@
 import pytest
 
 from mqlab.kafka.clients.calls import Abort, Begin, Commit, Flush, Init, SendOffsets, SendRecord
-from mqlab.kafka.clients.producer import Producer, ProducerConfig
+from mqlab.kafka.clients.producer import ProducerConfig
 from mqlab.kafka.clients.producer.flight import (
     ConfigException,
     judge_coordinator_error,
@@ -24,12 +24,10 @@ from mqlab.kafka.messages import (
     ProduceResponse,
     TxnOffsetCommit,
 )
-from mqlab.kafka.states import PRODUCER_PREVIOUS, ProducerState
+from mqlab.kafka.states import ProducerState
 from mqlab.kernel import Map
-from mqlab.registry import SYSTEMS, scenario
-from mqlab.scenario import load
+from mqlab.registry import scenario
 from tests.kafka.clients.driven import Client
-from tests.scenario.test_goldens import FILES
 
 S = ProducerState
 OK = ProduceResponse()
@@ -46,29 +44,6 @@ def idempotent(pid=7, epoch=0, **config):
 
 
 # ---- states ------------------------------------------------------------------------------
-
-
-@pytest.mark.spread("mqlab/kafka", "mqlab/kernel", "datasets/scenarios/kafka")
-def test_scenarios_go_through_the_table_and_nowhere_else(monkeypatch):
-    seen = set()
-    enter = Producer.enter
-
-    def noted(self, state):
-        seen.add((self.state, state))
-        return enter(self, state)
-
-    monkeypatch.setattr(Producer, "enter", noted)
-    for path in FILES:
-        load(path, SYSTEMS)
-    table = {(old, new) for new, olds in PRODUCER_PREVIOUS.items() for old in olds}
-    assert seen <= table
-    elsewhere = {
-        (S.READY, S.UNINITIALIZED),  # epochs used up: a test below
-        (S.ABORTABLE_ERROR, S.UNINITIALIZED),  # no broker of today brings this about,
-        (S.COMMITTING, S.INITIALIZING),  # nor this: an upgrade to transaction.version 2,
-        (S.INITIALIZING, S.ABORTABLE_ERROR),  # nor this: an id refused for one transaction
-    }
-    assert {edge for edge in table - seen if edge[1] is not S.FATAL_ERROR} <= elsewhere
 
 
 CALLS = (Init(), Begin(), SendRecord("o-0", "x"), OFFSETS, Commit(), Abort())
