@@ -79,6 +79,18 @@ def tell(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     return run
 
 
+def told(adapter: Adapter = TOY) -> Callable[[Story], Callable[..., None]]:
+    """The test is the story."""
+
+    def make(story: Story) -> Callable[..., None]:
+        def test(tell: Callable[..., None]) -> None:
+            tell(story, adapter)
+
+        return test
+
+    return make
+
+
 async def until(holds: Callable[[], bool]) -> None:
     async with asyncio.timeout(PATIENCE_S):
         while not holds():
@@ -93,127 +105,116 @@ def feed(it: Server) -> list[Any]:
 # ---- several requests under way --------------------------------------------------------------
 
 
-def test_answers_leave_as_they_come(tell: Callable[..., None]) -> None:
-    async def story(it: Server, connect: Any) -> None:
-        one = await connect()
-        one.send({"id": 7, "do": "wait", "text": "x"}, {"id": 8, "do": "echo", "text": "a"})
-        assert await one.hear() == {"id": 8, "is": "a"}
-        assert await (await connect()).ask("release", "x") == {"id": 1, "is": "released"}
-        assert await one.hear() == {"id": 7, "is": "x"}
-
-    tell(story)
+@told()
+async def test_answers_leave_as_they_come(it: Server, connect: Any) -> None:
+    one = await connect()
+    one.send({"id": 7, "do": "wait", "text": "x"}, {"id": 8, "do": "echo", "text": "a"})
+    assert await one.hear() == {"id": 8, "is": "a"}
+    assert await (await connect()).ask("release", "x") == {"id": 1, "is": "released"}
+    assert await one.hear() == {"id": 7, "is": "x"}
 
 
-def test_where_a_protocol_wants_order_an_answer_waits_for_those_before_it(
-    tell: Callable[..., None],
+@told(replace(TOY, frames=OrderedFrames))
+async def test_where_a_protocol_wants_order_an_answer_waits_for_those_before_it(
+    it: Server, connect: Any
 ) -> None:
-    async def story(it: Server, connect: Any) -> None:
-        one, other = await connect(), await connect()
-        one.send(
-            {"id": 1, "do": "wait", "text": "x"},
-            {"id": 2, "do": "echo", "text": "a"},
-            {"id": 3, "do": "wait", "text": "y"},
-        )
-        await other.ask("release", "y")
-        assert it.connections[1]._ready.keys() == {2, 3}, "both wait for the first"
-        await other.ask("release", "x")
-        heard = [await one.hear() for _ in range(3)]
-        assert heard == [{"id": 1, "is": "x"}, {"id": 2, "is": "a"}, {"id": 3, "is": "y"}]
-        assert not it.connections[1]._ready and not it.connections[1]._open
-
-    tell(story, replace(TOY, frames=OrderedFrames))
+    one, other = await connect(), await connect()
+    one.send(
+        {"id": 1, "do": "wait", "text": "x"},
+        {"id": 2, "do": "echo", "text": "a"},
+        {"id": 3, "do": "wait", "text": "y"},
+    )
+    await other.ask("release", "y")
+    assert it.connections[1]._ready.keys() == {2, 3}, "both wait for the first"
+    await other.ask("release", "x")
+    heard = [await one.hear() for _ in range(3)]
+    assert heard == [{"id": 1, "is": "x"}, {"id": 2, "is": "a"}, {"id": 3, "is": "y"}]
+    assert not it.connections[1]._ready and not it.connections[1]._open
 
 
-def test_no_more_requests_are_under_way_than_the_protocol_allows(tell: Callable[..., None]) -> None:
-    async def story(it: Server, connect: Any) -> None:
-        one, other = await connect(), await connect()
-        waits = [{"id": i, "do": "wait", "text": str(i)} for i in range(6)]
-        one.send(*waits, {"id": 9, "do": "echo", "text": "last"})
-        await until(lambda: 1 in it.connections and len(it.connections[1]._open) == 4)
-        assert sorted(it.driver.roles["front"].waiting) == ["0", "1", "2", "3"]
-        assert not it.connections[1].idle
-        for i in range(3):
-            await other.ask("release", str(i))
-        heard = [await one.hear() for _ in range(4)]
-        assert [answer["id"] for answer in heard] == [0, 1, 2, 9]
+@told()
+async def test_no_more_requests_are_under_way_than_the_protocol_allows(
+    it: Server, connect: Any
+) -> None:
+    one, other = await connect(), await connect()
+    waits = [{"id": i, "do": "wait", "text": str(i)} for i in range(6)]
+    one.send(*waits, {"id": 9, "do": "echo", "text": "last"})
+    await until(lambda: 1 in it.connections and len(it.connections[1]._open) == 4)
+    assert sorted(it.driver.roles["front"].waiting) == ["0", "1", "2", "3"]
+    assert not it.connections[1].idle
+    for i in range(3):
+        await other.ask("release", str(i))
+    heard = [await one.hear() for _ in range(4)]
+    assert [answer["id"] for answer in heard] == [0, 1, 2, 9]
 
-    tell(story)
 
-
-def test_a_one_way_request_is_done_and_never_answered(tell: Callable[..., None]) -> None:
+@told()
+async def test_a_one_way_request_is_done_and_never_answered(it: Server, connect: Any) -> None:
     """Nor does it take a place: more of them than may be under way go through in one go."""
-
-    async def story(it: Server, connect: Any) -> None:
-        one = await connect()
-        notes = [{"do": "note", "text": str(i)} for i in range(50)]
-        one.send(*notes, {"id": 1, "do": "notes"})
-        assert await one.hear() == {"id": 1, "is": [str(i) for i in range(50)]}
-
-    tell(story)
+    one = await connect()
+    notes = [{"do": "note", "text": str(i)} for i in range(50)]
+    one.send(*notes, {"id": 1, "do": "notes"})
+    assert await one.hear() == {"id": 1, "is": [str(i) for i in range(50)]}
 
 
 # ---- pushes ----------------------------------------------------------------------------------
 
 
-def test_a_push_comes_while_a_request_waits_and_its_answer_goes_to_the_role(
-    tell: Callable[..., None],
+@told()
+async def test_a_push_comes_while_a_request_waits_and_its_answer_goes_to_the_role(
+    it: Server, connect: Any
 ) -> None:
-    async def story(it: Server, connect: Any) -> None:
-        one, other = await connect(), await connect()
-        await one.ask("follow")
-        one.send({"id": 2, "do": "wait", "text": "x"})
-        await until(lambda: "x" in it.driver.roles["front"].waiting)
-        assert await other.ask("feed", "news") == {"id": 1, "is": "fed"}
-        assert await one.hear() == {"push": 1, "is": "news"}
-        one.send({"push": 1, "is": "thanks"}, {"push": 1, "is": "twice"}, {"push": 9, "is": "?"})
-        assert (await one.ask("echo", "on", 3))["is"] == "on", "it is served further"
-        assert feed(it) == [Response("conn-1", 0, "thanks")], "only what is waited for is heard"
-        await other.ask("release", "x")
-        assert await one.hear() == {"id": 2, "is": "x"}
-
-    tell(story)
+    one, other = await connect(), await connect()
+    await one.ask("follow")
+    one.send({"id": 2, "do": "wait", "text": "x"})
+    await until(lambda: "x" in it.driver.roles["front"].waiting)
+    assert await other.ask("feed", "news") == {"id": 1, "is": "fed"}
+    assert await one.hear() == {"push": 1, "is": "news"}
+    one.send({"push": 1, "is": "thanks"}, {"push": 1, "is": "twice"}, {"push": 9, "is": "?"})
+    assert (await one.ask("echo", "on", 3))["is"] == "on", "it is served further"
+    assert feed(it) == [Response("conn-1", 0, "thanks")], "only what is waited for is heard"
+    await other.ask("release", "x")
+    assert await one.hear() == {"id": 2, "is": "x"}
 
 
-def test_pushes_and_answers_leave_in_the_order_of_the_effects(tell: Callable[..., None]) -> None:
-    async def story(it: Server, connect: Any) -> None:
-        one = await connect()
-        one.send({"id": 1, "do": "follow"}, *({"id": i, "do": "feed"} for i in range(2, 5)))
-        heard = [await one.hear() for _ in range(7)]
-        assert [one.get("push", one.get("id")) for one in heard] == [1, 2, 1, 3, 2, 4, 3]
-
-    tell(story)
-
-
-def test_a_client_that_does_not_read_is_not_pushed_to_and_the_role_hears_so(
-    tell: Callable[..., None],
+@told()
+async def test_pushes_and_answers_leave_in_the_order_of_the_effects(
+    it: Server, connect: Any
 ) -> None:
-    async def story(it: Server, connect: Any) -> None:
-        slow, other = await connect(), await connect()
-        await slow.ask("follow")
-        slow.reader._transport.pause_reading()  # type: ignore[attr-defined]
-        text, sent = "x" * 100_000, 0
-        while not feed(it):
-            assert await other.ask("feed", text) == {"id": 1, "is": "fed"}, "others are served"
-            sent += 1
-            assert sent < 1_000, "somewhere a bound must be"
-        assert feed(it) == [Response("conn-1", 0, Unsent(text))]
-        wire = it.connections[1]._transport
-        assert wire is not None
-        unread = wire.get_write_buffer_size()
-        assert connection.WRITE_AHEAD <= unread < connection.WRITE_AHEAD + 2 * len(text)
-        for _ in range(50):
-            await other.ask("feed", text)
-        assert wire.get_write_buffer_size() <= unread, "nothing is kept of what is not sent"
-        assert len(feed(it)) == 51
-        slow.reader._transport.resume_reading()  # type: ignore[attr-defined]
-        for number in range(1, sent):
-            assert (await slow.hear())["push"] == number
-        await until(lambda: len(feed(it)) == 52)
-        assert feed(it)[-1] == Response("conn-1", 0, Drained()), "once, when it has read"
-        await other.ask("feed", "again")
-        assert (await slow.hear())["is"] == "again"
+    one = await connect()
+    one.send({"id": 1, "do": "follow"}, *({"id": i, "do": "feed"} for i in range(2, 5)))
+    heard = [await one.hear() for _ in range(7)]
+    assert [one.get("push", one.get("id")) for one in heard] == [1, 2, 1, 3, 2, 4, 3]
 
-    tell(story)
+
+@told()
+async def test_a_client_that_does_not_read_is_not_pushed_to_and_the_role_hears_so(
+    it: Server, connect: Any
+) -> None:
+    slow, other = await connect(), await connect()
+    await slow.ask("follow")
+    slow.reader._transport.pause_reading()  # type: ignore[attr-defined]
+    text, sent = "x" * 100_000, 0
+    while not feed(it):
+        assert await other.ask("feed", text) == {"id": 1, "is": "fed"}, "others are served"
+        sent += 1
+        assert sent < 1_000, "somewhere a bound must be"
+    assert feed(it) == [Response("conn-1", 0, Unsent(text))]
+    wire = it.connections[1]._transport
+    assert wire is not None
+    unread = wire.get_write_buffer_size()
+    assert connection.WRITE_AHEAD <= unread < connection.WRITE_AHEAD + 2 * len(text)
+    for _ in range(50):
+        await other.ask("feed", text)
+    assert wire.get_write_buffer_size() <= unread, "nothing is kept of what is not sent"
+    assert len(feed(it)) == 51
+    slow.reader._transport.resume_reading()  # type: ignore[attr-defined]
+    for number in range(1, sent):
+        assert (await slow.hear())["push"] == number
+    await until(lambda: len(feed(it)) == 52)
+    assert feed(it)[-1] == Response("conn-1", 0, Drained()), "once, when it has read"
+    await other.ask("feed", "again")
+    assert (await slow.hear())["is"] == "again"
 
 
 def test_a_client_that_answers_no_push_is_cut_off(
@@ -238,37 +239,35 @@ def test_a_client_that_answers_no_push_is_cut_off(
 # ---- connections that break ------------------------------------------------------------------
 
 
-def test_whoever_has_gone_is_heard_of_once_and_gets_nothing(tell: Callable[..., None]) -> None:
-    async def story(it: Server, connect: Any) -> None:
-        one, other = await connect(), await connect()
-        await one.ask("follow")
-        await other.ask("feed", "news")
-        one.send({"id": 2, "do": "wait", "text": "x"}, {"id": 3, "do": "wait", "text": "y"})
-        await until(lambda: "y" in it.driver.roles["front"].waiting)
-        one.writer.transport.abort()
-        await until(lambda: bool(feed(it)))
-        lost = [ConnectionLost("conn-1")]
-        assert [replace(e, at_ms=0) for e in it.driver.roles["front"].heard] == lost
-        assert feed(it) == lost
-        assert (await other.ask("release", "x"))["is"] == "released", "its answer is dropped"
-        assert (await other.ask("feed", "more"))["is"] == "fed"
-        assert feed(it) == lost * 2, "who pushes all the same hears it again"
-        assert len(it.driver._clients) == 1 and not it.driver._told
-
-    tell(story)
+@told()
+async def test_whoever_has_gone_is_heard_of_once_and_gets_nothing(it: Server, connect: Any) -> None:
+    one, other = await connect(), await connect()
+    await one.ask("follow")
+    await other.ask("feed", "news")
+    one.send({"id": 2, "do": "wait", "text": "x"}, {"id": 3, "do": "wait", "text": "y"})
+    await until(lambda: "y" in it.driver.roles["front"].waiting)
+    one.writer.transport.abort()
+    await until(lambda: bool(feed(it)))
+    lost = [ConnectionLost("conn-1")]
+    assert [replace(e, at_ms=0) for e in it.driver.roles["front"].heard] == lost
+    assert feed(it) == lost
+    assert (await other.ask("release", "x"))["is"] == "released", "its answer is dropped"
+    assert (await other.ask("feed", "more"))["is"] == "fed"
+    assert feed(it) == lost * 2, "who pushes all the same hears it again"
+    assert len(it.driver._clients) == 1 and not it.driver._told
 
 
-def test_a_client_that_goes_without_a_word_is_nobodys_business(tell: Callable[..., None]) -> None:
-    async def story(it: Server, connect: Any) -> None:
-        one, other = await connect(), await connect()
-        await until(lambda: len(it.connections) == 2)
-        one.writer.close()
-        await until(lambda: len(it.connections) == 1)
-        assert (await other.ask("echo", "a"))["is"] == "a"
-        assert it.driver.roles["front"].heard == ()
-        assert list(it.driver._clients) == ["conn-2"], "nothing is kept of it"
-
-    tell(story)
+@told()
+async def test_a_client_that_goes_without_a_word_is_nobodys_business(
+    it: Server, connect: Any
+) -> None:
+    one, other = await connect(), await connect()
+    await until(lambda: len(it.connections) == 2)
+    one.writer.close()
+    await until(lambda: len(it.connections) == 1)
+    assert (await other.ask("echo", "a"))["is"] == "a"
+    assert it.driver.roles["front"].heard == ()
+    assert list(it.driver._clients) == ["conn-2"], "nothing is kept of it"
 
 
 @pytest.mark.parametrize(
@@ -297,17 +296,15 @@ def test_hostile_bytes_close_their_own_connection_only(
     tell(story)
 
 
-def test_a_refused_request_is_answered_and_a_bug_closes_its_connection(
-    tell: Callable[..., None],
+@told()
+async def test_a_refused_request_is_answered_and_a_bug_closes_its_connection(
+    it: Server, connect: Any
 ) -> None:
-    async def story(it: Server, connect: Any) -> None:
-        one, other = await connect(), await connect()
-        assert await one.ask("fly") == {"id": 1, "is": "no"}
-        one.send({"do": "break"})
-        assert await one.end() == b""
-        assert (await other.ask("echo", "a"))["is"] == "a"
-
-    tell(story)
+    one, other = await connect(), await connect()
+    assert await one.ask("fly") == {"id": 1, "is": "no"}
+    one.send({"do": "break"})
+    assert await one.end() == b""
+    assert (await other.ask("echo", "a"))["is"] == "a"
 
 
 # ---- what is durable -------------------------------------------------------------------------
@@ -357,12 +354,10 @@ def test_what_was_answered_survives_a_kill(tmp_path: Path) -> None:
     assert again.process.returncode == 0
 
 
-def test_the_live_trace_draws_what_the_home_observes(tell: Callable[..., None]) -> None:
-    async def story(it: Server, connect: Any) -> None:
-        await (await connect()).ask("echo", "a")
-        head, *facts = map(json.loads, await it.driver.live.lines(0))
-        assert head["title"][0] == "Live from mqlab serve toy" and head["system"] == "toy"
-        assert [fact["fact"]["node"] for fact in facts] == ["front", "feed", "front"]
-        assert facts[-1]["change"] == {"steps": {"=": 3}}
-
-    tell(story)
+@told()
+async def test_the_live_trace_draws_what_the_home_observes(it: Server, connect: Any) -> None:
+    await (await connect()).ask("echo", "a")
+    head, *facts = map(json.loads, await it.driver.live.lines(0))
+    assert head["title"][0] == "Live from mqlab serve toy" and head["system"] == "toy"
+    assert [fact["fact"]["node"] for fact in facts] == ["front", "feed", "front"]
+    assert facts[-1]["change"] == {"steps": {"=": 3}}
