@@ -267,6 +267,11 @@ class Lab(Notebook):
         """Note that nothing comes, or what comes."""
         self._received(consumer, f"receive {consumer.label} 99 wait={wait_ms}", 0)
 
+    def receive_only(self, consumer: Consumer, count: int) -> None:
+        """So many, and then nothing more."""
+        self.receive(consumer, count)
+        self.silent(consumer)
+
     def _received(self, consumer: Consumer, line: str, count: int) -> list[Got]:
         messages = [
             Got(m["text"], self.place(consumer.topic, m["id"]), m["id"], m["again"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from mqlab.real.kafka.admin import describe
 from mqlab.real.kafka.client import READ_COMMITTED, Lab
@@ -14,6 +15,7 @@ from . import CLUSTER, FAULT, program
 
 ALL = (1, 2, 3)
 V2_AND_0 = ("tv2", "tv0")
+cluster = partial(program, profiles=V2_AND_0, needs=(CLUSTER,))
 
 
 def _coordinate_elsewhere(lab: Lab) -> None:
@@ -33,11 +35,9 @@ def _moved(lab: Lab, txn_id: str, gently: bool) -> int:
     return node
 
 
-@program(
+@cluster(
     "coordinator-failover-ongoing",
     "TransactionStateManagerTest#testLoadAndRemoveTransactionsForPartition",
-    profiles=V2_AND_0,
-    needs=(CLUSTER,),
 )
 def failover_ongoing(lab: Lab) -> None:
     """An open transaction survives its coordinator; the markers carry the new one's epoch."""
@@ -54,11 +54,9 @@ def failover_ongoing(lab: Lab) -> None:
     describe(lab, "order-service", "CompleteCommit")
 
 
-@program(
+@cluster(
     "coordinator-failover-prepared",
     "TransactionStateManagerTest#shouldWriteTxnMarkersForTransactionInPreparedCommitState",
-    profiles=V2_AND_0,
-    needs=(CLUSTER,),
 )
 def failover_prepared(lab: Lab) -> None:
     """Decided, and the markers not written (a marker of a higher coordinator epoch holds them
@@ -75,12 +73,7 @@ def failover_prepared(lab: Lab) -> None:
     lab.read("orders-0", READ_COMMITTED)
 
 
-@program(
-    "not-coordinator",
-    "TransactionCoordinatorTest#shouldRespondWithNotCoordinator…",
-    profiles=V2_AND_0,
-    needs=(CLUSTER,),
-)
+@cluster("not-coordinator", "TransactionCoordinatorTest#shouldRespondWithNotCoordinator…")
 def not_coordinator(lab: Lab) -> None:
     """A broker that does not lead the id's partition says so."""
     start_producer(lab, "A", on=ALL)
@@ -90,11 +83,9 @@ def not_coordinator(lab: Lab) -> None:
     lab.note("app", "another broker", "InitProducerId A", answer.error_code.name.upper())
 
 
-@program(
+@cluster(
     "min-insync-replicas",
     "TransactionMarkerRequestCompletionHandler: NOT_ENOUGH_REPLICAS is tried again",
-    profiles=V2_AND_0,
-    needs=(CLUSTER,),
 )
 def min_insync(lab: Lab) -> None:
     """One replica too few: records are refused, an end is answered and its markers wait."""

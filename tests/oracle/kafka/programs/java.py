@@ -17,9 +17,10 @@ from tests.oracle.kafka.stories import play_java
 
 PRODUCER, ADMIN = "ProducerStories.java", "AdminStories.java"
 BOTH = ("tv2", "tv0")  # the same client speaks what the cluster's feature level allows
+java = partial(program, profiles=BOTH, needs=(JAVA,))
 
 
-@program("java-misuse", "TransactionManager.State: calls out of turn", profiles=BOTH, needs=(JAVA,))
+@java("java-misuse", "TransactionManager.State: calls out of turn")
 def misuse(lab: Lab) -> None:
     lab.topic("orders")
     play_java(lab, PRODUCER, "misuse")
@@ -27,11 +28,9 @@ def misuse(lab: Lab) -> None:
     lab.log("orders-0", end=2)
 
 
-@program(
+@java(
     "java-refused-record",
     "KafkaProducer#send outside a transaction: the record stays in the accumulator",
-    profiles=BOTH,
-    needs=(JAVA,),
 )
 def refused_record(lab: Lab) -> None:
     lab.topic("orders")
@@ -40,11 +39,9 @@ def refused_record(lab: Lab) -> None:
     lab.read("orders-0", READ_COMMITTED)
 
 
-@program(
+@java(
     "java-fenced",
     "TransactionsTest#testFencingOnCommit, #testFencingOnSend, #testFencingOnSendOffsets",
-    profiles=BOTH,
-    needs=(JAVA,),
 )
 def fenced(lab: Lab) -> None:
     lab.topic("orders")
@@ -53,12 +50,7 @@ def fenced(lab: Lab) -> None:
     lab.read("orders-0", READ_COMMITTED)
 
 
-@program(
-    "java-timed-out",
-    "TransactionsTest#testFencingOnTransactionExpiration",
-    profiles=BOTH,
-    needs=(JAVA,),
-)
+@java("java-timed-out", "TransactionsTest#testFencingOnTransactionExpiration")
 def timed_out(lab: Lab) -> None:
     lab.topic("orders")
     play_java(lab, PRODUCER, "timed-out")
@@ -67,21 +59,14 @@ def timed_out(lab: Lab) -> None:
         lab.read("orders-0", isolation)
 
 
-@program(
-    "java-configs",
-    "ProducerConfig#postProcessAndValidateIdempotenceConfigs",
-    profiles=BOTH,
-    needs=(JAVA,),
-)
+@java("java-configs", "ProducerConfig#postProcessAndValidateIdempotenceConfigs")
 def configs(lab: Lab) -> None:
     play_java(lab, PRODUCER, "configs")
 
 
-@program(
+@java(
     "java-wrong-group",
     "OffsetMetadataManagerTest …UnknownMemberId; CommitFailedException is abortable",
-    profiles=BOTH,
-    needs=(JAVA,),
 )
 def wrong_group(lab: Lab) -> None:
     lab.topic("orders")
@@ -103,29 +88,20 @@ def _copy(lab: Lab, story: str) -> None:
     fetch_offsets(lab, "billing", "orders-0")
 
 
-@program(
-    "java-copy",
-    "TransactionsBounceTest#testWithGroupMetadata, TransactionsTest#sendOffset",
-    profiles=BOTH,
-    needs=(JAVA,),
-)
+@java("java-copy", "TransactionsBounceTest#testWithGroupMetadata, TransactionsTest#sendOffset")
 def copy(lab: Lab) -> None:
     """Output under read_committed is the input, each once and in order."""
     _copy(lab, "copy")
 
 
-@program(
-    "java-copy-one-in-flight", "TransactionsWithMaxInFlightOneTest", profiles=BOTH, needs=(JAVA,)
-)
+@java("java-copy-one-in-flight", "TransactionsWithMaxInFlightOneTest")
 def copy_one(lab: Lab) -> None:
     _copy(lab, "copy-one-in-flight")
 
 
-@program(
+@java(
     "java-admin",
     "AdminClient: describe, list, fenceProducers, forceTerminateTransaction (KIP-664, KIP-1062)",
-    profiles=BOTH,
-    needs=(JAVA,),
 )
 def admin(lab: Lab) -> None:
     lab.topic("orders")

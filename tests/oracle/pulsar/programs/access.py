@@ -27,8 +27,7 @@ def fencing_stops_sends(lab: Lab, admin: Admin) -> None:
     third = lab.begin("again")
     lab.send("again", INCOME, "b", third)
     lab.commit(third)
-    lab.receive(worker, 2)
-    lab.silent(worker)
+    lab.receive_only(worker, 2)
     admin.producers(INCOME)
     admin.log(INCOME)
 
@@ -45,8 +44,7 @@ def fenced_in_its_transaction(lab: Lab, admin: Admin) -> None:
     lab.commit(txn)
     lab.state(txn)
     lab.send("again", INCOME, "b")
-    lab.receive(worker, 1)
-    lab.silent(worker)
+    lab.receive_only(worker, 1)
     admin.log(INCOME)
 
 

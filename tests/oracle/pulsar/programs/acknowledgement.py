@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from ..client import Consumer, Got
 from . import Admin, Lab, program
 from .visibility import ORDERS, consume, consume_again, write
@@ -38,27 +40,19 @@ def _abort(lab: Lab, admin: Admin, kind: str) -> None:
     txn = lab.begin("worker")
     lab.ack(worker, *got[1:3], txn=txn)
     lab.abort(txn)
-    lab.receive(worker, 2 if kind == "Shared" else 4)
-    lab.silent(worker)
+    lab.receive_only(worker, 2 if kind == "Shared" else 4)
     admin.pending(ORDERS, BILLING)
     admin.cursor(ORDERS, BILLING)
 
 
-@program("ack-and-abort-shared", "TransactionProduceTest.ackAbortTest")
-def ack_and_abort_shared(lab: Lab, admin: Admin) -> None:
-    """Exactly what the transaction had acknowledged comes again, and counts as redelivered."""
-    _abort(lab, admin, "Shared")
-
-
-@program("ack-and-abort-exclusive", "PersistentDispatcherSingleActiveConsumer")
-def ack_and_abort_exclusive(lab: Lab, admin: Admin) -> None:
-    """The cursor goes back to mark-delete: everything that is not acknowledged comes again."""
-    _abort(lab, admin, "Exclusive")
-
-
-@program("ack-and-abort-failover", "PersistentDispatcherSingleActiveConsumer")
-def ack_and_abort_failover(lab: Lab, admin: Admin) -> None:
-    _abort(lab, admin, "Failover")
+#: Shared sends exactly what the transaction had acknowledged again, counted as redelivered; else
+#: the cursor goes back to mark-delete, and everything that is not acknowledged comes again.
+for _kind, _reference in (
+    ("Shared", "TransactionProduceTest.ackAbortTest"),
+    ("Exclusive", "PersistentDispatcherSingleActiveConsumer"),
+    ("Failover", "PersistentDispatcherSingleActiveConsumer"),
+):
+    program(f"ack-and-abort-{_kind.lower()}", _reference)(partial(_abort, kind=_kind))
 
 
 @program("ack-abort-ack-commit", "TransactionEndToEndTest.txnIndividualAckTest")
@@ -105,8 +99,7 @@ def refused_ack_lets_go(lab: Lab, admin: Admin) -> None:
     lab.abort(first)
     lab.receive(worker, 1)
     lab.redeliver(worker)
-    lab.receive(worker, 1)
-    lab.silent(worker)
+    lab.receive_only(worker, 1)
     lab.receive(consume_again(lab, worker), 2)
 
 
@@ -160,8 +153,7 @@ def pending_survives_reconnect(lab: Lab, admin: Admin) -> None:
     again = consume_again(lab, worker)
     lab.silent(again)
     lab.abort(first)
-    lab.receive(again, 2)
-    lab.silent(again)
+    lab.receive_only(again, 2)
 
 
 @program(
@@ -193,8 +185,7 @@ def pending_survives_unload(lab: Lab, admin: Admin) -> None:
     lab.ack(worker, got[1], txn=second)
     admin.unload(ORDERS)
     again = consume_again(lab, worker)
-    lab.receive(again, 1)
-    lab.silent(again)
+    lab.receive_only(again, 1)
     admin.pending(ORDERS, BILLING)
     lab.commit(first)
     lab.abort(second)
@@ -329,8 +320,7 @@ def plain_ack_beats_pending_exclusive(lab: Lab, admin: Admin) -> None:
     admin.cursor(ORDERS, BILLING)
     admin.pending(ORDERS, BILLING)
     lab.abort(txn)
-    lab.receive(worker, 2)
-    lab.silent(worker)
+    lab.receive_only(worker, 2)
 
 
 @program(
@@ -367,8 +357,7 @@ def key_shared(lab: Lab, admin: Admin) -> None:
     txn = lab.begin("worker")
     lab.ack(worker, got[1], txn=txn)
     lab.abort(txn)
-    lab.receive(worker, 1)
-    lab.silent(worker)
+    lab.receive_only(worker, 1)
     admin.cursor(ORDERS, BILLING)
 
 
@@ -385,12 +374,10 @@ def ack_pair_one_plainly_too(lab: Lab, admin: Admin) -> None:
     admin.cursor(ORDERS, BILLING)
     admin.unload(ORDERS)
     worker = consume_again(lab, worker)
-    lab.receive(worker, 1)
-    lab.silent(worker)
+    lab.receive_only(worker, 1)
     admin.pending(ORDERS, BILLING)
     lab.commit(txn)
     admin.pending(ORDERS, BILLING)
     admin.cursor(ORDERS, BILLING)
     lab.redeliver(worker)
-    lab.receive(worker, 1)
-    lab.silent(worker)
+    lab.receive_only(worker, 1)

@@ -225,5 +225,4 @@ def the_job_cannot_be_restored(lab: Lab, admin: Admin) -> None:
     for txn in (committed, expired):
         lab.reopen(txn)
         lab.commit(txn)
-    lab.receive(worker, 1)
-    lab.silent(worker)
+    lab.receive_only(worker, 1)

@@ -4,6 +4,8 @@ transactions cannot share. Of Exclusive and Failover only.
 
 from __future__ import annotations
 
+from functools import partial
+
 from tests.oracle.pulsar.notebook import Txn
 from tests.oracle.pulsar.programs import Admin, Lab, program
 from tests.oracle.pulsar.programs.acknowledgement import BILLING, filled
@@ -37,8 +39,7 @@ def cumulative_and_commit(lab: Lab, admin: Admin) -> None:
     lab.commit(txn)
     admin.cursor(ORDERS, BILLING)
     again = consume_again(lab, worker)
-    lab.receive(again, 1)
-    lab.silent(again)
+    lab.receive_only(again, 1)
 
 
 @program("cumulative-and-abort", "TransactionEndToEndTest.testCumulativeAckRedeliverMessages")
@@ -272,11 +273,9 @@ def late_write_hides_committed(lab: Lab, admin: Admin) -> None:
     lab.silent(worker)
     ended(lab, "c")
     admin.buffer(ORDERS)
-    lab.receive(worker, 2)
-    lab.silent(worker)
+    lab.receive_only(worker, 2)
     again = lab.subscribe("other", ORDERS, "audit", "Exclusive")
-    lab.receive(again, 2)
-    lab.silent(again)
+    lab.receive_only(again, 2)
     admin.log(ORDERS)
 
 
@@ -358,13 +357,10 @@ def _late_ack(lab: Lab, admin: Admin, kind: str) -> None:
     admin.cursor(ORDERS, BILLING)
 
 
-@program("late-ack-shared", "PendingAckPersistentTest.testPendingAckLowWaterMark")
-def late_ack_shared(lab: Lab, admin: Admin) -> None:
-    """A late acknowledgement is pending until the mark passes it; then the message comes again."""
-    _late_ack(lab, admin, "Shared")
-
-
-@program("late-ack-exclusive", "PendingAckHandleImpl#handleLowWaterMark")
-def late_ack_exclusive(lab: Lab, admin: Admin) -> None:
-    """The mark's abort knows no consumer: the message comes again when the client asks."""
-    _late_ack(lab, admin, "Exclusive")
+#: A late acknowledgement is pending until the mark passes it; then the message comes again. The
+#: mark's abort knows no consumer: without Shared it comes when the client asks.
+for _kind, _reference in (
+    ("Shared", "PendingAckPersistentTest.testPendingAckLowWaterMark"),
+    ("Exclusive", "PendingAckHandleImpl#handleLowWaterMark"),
+):
+    program(f"late-ack-{_kind.lower()}", _reference)(partial(_late_ack, kind=_kind))

@@ -50,8 +50,7 @@ def deduplication_of_chunks(lab: Lab, admin: Admin) -> None:
     lab.receive(worker, 1)
     lab.send("app", ORDERS, "abc", seq=1)
     lab.send("app", ORDERS, "short", seq=2)
-    lab.receive(worker, 1)
-    lab.silent(worker)
+    lab.receive_only(worker, 1)
     admin.log(ORDERS)
 
 

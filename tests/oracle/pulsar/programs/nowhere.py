@@ -93,8 +93,7 @@ def abort_beyond_the_end(lab: Lab, admin: Admin) -> None:
     lab.ack(worker, lab.invent(second, 1), txn=txn)
     lab.abort(txn)
     lab.send("app", ORDERS, "c")
-    lab.receive(worker, 1)
-    lab.silent(worker)
+    lab.receive_only(worker, 1)
     admin.cursor(ORDERS, BILLING)
 
 

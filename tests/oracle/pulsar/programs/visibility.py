@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from ..client import Consumer
 from ..notebook import Txn
 from . import Admin, Lab, program
@@ -58,24 +60,20 @@ def _horizon(lab: Lab, admin: Admin, action: str) -> None:
     write(lab, txn, "b")
     write(lab, None, "c")
     admin.buffer(ORDERS)
-    lab.receive(worker, 1)
-    lab.silent(worker)
+    lab.receive_only(worker, 1)
     (lab.commit if action == "commit" else lab.abort)(txn)
     admin.buffer(ORDERS)
-    lab.receive(worker, 2 if action == "commit" else 1)
-    lab.silent(worker)
+    lab.receive_only(worker, 2 if action == "commit" else 1)
     admin.log(ORDERS)
 
 
-@program("open-transaction-blocks-plain", "TransactionStablePositionTest.commitTxnTest")
-def open_transaction_blocks_plain(lab: Lab, admin: Admin) -> None:
-    """A plain message behind an open transaction's first one waits for its end."""
-    _horizon(lab, admin, "commit")
-
-
-@program("abort-releases-plain", "TransactionStablePositionTest.abortTxnTest")
-def abort_releases_plain(lab: Lab, admin: Admin) -> None:
-    _horizon(lab, admin, "abort")
+#: a plain message behind an open transaction's first one waits for its end
+for _name, _test, _action in (
+    ("open-transaction-blocks-plain", "commitTxnTest", "commit"),
+    ("abort-releases-plain", "abortTxnTest", "abort"),
+):
+    _run = partial(_horizon, action=_action)
+    program(_name, f"TransactionStablePositionTest.{_test}")(_run)
 
 
 @program("two-transactions", "TransactionConsumeTest.noSortedTest, sortedTest")
@@ -123,8 +121,7 @@ def _recovery(lab: Lab, admin: Admin, action: str) -> None:
     admin.buffer(ORDERS)
     (lab.commit if action == "commit" else lab.abort)(second)
     again = consume_again(lab, worker)
-    lab.receive(again, 3 if action == "commit" else 2)
-    lab.silent(again)
+    lab.receive_only(again, 3 if action == "commit" else 2)
     admin.log(ORDERS)
     admin.buffer(ORDERS)
 
@@ -135,15 +132,10 @@ def consume_again(lab: Lab, consumer: Consumer) -> Consumer:
     return consume(lab, consumer.topic)
 
 
-@program("recovery-then-commit", "TopicTransactionBufferRecoverTest.recoverTest")
-def recovery_then_commit(lab: Lab, admin: Admin) -> None:
-    """What was open is open again: the buffer reads its topic again behind its snapshot."""
-    _recovery(lab, admin, "commit")
-
-
-@program("recovery-then-abort", "TopicTransactionBufferRecoverTest.recoverTest")
-def recovery_then_abort(lab: Lab, admin: Admin) -> None:
-    _recovery(lab, admin, "abort")
+#: what was open is open again: the buffer reads its topic again behind its snapshot
+for _action in ("commit", "abort"):
+    _run = partial(_recovery, action=_action)
+    program(f"recovery-then-{_action}", "TopicTransactionBufferRecoverTest.recoverTest")(_run)
 
 
 @program("max-read-position", "TransactionTest.testMaxReadPositionForNormalPublish")
@@ -251,8 +243,7 @@ def compaction(lab: Lab, admin: Admin) -> None:
     lab.send("app", ORDERS, "v6", still_open, key="k1")
     admin.compact(ORDERS)
     worker = lab.subscribe("worker", ORDERS, "billing", "Exclusive", compacted="yes")
-    lab.receive(worker, 2)
-    lab.silent(worker)
+    lab.receive_only(worker, 2)
     lab.commit(still_open)
     lab.receive(worker, 1)
 
@@ -296,8 +287,7 @@ def deduplication(lab: Lab, admin: Admin) -> None:
     lab.abort(txn)
     lab.send("app", ORDERS, "a", seq=5)
     lab.send("app", ORDERS, "b", seq=6)
-    lab.receive(worker, 1)
-    lab.silent(worker)
+    lab.receive_only(worker, 1)
     admin.log(ORDERS)
 
 
@@ -309,7 +299,6 @@ def batch_of_a_transaction(lab: Lab, admin: Admin) -> None:
         txn = lab.begin("app")
         lab.send_batch("app", ORDERS, ["a", "b", "c"], txn)
         end(txn)
-    lab.receive(worker, 3)
-    lab.silent(worker)
+    lab.receive_only(worker, 3)
     admin.log(ORDERS)
     admin.buffer(ORDERS)
