@@ -211,6 +211,11 @@ class Lab:
         )
         return decode_records(answer.body) if answer.code == ResponseCode.SUCCESS else []
 
+    def written_logs(self, **counts: int) -> None:
+        """As `logs`, when what is in memory of op records is written."""
+        self.write_ops()
+        self.logs(**counts)
+
     def logs(self, **ends: int) -> None:
         """`log` of each of these, in this order."""
         for name, end in ends.items():
@@ -477,6 +482,11 @@ class Producer:
         if not checks:
             self.lab.note(BROKER, self.who, "CheckTransactionState", "nobody is asked")
         return checks
+
+    def round(self, checks: int, **how: Any) -> list[Half]:
+        """One check round, and the checks that it sends."""
+        self.lab.round(**how)
+        return self.note_checks(checks)
 
     def question(self) -> MessageRecord:
         """Wait for one check; the message that it is about."""

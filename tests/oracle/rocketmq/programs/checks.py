@@ -18,21 +18,17 @@ def check_commits(lab: Lab) -> None:
     app.end(o1, UNKNOW)
     lab.round()
     app.answer_check(COMMIT)
-    lab.write_ops()
-    lab.logs(half=2, op=1, orders=1)
-    lab.round()
-    app.note_checks(0)
+    lab.written_logs(half=2, op=1, orders=1)
+    app.round(0)
 
 
 @program("young-half", "ServiceImplTest.testCheck_withCheck", needs=(ROUNDS,))
 def young_half(lab: Lab) -> None:
     """A half younger than transactionTimeOut is left alone: the round has not come past it."""
     app, _ = begin(lab, "o1")
-    lab.round(young=True)
-    app.note_checks(0)
+    app.round(0, young=True)
     lab.log("half", 1)
-    lab.round()
-    app.note_checks(1)
+    app.round(1)
 
 
 @program("check-rolls-back", "EndTransactionProcessorTest.testProcessRequest_RollBack")
@@ -42,8 +38,7 @@ def check_rolls_back(lab: Lab) -> None:
     lab.round()
     app.answer_check(ROLLBACK)
     lab.write_ops()
-    lab.round()
-    app.note_checks(0)
+    app.round(0)
     lab.logs(half=2, op=1, orders=0)
 
 
@@ -56,8 +51,7 @@ def local_transaction_throws(lab: Lab) -> None:
     lab.log("op", 0)
     lab.round()
     app.answer_check(ROLLBACK)
-    lab.write_ops()
-    lab.logs(op=1, orders=0)
+    lab.written_logs(op=1, orders=0)
 
 
 @program(
@@ -75,10 +69,8 @@ def give_up(lab: Lab, app: Producer) -> Half:
     """Rounds until the one half there is is parked. Its last check races with that: the third
     round, or the one behind it, finds the copy of the third check."""
     for noted in (True, True, False):
-        lab.round(noted=noted)
-        (copy,) = app.note_checks(1)
-    lab.round()
-    app.note_checks(0)
+        (copy,) = app.round(1, noted=noted)
+    app.round(0)
     return copy
 
 
@@ -88,8 +80,7 @@ def commit_after_discard(lab: Lab) -> None:
     copy = give_up(lab, app)
     app.end(copy, COMMIT, from_check=True)
     app.end(o1, COMMIT)
-    lab.write_ops()
-    lab.logs(half=4, discard=1, orders=2)
+    lab.written_logs(half=4, discard=1, orders=2)
 
 
 @program("resumed-by-an-operator", "AdminBrokerProcessor#resumeCheckHalfMessage")
@@ -102,10 +93,8 @@ def resumed_by_an_operator(lab: Lab) -> None:
     lab.log("half", 5)
     lab.round()
     app.answer_check(COMMIT)
-    lab.write_ops()
-    lab.logs(half=6, orders=1)
-    lab.round()
-    app.note_checks(0)
+    lab.written_logs(half=6, orders=1)
+    app.round(0)
 
 
 @program("check-limit-of-one", "TransactionalMessageServiceImpl.needDiscard", needs=(ROUNDS,))
@@ -124,14 +113,12 @@ def check_limit_of_one(lab: Lab) -> None:
 def checker_null_then_throws(lab: Lab) -> None:
     """A checker that returns null sends nothing, one that throws sends UNKNOW; then it commits."""
     app, _ = begin(lab, "o1")
-    lab.round()
-    app.note_checks(1)
+    app.round(1)
     lab.round()
     app.answer_check(UNKNOW)
     lab.round(noted=False)
     app.answer_check(COMMIT)
-    lab.write_ops()
-    lab.logs(half=4, op=1, orders=1)
+    lab.written_logs(half=4, op=1, orders=1)
 
 
 @program("five-way-mix", "TransactionalMsgIT.testMessageVisibility")
@@ -160,8 +147,7 @@ def around_a_pending_half(lab: Lab) -> None:
     app.end(c, COMMIT)
     lab.write_ops()
     lab.log("op", 1 if lab.profile.name == "5.5" else 2)
-    lab.round()
-    app.note_checks(1)
+    app.round(1)
     lab.logs(half=4, orders=2)
 
 
@@ -176,11 +162,9 @@ def head_of_line(lab: Lab) -> None:
     time.sleep(6.5)
     app.send("orders-0", "young")
     for checks in (1, 0):
-        lab.round(timeout_ms=6_000)
-        app.note_checks(checks)
+        app.round(checks, timeout_ms=6_000)
     lab.log("half", 3)
-    lab.round()
-    app.note_checks(2)
+    app.round(2)
     lab.log("half", 5)
 
 
@@ -189,17 +173,14 @@ def late_commit_delivers_twice(lab: Lab) -> None:
     """A local transaction that outlives the first check: its commit names the half, the check the
     copy."""
     app, (o1,) = begin(lab, "o1")
-    lab.round()
-    app.note_checks(1)
+    app.round(1)
     app.end(o1, COMMIT)
     lab.write_ops()
     lab.log("orders", 1)
     lab.round()
     app.answer_check(COMMIT)
-    lab.write_ops()
-    lab.logs(half=3, op=2, orders=2)
-    lab.round()
-    app.note_checks(0)
+    lab.written_logs(half=3, op=2, orders=2)
+    app.round(0)
 
 
 @program("op-batch-too-slow", "issues 9640, 10199: TransactionalOpBatchService", profiles=("5.5",))
@@ -210,10 +191,8 @@ def op_batch_too_slow(lab: Lab) -> None:
     lab.logs(op=0, orders=1)
     lab.round()
     app.answer_check(COMMIT)
-    lab.write_ops()
-    lab.logs(half=2, op=1, orders=2)
-    lab.round()
-    app.note_checks(0)
+    lab.written_logs(half=2, op=1, orders=2)
+    app.round(0)
 
 
 @program("parked-for-its-age", "TransactionalMessageServiceImpl#needDiscard, #needSkip")
@@ -224,7 +203,6 @@ def parked_for_its_age(lab: Lab) -> None:
     app = Producer(lab)
     app.start()
     app.send("orders-0", "o1", age_ms=73 * 3_600_000)
-    lab.round()
-    app.note_checks(0)
+    app.round(0)
     lab.logs(half=1, discard=1)
     lab.round()

@@ -29,8 +29,7 @@ def slave_timeout(lab: Lab) -> None:
     as a rollback needs it. 4.9 says at once that there is none (java-slave-not-available)."""
     app, (o1,) = begin(lab, "o1")
     app.end(o1, ROLLBACK)
-    lab.write_ops()
-    lab.logs(half=1, op=1, orders=0)
+    lab.written_logs(half=1, op=1, orders=0)
 
 
 @program(
@@ -41,20 +40,16 @@ def commit(lab: Lab) -> None:
     app, (o1,) = begin(lab, "o1")
     lab.log("orders", 0)
     app.end(o1, COMMIT)
-    lab.write_ops()
-    lab.logs(half=1, op=1, orders=1)
-    lab.round()
-    app.note_checks(0)
+    lab.written_logs(half=1, op=1, orders=1)
+    app.round(0)
 
 
 @program("rollback", "EndTransactionProcessorTest.testProcessRequest_RollBack")
 def rollback(lab: Lab) -> None:
     app, (o1,) = begin(lab, "o1")
     app.end(o1, ROLLBACK)
-    lab.write_ops()
-    lab.logs(half=1, op=1, orders=0)
-    lab.round()
-    app.note_checks(0)
+    lab.written_logs(half=1, op=1, orders=0)
+    app.round(0)
 
 
 @program("committed-properties", "EndTransactionProcessor#endMessageTransaction")
@@ -80,8 +75,7 @@ def committed_twice(lab: Lab) -> None:
     app, (o1,) = begin(lab, "o1")
     app.end(o1, COMMIT)
     app.end(o1, COMMIT)
-    lab.write_ops()
-    lab.logs(half=1, op=2 if lab.profile.name == "4.9" else 1, orders=2)
+    lab.written_logs(half=1, op=2 if lab.profile.name == "4.9" else 1, orders=2)
     lab.round()
     lab.round()
 
@@ -94,8 +88,7 @@ def rollback_then_commit(lab: Lab) -> None:
     lab.write_ops()
     lab.log("orders", 0)
     app.end(o1, COMMIT)
-    lab.write_ops()
-    lab.logs(half=1, op=2, orders=1)
+    lab.written_logs(half=1, op=2, orders=1)
     lab.round()
     lab.round()
 
@@ -114,8 +107,7 @@ def wrong_ends(lab: Lab) -> None:
     app.end(o1, 99)
     app.end(o1, UNKNOW)
     app.end(o1, UNKNOW, from_check=True)
-    lab.write_ops()
-    lab.logs(op=0, orders=0)
+    lab.written_logs(op=0, orders=0)
     app.end(o1, COMMIT)
     lab.log("orders", 1)
 
@@ -130,8 +122,7 @@ def end_of_what_is_no_half(lab: Lab) -> None:
     lab.write_ops()
     (_, committed) = lab.log("orders", 2)
     app.end(Half("o1", committed.queue_offset, committed.physical_offset, o1.key), ROLLBACK)
-    lab.write_ops()
-    lab.logs(op=1, orders=2)
+    lab.written_logs(op=1, orders=2)
 
 
 @program(

@@ -52,8 +52,7 @@ def other_group_is_not_asked(lab: Lab) -> None:
     app.leave()
     other = Producer(lab, "stock", "stock-service")
     other.start()
-    lab.round()
-    other.note_checks(0)
+    other.round(0)
     other.end(o1, COMMIT)
     lab.log("orders", 0)
 
@@ -64,8 +63,7 @@ def never_heard_of(lab: Lab) -> None:
     lab.topic("orders")
     app = Producer(lab)
     app.send("orders-0", "o1")
-    lab.round()
-    app.note_checks(0)
+    app.round(0)
     app.start()
     lab.round()
     app.answer_check(COMMIT)
@@ -82,8 +80,7 @@ def immunity_commit_in_time(lab: Lab) -> None:
     app.end(o1, COMMIT)
     lab.write_ops()
     lab.round()
-    lab.round()
-    app.note_checks(0)
+    app.round(0)
     lab.logs(half=1, op=1, orders=1)
 
 
@@ -106,8 +103,7 @@ def immunity_shorter(lab: Lab) -> None:
     app.send("orders-0", "immune", CHECK_IMMUNITY_TIME_IN_SECONDS="1")
     app.send("orders-0", "plain")
     time.sleep(1.5)
-    lab.round(timeout_ms=600_000)
-    app.note_checks(1)
+    app.round(1, timeout_ms=600_000)
     lab.log("half", 3)
 
 
@@ -120,16 +116,14 @@ def immunity_commit_too_late(lab: Lab) -> None:
     about when its immunity is over, and delivered a second time. From-check, so that the broker
     cannot find it too late."""
     app, (o1,) = begin(lab, "o1", CHECK_IMMUNITY_TIME_IN_SECONDS="4")
-    lab.round()
-    app.note_checks(0)
+    app.round(0)
     app.end(o1, COMMIT, from_check=True)
     lab.write_ops()
     lab.log("orders", 1)
     time.sleep(4.2)
     lab.round()
     app.answer_check(COMMIT)
-    lab.write_ops()
-    lab.logs(half=3, op=2, orders=2)
+    lab.written_logs(half=3, op=2, orders=2)
 
 
 @program("immunity-late-end-refused", "EndTransactionProcessor#rejectCommitOrRollback, issue 6402")
@@ -202,8 +196,7 @@ def come_back(lab: Lab, app: Producer, gently: bool = False) -> None:
 
 def _answer(lab: Lab, app: Producer, count: int, end: int = COMMIT) -> list[Half]:
     """A round, and the same answer to each of its checks."""
-    lab.round()
-    copies = app.note_checks(count)
+    copies = app.round(count)
     for copy in copies:
         app.end(copy, end, from_check=True)
     lab.write_ops()
@@ -225,8 +218,7 @@ def kill_with_a_half(lab: Lab) -> None:
 def broker_killed_after_offsets(lab: Lab) -> None:
     """How often it was asked about stands in the copy, so it survives."""
     app, _ = begin(lab, "o1")
-    lab.round()
-    app.note_checks(1)
+    app.round(1)
     lab.target.control.persist()
     come_back(lab, app)
     _answer(lab, app, 1)
@@ -239,13 +231,11 @@ def broker_killed_after_offsets(lab: Lab) -> None:
 def broker_killed_before_offsets(lab: Lab) -> None:
     """The round begins again at the half that was put back: two copies live, two messages."""
     app, _ = begin(lab, "o1")
-    lab.round()
-    app.note_checks(1)
+    app.round(1)
     come_back(lab, app)
     _answer(lab, app, 2)
     lab.logs(half=4, orders=2)
-    lab.round()
-    app.note_checks(0)
+    app.round(0)
 
 
 @program("op-lost-by-a-kill", "TransactionalMessageServiceImpl#deletePrepareMessage")
@@ -309,8 +299,7 @@ def stop_in_each_state(lab: Lab) -> None:
     app.end(b, COMMIT)
     app.end(c, ROLLBACK)
     lab.write_ops()
-    lab.round()
-    app.note_checks(2)
+    app.round(2)
     come_back(lab, app, gently=True)
     lab.note("timer", "broker", "offsets", lab.progress())
     _answer(lab, app, 2)

@@ -37,8 +37,7 @@ def java_throws(lab: Lab) -> None:
         wait_until_known(lab)
         lab.round()
         app.note_next(1)
-        lab.write_ops()
-        lab.logs(half=2, op=1, orders=1)
+        lab.written_logs(half=2, op=1, orders=1)
 
 
 @program("java-no-answer", "DefaultMQProducerImpl.checkTransactionState", needs=(JAVA,))
@@ -52,8 +51,7 @@ def java_no_answer(lab: Lab) -> None:
         for noted in (True, True, False):
             lab.round(noted=noted)
             app.note_next(1)
-        lab.write_ops()
-        lab.logs(half=4, op=1, orders=1)
+        lab.written_logs(half=4, op=1, orders=1)
 
 
 @program(
@@ -208,8 +206,7 @@ def play_library(library: Library, lab: Lab) -> None:
         lab.write_ops()
         lab.round()
         app.note_until("end")
-    lab.write_ops()
-    lab.logs(half=4, op=2, orders=library.messages)
+    lab.written_logs(half=4, op=2, orders=library.messages)
 
 
 for one in LIBRARIES:

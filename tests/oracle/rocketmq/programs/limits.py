@@ -85,8 +85,7 @@ def properties_of_a_half(lab: Lab) -> None:
     for half in [probe, *sized.send_all()]:
         if half.queue_offset >= 0:
             sized.app.end(half, COMMIT)
-    lab.write_ops()
-    lab.logs(half=4, orders=4)
+    lab.written_logs(half=4, orders=4)
     lab.round()
 
 
@@ -118,8 +117,7 @@ def properties_put_back(lab: Lab) -> None:
     lab.write_ops()
     lab.round()
     sized.app.answer_check(COMMIT)
-    lab.write_ops()
-    lab.logs(half=13, orders=3)
+    lab.written_logs(half=13, orders=3)
 
 
 @program("limit-properties-asked", "MessageDecoder#encode: the length of a question")
@@ -149,8 +147,7 @@ def properties_parked(lab: Lab) -> None:
     for size in SIZES:
         app.send("orders-0", str(size), True, old, colour="p" * (size - room))
     app.send("orders-0", "after", True, old)
-    lab.round()
-    app.note_checks(0)
+    app.round(0)
     lab.logs(half=5, discard=4)
 
 
