@@ -33,6 +33,19 @@ STATES = "__transaction_state-0"
 TOPIC = Topic("t", 1, "6d716c61-6200-4b61-8000-746f70696373")
 
 
+def opened(folder: Path) -> Journal:
+    journal = Journal(folder, ADAPTER)
+    list(journal.replay())
+    return journal
+
+
+def end_with(journal: Journal, *effects: Append | Put) -> None:
+    for effect in effects:
+        journal.note(effect)
+    journal.write()
+    journal.close()
+
+
 def replayed(folder: Path) -> tuple[ServerDisk, Journal]:
     journal = Journal(folder, ADAPTER)
     disk = ServerDisk(ADAPTER.keeping)
@@ -47,20 +60,21 @@ def state(base: int, txn_id: str, state: TxnState = TxnState.ONGOING) -> Append:
 
 def written(folder: Path, rounds: int = 12_000) -> None:
     """Thousands of records of two ids, one of them expired at the end, and some data."""
-    journal = Journal(folder, ADAPTER)
-    list(journal.replay())
+    journal = opened(folder)
     records = parse_batch(batch([b"a"])).records
-    for effect in (
+    end_with(
+        journal,
         Put("topics", "t", TOPIC),
         Append("t-0", Batch(records, base=0)),
         *(state(i, "ab"[i % 2]) for i in range(rounds)),
         state(rounds, "b", TxnState.DEAD),
         state(rounds + 1, "a"),
         *(Put("producer ids", "next block", i) for i in range(9)),
-    ):
-        journal.note(effect)
-    journal.write()
-    journal.close()
+    )
+
+
+def full(file: int, data: bytes) -> int:
+    raise OSError(28, "No space left on device")
 
 
 def kept(disk: ServerDisk) -> list[str]:
@@ -74,9 +88,7 @@ def test_only_the_latest_of_each_key_is_written_anew(tmp_path: Path) -> None:
     assert journal.is_mostly_dead(disk.effects())
     everything = kept(disk)
     journal.rewrite(disk.effects())
-    journal.note(state(12_002, "a"))
-    journal.write()
-    journal.close()
+    end_with(journal, state(12_002, "a"))
     assert (tmp_path / "journal").stat().st_size < before / 100
     again, journal = replayed(tmp_path)
     journal.close()
@@ -106,19 +118,13 @@ def test_a_small_journal_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_a_deleted_topic_is_dead(tmp_path: Path) -> None:
-    journal = Journal(tmp_path, ADAPTER)
-    list(journal.replay())
-    journal.note(Put("topics", "t", TOPIC))
+    journal = opened(tmp_path)
     records = parse_batch(batch([b"x" * 800_000])).records
-    for base in range(2):
-        journal.note(Append("t-0", Batch(records, base=base)))
-    journal.write()
-    journal.close()
+    data = (Append("t-0", Batch(records, base=base)) for base in range(2))
+    end_with(journal, Put("topics", "t", TOPIC), *data)
     disk, journal = replayed(tmp_path)
     assert not journal.is_mostly_dead(disk.effects())
-    journal.note(Put("topics", "t", None))
-    journal.write()
-    journal.close()
+    end_with(journal, Put("topics", "t", None))
     disk, journal = replayed(tmp_path)
     assert journal.is_mostly_dead(disk.effects())
     journal.rewrite(disk.effects())
@@ -153,13 +159,13 @@ def test_the_space_of_deleted_records_comes_back_at_the_next_start(tmp_path: Pat
 
 def test_a_log_that_still_begins_inside_a_large_batch_is_left_alone(tmp_path: Path) -> None:
     """The batch that holds the new start is kept whole, so its bytes are alive."""
-    journal = Journal(tmp_path, ADAPTER)
-    list(journal.replay())
-    journal.note(Put("topics", "t", TOPIC))
-    journal.note(Append("t-0", Batch(parse_batch(batch([b"x" * 600_000] * 2)).records, 2, base=0)))
-    journal.note(Put("log starts", "t-0", 1))
-    journal.write()
-    journal.close()
+    journal = opened(tmp_path)
+    end_with(
+        journal,
+        Put("topics", "t", TOPIC),
+        Append("t-0", Batch(parse_batch(batch([b"x" * 600_000] * 2)).records, 2, base=0)),
+        Put("log starts", "t-0", 1),
+    )
     disk, journal = replayed(tmp_path)
     journal.close()
     assert not journal.is_mostly_dead(disk.effects())
@@ -168,17 +174,11 @@ def test_a_log_that_still_begins_inside_a_large_batch_is_left_alone(tmp_path: Pa
 def test_without_room_it_stays_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written(tmp_path)
     disk, journal = replayed(tmp_path)
-
-    def full(file: int, data: bytes) -> int:
-        raise OSError(28, "No space left on device")
-
     with monkeypatch.context() as patched:
         patched.setattr(os, "write", full)
         journal.rewrite(disk.effects())
     assert [path.name for path in tmp_path.iterdir()] == ["journal"]
-    journal.note(state(12_002, "a"))
-    journal.write()
-    journal.close()
+    end_with(journal, state(12_002, "a"))
     again, journal = replayed(tmp_path)
     journal.close()
     assert again.log(STATES).end == 12_003
@@ -204,9 +204,7 @@ def test_a_turn_that_finds_no_room_is_taken_back(
         with pytest.raises(OSError, match="No space"):
             journal.write()
     assert (tmp_path / "journal").read_bytes() == before
-    journal.note(state(12, "a"))
-    journal.write()
-    journal.close()
+    end_with(journal, state(12, "a"))
     again, journal = replayed(tmp_path)
     journal.close()
     assert again.log(STATES).end == 13
@@ -216,9 +214,6 @@ def test_a_server_without_room_says_so_in_one_line_and_starts_when_there_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written(tmp_path)
-
-    def full(file: int, data: bytes) -> int:
-        raise OSError(28, "No space left on device")
 
     async def run() -> str:
         return await Server(ADAPTER, Options(port=0, data_dir=tmp_path)).run()
@@ -246,12 +241,8 @@ def test_a_server_that_wrote_its_journal_anew_goes_on(tmp_path: Path) -> None:
         for i in range(5):
             transaction(who, "t", str(i))
         broker.stop()
-        journal = Journal(tmp_path, ADAPTER)
-        list(journal.replay())
-        for i in range(30_000):
-            journal.note(Put("producer ids", "next block", 5_000 + i))
-        journal.write()
-        journal.close()
+        journal = opened(tmp_path)
+        end_with(journal, *(Put("producer ids", "next block", 5_000 + i) for i in range(30_000)))
         before = (tmp_path / "journal").stat().st_size
         broker.restart()
         assert (tmp_path / "journal").stat().st_size < before / 10
