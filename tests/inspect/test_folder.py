@@ -3,6 +3,7 @@ damaged files cost themselves and nothing else. What is expected is what `damage
 
 from __future__ import annotations
 
+import shutil
 import struct
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 from kio.records.readers import crc32c  # type: ignore[attr-defined]
 
 from mqlab.inspect import Report, Unreadable
+from mqlab.inspect.kafka.folder import find_part
 from mqlab.inspect.kafka.scan import Row, Scan
 from mqlab.inspect.kafka.segments import Partition
 from mqlab.real.kafka.batches import CONTROL, TRANSACTIONAL, batch, record
@@ -106,8 +108,20 @@ def test_a_healthy_log_has_nothing(tmp_path: Path) -> None:
 def test_without_its_coordinator_a_transaction_is_not_called_hanging(tmp_path: Path) -> None:
     """Two of the partitions of a coordinator's log lie on another broker."""
     root = unpack("4.3.1", tmp_path)
-    (root / "node-1/__transaction_state-0").rename(root / "node-1/__transaction_state-2")
+    log = root / "node-1/__transaction_state-0"
+    first = shutil.copytree(log, root / "node-1/__transaction_state-1")
+    assert ("hanging", "orders-0") not in list_found(look(root))  # parts 0 and 1 of more
+    shutil.rmtree(first)
+    log.rename(root / "node-1/__transaction_state-2")
     assert ("hanging", "orders-0") not in list_found(look(root))
+
+
+@pytest.mark.parametrize(
+    ("txn_id", "number"),
+    [("hello", 99_162_322), ("polygenelubricants", 0), ("", 0), ("\U0001f600", 1_772_899)],
+)
+def test_an_id_is_in_the_part_that_java_finds(txn_id: str, number: int) -> None:
+    assert find_part(txn_id, 1 << 31) == number
 
 
 def test_a_snapshot_tells_of_a_transaction_that_began_long_ago(tmp_path: Path) -> None:

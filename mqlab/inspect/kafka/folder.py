@@ -61,6 +61,7 @@ class Folder:
         self.places = find_partitions(Path(ask.target), self._note_copies)
         self.labels = Labels()
         self.states: dict[str, State] = {}
+        self.parts: dict[str, int] = {}  # transactional id: the part of the log where it was read
         self.committed: dict[tuple[str, str, int], int] = {}
         self.pending: dict[tuple[str, str, int], dict[int, int]] = {}
 
@@ -88,7 +89,7 @@ class Folder:
         for topic, number in self._numbers(STATES):
             self.ask.say(f"reading {STATES}-{number}")
             part = self.partition(topic, number)
-            part.check_end(self._read_states(part))
+            part.check_end(self._read_states(part, number))
         for topic, number in self._numbers(GROUPS):
             self.ask.say(f"reading {GROUPS}-{number}")
             part = self.partition(topic, number)
@@ -124,16 +125,19 @@ class Folder:
 
     def _holds_all_states(self) -> bool:
         """Whether the coordinator's log is here in full, as far as one can see: nothing of it is
-        damaged, and on a broker of several that keep it in parts, numbers are missing."""
+        damaged, and no number is missing, as it is on a broker of several that keep it in parts, or
+        in a copy of the first parts."""
         numbers = [number for _, number in self._numbers(STATES)]
         whole = bool(numbers) and numbers == list(range(len(numbers)))
+        # Each id is where its hash says, of as many parts as there are in all.
+        whole = whole and all(find_part(one, len(numbers)) == at for one, at in self.parts.items())
         return whole and not any(
             gap.failed and name.startswith(STATES) for (name, _), gap in self.gaps.items()
         )
 
     # ---- the coordinators' logs ----------------------------------------------------------
 
-    def _read_states(self, part: Partition) -> int:
+    def _read_states(self, part: Partition, number: int) -> int:
         """Returns where the log ends."""
         end = 0
         for batch in part.read():
@@ -145,9 +149,10 @@ class Folder:
                     self.tell(batch[0].place, Text(str(error)))
                     continue
                 if state is not None and state.state:
-                    self.states[state.txn_id] = state
+                    self.states[state.txn_id], self.parts[state.txn_id] = state, number
                 elif state is not None:
                     self.states.pop(state.txn_id, None)
+                    self.parts.pop(state.txn_id, None)
         return end
 
     def _read_groups(self, part: Partition) -> Scan:
@@ -247,6 +252,15 @@ class Folder:
             rest = len(found) - MOST_GAPS
             found = [*found[:MOST_GAPS], Gap(Text("…"), SOME(n=rest), failed=True)]
         return tuple(found)
+
+
+def find_part(txn_id: str, parts: int) -> int:
+    """Of the coordinator's log the part that has this id: Java's hash of a text, of UTF-16."""
+    units = txn_id.encode("utf-16-be", "replace")
+    found = 0
+    for high, low in zip(units[::2], units[1::2], strict=True):
+        found = (31 * found + 256 * high + low) & 0xFFFFFFFF
+    return min(found, (1 << 32) - found) % (1 << 31) % parts
 
 
 def _place(one: Committed) -> tuple[str, str, int]:
