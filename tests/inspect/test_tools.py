@@ -11,7 +11,7 @@ import pytest
 
 from mqlab.cli import main
 from mqlab.inspect import Report, Unreadable
-from tests.inspect.folders import NOW_MS, VERSIONS, list_found, look, read_output
+from tests.inspect.folders import DATA, NOW_MS, VERSIONS, list_found, look, read_output
 
 OVERDUE = [("overdue", "pay-app")]
 OUTPUTS = {
@@ -27,6 +27,18 @@ OUTPUTS = {
     "dump-state": OVERDUE,
     "dump-offsets": [("overdue", "__consumer_offsets-0"), ("pending-offset", "billing")],
 }
+WRITTEN_MS = 1_795_939_177_279
+BATCH = (
+    "baseOffset: {0} lastOffset: {0} count: 1 baseSequence: 0 lastSequence: 0 producerId: 1 "
+    "producerEpoch: 0 partitionLeaderEpoch: 0 isTransactional: true isControl: {1} position: 0 "
+    f"CreateTime: {WRITTEN_MS} size: 70 magic: 2 compresscodec: none crc: 1 isvalid: true"
+)
+RECORD = f"| offset: {{0}} CreateTime: {WRITTEN_MS} keySize: -1 valueSize: 1 sequence: 0 headerKeys: []"
+DUMPING = "Dumping /data/orders-0/00000000000000000000.log"
+OF_ORDERS = [DUMPING, BATCH.format(0, "false"), f"{RECORD.format(0)} payload: y"]
+END_OF_ORDERS = [
+    DUMPING, BATCH.format(1, "true"), f"{RECORD.format(1)} endTxnMarker: COMMIT coordinatorEpoch: 0"
+]  # fmt: skip
 
 
 def look_at(tmp_path: Path, version: str, *names: str, **asked: object) -> Report:
@@ -148,3 +160,75 @@ def test_the_standard_input(
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
     assert main(["inspect", "kafka", "-", "--lang", "en"]) == 1
     assert "Hanging transaction · orders-0" in capsys.readouterr().out
+
+
+def look_at_text(tmp_path: Path, *lines: str, **asked: object) -> Report:
+    path = tmp_path / "output.txt"
+    path.write_text("\n".join((*lines, "")), "utf-8")
+    os.utime(path, (WRITTEN_MS / 1000 + 3_600, WRITTEN_MS / 1000 + 3_600))
+    return look(path, **asked)
+
+
+def test_a_position_of_a_dump_counts_once_its_transaction_has_committed(tmp_path: Path) -> None:
+    """What 4.3.1 printed: 1 by the group itself, 3 committed, 2 aborted; group `gone` was deleted.
+    A later transaction of the same producer, open elsewhere, holds none of these."""
+    dump = (DATA / "kafka-4.3.1" / "positions.txt").read_text()
+    report = look_at_text(tmp_path, dump, *OF_ORDERS)
+    assert [(one.group, one.log, one.at, one.pending) for one in report.reading.positions] == [
+        ("billing's group", "orders-0", 3, ())
+    ]
+    assert list_found(report) == [("overdue", "orders-0")]
+
+
+def test_positions_as_releases_before_3_9_print_them(tmp_path: Path) -> None:
+    head = read_output("4.3.1", "dump-offsets").splitlines()[:4]
+    old = f"{head[3].partition(' key: ')[0]} key: offset_commit::group=g,partition=my-topic-7"
+    for payload, at in (("offset=42", 42), ("offset=42,metadata=x", 42), ("<DELETE>", None)):
+        report = look_at_text(tmp_path, *head[:3], f"{old} payload: {payload}")
+        places = [(one.group, one.log, one.at) for one in report.reading.positions]
+        assert places == ([("g", "my-topic-7", at)] if at else [])
+    assert look_at_text(tmp_path, *head[:3], f"{old} payload: of another kind").exit_code == 2
+
+
+@pytest.mark.parametrize("epoch", ["7", "-"])
+def test_columns_are_read_by_their_names(epoch: str, tmp_path: Path) -> None:
+    """4.x has a column more with --verbose. Kafka 1.x has none for the group: that is refused."""
+    head = "GROUP    TOPIC   PARTITION  LEADER-EPOCH  CURRENT-OFFSET  LOG-END-OFFSET  LAG  HOST"
+    row = f"a group  orders  0          {epoch}             100             900             800  -"
+    (one,) = look_at_text(tmp_path, head, row).reading.positions
+    assert (one.group, one.log, one.at, one.end) == ("a group", "orders-0", 100, 900)
+    report = look_at_text(tmp_path, head, row, "", "Consumer group 'x' has no active members.")
+    assert report.exit_code == 0
+    assert look_at_text(tmp_path, head, row, row[:30]).exit_code == 2
+    old = ("TOPIC   PARTITION  CURRENT-OFFSET  LOG-END-OFFSET  LAG", "orders  0  100  900  800")
+    for lines in (old, ("GROUP  CONSUMER-ID  HOST  CLIENT-ID  #PARTITIONS", "g  c-1  /h  c  1")):
+        with pytest.raises(Unreadable):
+            look_at_text(tmp_path, *lines)
+
+
+def test_a_table_copied_from_a_terminal_has_blanks_for_tabs(tmp_path: Path) -> None:
+    shown = read_output("4.3.1", "find-hanging").expandtabs().replace("-1  ", "3   ")
+    report = look_at_text(tmp_path, shown)
+    assert list_found(report) == [("hanging", "orders-0")]
+    assert not report.reading.positions
+
+
+def test_a_dump_out_of_order_or_twice_opens_nothing_again(tmp_path: Path) -> None:
+    first, later = OF_ORDERS, [line.replace("0000.log", "0001.log") for line in END_OF_ORDERS]
+    assert list_found(look_at_text(tmp_path, *first)) == [("overdue", "orders-0")]
+    for lines in ((*first, *later), (*first, *later, *first, *later), (*later, *first)):
+        report = look_at_text(tmp_path, *lines)
+        assert list_found(report) == []
+        assert report.exit_code == 2 * (lines != (*first, *later))
+
+
+def test_an_open_transaction_without_its_partition_is_not_called_hanging(tmp_path: Path) -> None:
+    """It may be in the one that its coordinator knows of."""
+    of = ("ProducerId", "ProducerEpoch", "LastTimestamp", "CurrentTransactionStartOffset")
+    row = ("4", "0", "1795893560202", "0")
+    shown = ("\t".join(of), "\t".join(row), read_output("4.3.1", "describe"))
+    assert list_found(look_at_text(tmp_path, *shown)) == OVERDUE
+    # Of two outputs it cannot be said which is which partition's.
+    asked = {"topic": "stock", "partition": 0}
+    assert list_found(look_at_text(tmp_path, *shown, **asked)) == [("hanging", "stock-0"), *OVERDUE]
+    assert list_found(look_at_text(tmp_path, *shown[:2], *shown, **asked)) == OVERDUE

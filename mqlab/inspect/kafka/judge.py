@@ -28,6 +28,7 @@ MOST_MS = 15 * 60_000  # transaction.max.timeout.ms
 PENDING_MS = 10_000  # so long a position may be pending before it is a finding
 SHARE, LEAST = 0.1, 10  # of the records: so many aborted ones, of so many, are worth a word
 HANGING_STATE = "hanging"  # Kafka's own tool has found it
+UNPLACED = "?"  # a partition that was not named
 
 BLOCKS = tr(
     "Readers of committed records get nothing after it in this partition until it is "
@@ -182,7 +183,7 @@ def _hold_against(
         return ZOMBIE, OLD_EPOCH(**named, old=txn.epoch, new=state.epoch)
     if not going:
         return HANGING, ENDED(**named, state=state.state or "forgotten")
-    if state.partitions and txn.seen not in state.partitions:
+    if state.partitions and txn.seen not in (UNPLACED, *state.partitions):
         return HANGING, ELSEWHERE(**named)
     return None
 

@@ -23,7 +23,7 @@ from ...kernel import Text, Words, replace
 from ...kernel.text import shorten, tr
 from ..reading import Ask, Gap, Position, Reading, Txn, Unreadable
 from .internal import GROUPS, STATE_OF, STATES, Own, State, join_states
-from .judge import HANGING_STATE
+from .judge import HANGING_STATE, UNPLACED
 from .scan import ABORT, COMMIT, Labels, Open, Row, Scan
 from .segments import write_label
 
@@ -40,8 +40,11 @@ OPEN = re.compile(r"currentTxnFirstOffset: OptionalLong\[(\d+)\]")
 NUMBERS = ("producerId", "producerEpoch", "transactionTimeoutMs",
            "transactionLastUpdateTimestampMs", "transactionStartTimestampMs")  # fmt: skip
 OLD_KEY = "transaction_metadata::transactionalId="
-GROUP_HEAD = ("GROUP", "TOPIC", "PARTITION", "CURRENT-OFFSET", "LOG-END-OFFSET")
-GROUP_ROW = re.compile(r"(.+?)\s+(\S+)\s+(\d+)\s+(\d+|-)\s+(\d+|-)\s+(-?\d+|-)(?:\s|$)")
+OLD_PLACE = re.compile(r"offset_commit::group=(.*),partition=(.+)-(\d+)")
+OLD_OFFSET = re.compile(r"offset=(\d+)")
+DELETED = "<DELETE>"
+#: what stands in a row of `--describe`; in other columns up to LAG, a number
+GROUP_CELLS = {"GROUP": "(.+?)", "TOPIC": r"(\S+)"}
 
 UNKNOWN_TEXT = (
     "{path} is nothing that kafka-dump-log.sh, kafka-transactions.sh or kafka-consumer-groups.sh "
@@ -59,7 +62,12 @@ INVALID = Words("the dump says that the batch at byte {at} is not valid")
 NO_COORDINATOR = tr("what the coordinator says is not in it: add what `kafka-transactions.sh list` "
                     "and `describe` print")  # fmt: skip
 NO_TIMES = tr("`kafka-transactions.sh list` prints no times: `describe` does, for one id")
-NO_PLACE = tr("`describe-producers` does not print its partition: name it with --topic T:P")
+NO_PLACE = tr("`describe-producers` does not print its partition: name it with --topic T:P, and "
+              "hand in one partition's at a time")  # fmt: skip
+AGAIN = Words(
+    "offset {at} comes after a later one, and was passed over: hand in each dump once, the one "
+    "with the lowest offsets first"
+)
 
 
 class Tools:
@@ -72,17 +80,23 @@ class Tools:
         self.scans: dict[str, Scan] = {}
         self.hanging: list[Txn] = []
         self.positions: dict[tuple[str, str], Position] = {}
+        #: by the log and the producer: positions of its open transaction
+        self.pending: dict[tuple[str, int], dict[tuple[str, str], Position]] = {}
         self.gaps: dict[str, Gap] = {}
         self.at_ms = 0
         self.listed = False
+        self.asked = 0  # outputs of `describe-producers`, and their rows
+        self.producers: list[tuple[dict[str, str], str]] = []
         self.known = 0  # lines that were understood
         self.missed = 0  # lines that were not, and the first of them
         self.unread: tuple[str, str] | None = None
         self._row: Row | None = None  # the batch whose records follow
+        self._passed = False  # they are passed over
         self._scan: Scan | None = None
         self._file = ""
         self._take: Callable[[dict[str, str], str], None] | None = None
         self._columns: list[str] = []
+        self._group: re.Pattern[str] | None = None
 
     def read(self, lines: Iterable[str]) -> None:
         for number, line in enumerate(lines, 1):
@@ -90,27 +104,44 @@ class Tools:
         self._close_row()
 
     def _line(self, line: str, place: str) -> None:
-        cells = [cell.strip() for cell in line.split("\t")]
+        # What was copied from a terminal has blanks where the tool prints tabs.
+        cells = [cell.strip() for cell in line.split("\t")] if "\t" in line else line.split()
         if line.startswith("Dumping "):
-            self._close_row()
+            self._begin()
             self._open_file(line[len("Dumping ") :].strip())
         elif (take := self._find_table(cells)) is not None:
-            self._take, self._columns, self._file = take, cells, ""
-        elif tuple(line.split()[:5]) == GROUP_HEAD:
-            self._close_row()
-            self._take, self._columns, self._file = None, [], ""
-        elif self._take and len(cells) >= len(self._columns):
-            self._take(dict(zip(self._columns, cells, strict=False)), place)
-        elif self._take and line.strip():
-            self._miss(line, place)
+            self._begin(take, [name for name in cells if name])
+        elif cells[:1] == ["GROUP"]:
+            self._begin()
+            if "LAG" not in cells:  # --members, --state
+                return
+            self._take, self._columns = self._take_group, cells[: cells.index("LAG") + 1]
+            row = r"\s+".join(GROUP_CELLS.get(name, r"(-?\d+|-)") for name in self._columns)
+            self._group = re.compile(rf"{row}(?:\s|$)")
+        elif self._take and (found := self._cut_row(line, cells)):
+            self._take(dict(zip(self._columns, found, strict=False)), place)
+        elif self._take and line.strip() and not line.startswith("Consumer group "):
+            return self._miss(line, place)
         elif self._file:
-            self._dumped(line, place)
-            return
-        elif not self._take and (match := GROUP_ROW.match(line)):
-            self._take_group(match, place)
+            return self._dumped(line, place)
         else:
             return
         self.known += 1
+
+    def _begin(
+        self, take: Callable[[dict[str, str], str], None] | None = None, columns: Sequence[str] = ()
+    ) -> None:
+        """Another table, or dump."""
+        self._close_row()
+        self._take, self._columns, self._group, self._file = take, [*columns], None, ""
+
+    def _cut_row(self, line: str, cells: Sequence[str]) -> Sequence[str]:
+        """None of it where it is no row of this table."""
+        if self._group:
+            match = self._group.match(line)
+            return match.groups() if match else ()
+        whole = len(cells) >= len(self._columns) if "\t" in line else False
+        return cells if whole or len(cells) == len(self._columns) else ()
 
     def _miss(self, line: str, place: str) -> None:
         """Of a dump or a table, but no line as a tool prints it; a first one is told."""
@@ -135,15 +166,22 @@ class Tools:
             return
         if line.startswith("baseOffset: "):
             self._close_row()
+            self._passed = True
             if fields.get("isvalid") == "false":
                 why = INVALID(at=fields.get("position", "?"))
                 self.gaps[place] = Gap(Text(scan.name), why, failed=True)
                 return
             if "isvalid" not in fields:  # the last of them
                 return self._miss(line, place)
-            self._row = _row_of(fields, self._file)
-        elif line.lstrip().startswith("| offset: ") and self._row is not None:
-            self._record(self._row, scan, line, place)
+            row = _row_of(fields, self._file)
+            if scan.tail and row.base <= scan.tail[-1].last:
+                why = AGAIN(at=row.base)
+                self.gaps.setdefault(f"again {scan.name}", Gap(Text(scan.name), why, failed=True))
+            else:
+                self._row, self._passed = row, False
+        elif line.lstrip().startswith("| offset: ") and (self._row is not None or self._passed):
+            if self._row is not None:
+                self._record(self._row, scan, line, place)
         elif line.startswith("producerId: "):
             if first := OPEN.search(line):
                 self._open(scan, fields, int(first[1]), "lastTimestamp", f"{self._file}, {place}")
@@ -178,7 +216,7 @@ class Tools:
         elif scan.name.startswith(STATES):
             self._take_state(key, payload, f"{self._file}, {place}")
         elif scan.name.startswith(GROUPS):
-            self._take_committed(key, payload, row, f"{self._file}, {place}")
+            self._take_committed(key, payload, row, scan.name, f"{self._file}, {place}")
         elif self.ask.payloads and len(row.labels) <= row.last - row.base:
             label = write_label(key.encode() or None, payload.encode())
             self._row = replace(row, labels=(*row.labels, label))
@@ -190,6 +228,8 @@ class Tools:
                 self.gaps[scan.name] = Gap(Text(scan.name), PLAIN_DUMP)
             scan.start = scan.start if scan.tail else row.base
             scan.take(row)
+            held = self.pending.pop((scan.name, row.pid), {}) if row.control else {}
+            self.positions |= held if row.control == COMMIT else {}
 
     def _take_state(self, key: str, payload: str, place: str) -> None:
         """Of both decoders: the older one writes no start, and what goes on is not younger than
@@ -206,20 +246,31 @@ class Tools:
             state = STATE_OF.get(data["transactionStatus"], "?")
             numbers = [int(data[what]) for what in NUMBERS]
             self.states[txn_id] = _state(txn_id, numbers, state, names, place)
-        else:
+        elif payload == DELETED:
             self.states.pop(txn_id, None)
+        else:
+            self._miss(payload, place)
 
-    def _take_committed(self, key: str, payload: str, row: Row, place: str) -> None:
+    def _take_committed(self, key: str, payload: str, row: Row, log: str, place: str) -> None:
+        """Of both decoders, as in `_take_state`; a position of a transaction counts once that has
+        committed."""
         found, data = _json(key, "topic"), _json(payload, "offset")
-        if found and data:
-            group, name = str(found["group"]), f"{found['topic']}-{found['partition']}"
-            old = self.positions.get((group, name), Position(group, name, -1))
-            if row.transactional:
-                pending = (*old.pending, self.labels[row.pid, row.epoch])
-                old = replace(old, pending=pending, more=(("would become", str(data["offset"])),))
-            else:
-                old = replace(old, at=int(data["offset"]))
-            self.positions[group, name] = replace(old, source=place)
+        old, at = OLD_PLACE.fullmatch(key), OLD_OFFSET.match(payload)
+        if not found and not old:  # of a group, not of its position
+            return
+        group, topic, number = old.groups() if old else (
+            str(found["group"]), found["topic"], found["partition"]
+        )  # fmt: skip
+        to = int(data["offset"]) if data else int(at[1]) if at else -1
+        if to < 0 and payload != DELETED:
+            return self._miss(payload, place)
+        one = Position(group, f"{topic}-{number}", to, source=place)
+        if row.transactional:
+            self.pending.setdefault((log, row.pid), {})[one.group, one.log] = one
+        elif to < 0:
+            self.positions.pop((one.group, one.log), None)
+        else:
+            self.positions[one.group, one.log] = one
 
     # ---- tables --------------------------------------------------------------------------
 
@@ -232,6 +283,7 @@ class Tools:
         )
         found = next((take for columns, take in tables if columns <= {*cells}), None)
         self.listed = self.listed or found == self._take_listed
+        self.asked += found == self._take_producer
         return found
 
     def _take_listed(self, row: dict[str, str], place: str) -> None:
@@ -249,14 +301,19 @@ class Tools:
         self.states[txn_id] = _state(txn_id, (*numbers, -1, start), state, names, place)
 
     def _take_producer(self, row: dict[str, str], place: str) -> None:
-        name = f"{self.ask.topic}-{self.ask.partition}"
-        if not self.ask.topic or self.ask.partition < 0:
-            name = "?"
+        self.producers.append((row, place))
+
+    def _place_producers(self) -> None:
+        ask = self.ask
+        name = f"{ask.topic}-{ask.partition}"
+        if self.producers and (not ask.topic or ask.partition < 0 or self.asked > 1):
+            name = UNPLACED
             self.gaps[name] = Gap(tr("the partition"), NO_PLACE)
-        scan = self.scans.setdefault(name, Scan(name, place))
-        (first,) = _ints(row, "CurrentTransactionStartOffset")
-        if first >= 0:
-            self._open(scan, row, first, "lastTimestamp", place)
+        for row, place in self.producers:
+            (first,) = _ints(row, "CurrentTransactionStartOffset")
+            if first >= 0:
+                scan = self.scans.setdefault(name, Scan(name, place))
+                self._open(scan, row, first, "lastTimestamp", place)
 
     def _take_hanging(self, row: dict[str, str], place: str) -> None:
         name = f"{row['Topic']}-{row.get('Partition', '')}"
@@ -272,33 +329,39 @@ class Tools:
         if min(start, lasted) >= 0:
             self.at_ms = max(self.at_ms, start + lasted)
 
-    def _take_group(self, match: re.Match[str], place: str) -> None:
-        group, topic, number, *_ = match.groups()
-        if self.ask.wants(topic, int(number)):
-            name = f"{topic}-{number}"
-            old = self.positions.get((group, name), Position(group, name, -1))
-            at, end = _number(match[4]), _number(match[5])
-            self.positions[group, name] = replace(old, at=at, end=end, source=place)
+    def _take_group(self, row: dict[str, str], place: str) -> None:
+        group, topic, number = row["GROUP"], row["TOPIC"], _number(row["PARTITION"])
+        if number >= 0 and self.ask.wants(topic, number):
+            at, end = _ints(row, "CURRENT-OFFSET", "LOG-END-OFFSET")
+            one = Position(group, f"{topic}-{number}", at, end, source=place)
+            self.positions[one.group, one.log] = one
 
     # ---- all of it -----------------------------------------------------------------------
 
     def reading(self, name: str, at_ms: int) -> Reading:
         """All that the texts have said, joined: who is open where, with its coordinator's state."""
+        self._place_producers()
         scans = {key: scan for key, scan in self.scans.items() if not key.startswith("__")}
         found = {(txn.owner, txn.seen) for txn in self.hanging}
         opens = [txn for scan in self.scans.values() for txn in scan.list_open(self.labels)
                  if (txn.owner, txn.seen) not in found]  # fmt: skip
         txns = join_states(self.states.values(), [*self.hanging, *opens], self.labels)
-        open_now = {txn.label for txn in opens}
+        waits: dict[tuple[str, str], list[tuple[str, str]]] = {}
+        for (log, pid), held in self.pending.items():
+            if one_open := self.scans[log].opens.get(pid):
+                label = self.labels[pid, one_open.epoch]
+                for spot, one in held.items():
+                    waits.setdefault(spot, []).append((label, str(one.at)))
+                    self.positions.setdefault(spot, replace(one, at=-1))
         left, positions = {}, []
-        for (group, log), one in sorted(self.positions.items()):
-            scan = scans.get(log)
-            pending = tuple(label for label in one.pending if label in open_now)
+        for spot, one in sorted(self.positions.items()):
+            scan = scans.get(one.log)
             end = scan.end if scan and one.end < 0 else one.end
-            more = one.more if pending else ()
+            pending = tuple(label for label, _ in waits.get(spot, ()))
+            more = tuple(("would become", to) for _, to in waits.get(spot, ()))
             positions.append(replace(one, end=end, pending=pending, more=more))
             if scan and one.at >= 0 and scan.end == end and (count := scan.count_left(one.at)):
-                left[group, log] = count
+                left[spot] = count
         if opens and not self.states:
             self.gaps["coordinator"] = Gap(Text(STATES), NO_COORDINATOR)
         if any(one.state == "Ongoing" and one.epoch < 0 for one in self.states.values()):
