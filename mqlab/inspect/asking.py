@@ -6,6 +6,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from ..kernel import Text, Words, frozen, tr
@@ -60,9 +61,10 @@ class Case:
     def find(
         self, where: str, proof: Iterable[Evidence], logs: Iterable[str] = (), **made: Any
     ) -> Finding:
-        commands = tuple(command.format(**made) for command in self.commands)
+        commands = (map(quote, (word.format(**made) for word in c.split())) for c in self.commands)
         says = self.says(**made)
-        return Finding(self.kind, where, says, tuple(proof), tuple(logs), self.advice, commands)
+        lines = tuple(map(" ".join, commands))
+        return Finding(self.kind, where, says, tuple(proof), tuple(logs), self.advice, lines)
 
 
 def load_cases(path: Path) -> dict[str, Case]:

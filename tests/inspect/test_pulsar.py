@@ -4,6 +4,7 @@ here, and from an address. Brokers that run: `running.py`."""
 from __future__ import annotations
 
 import json
+import shlex
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -185,6 +186,16 @@ def test_a_field_of_another_shape_costs_its_part(tmp_path: Path, field: str, val
     (tmp_path / "open.json").write_text(json.dumps(answers))
     report = read(tmp_path, MINUTES_LATER)
     assert "aborted-share" in found(report)
+
+
+def test_an_error_without_a_number_and_a_name_that_a_shell_would_obey(tmp_path: Path) -> None:
+    path, sub = f"/admin/v2/persistent/{ORDERS}/stats", "bill'n $(reboot)"
+    (tmp_path / "open.json").write_text(json.dumps({path: {"reason": "no", "status": "x"}}))
+    assert any("the broker says 500: no" in str(gap.why) for gap in read(tmp_path).reading.gaps)
+    answers = json.dumps(load("open")).replace("billing", sub)
+    (tmp_path / "open.json").write_text(answers)
+    lines = [line for one in read(tmp_path, MINUTES_LATER).findings for line in one.commands]
+    assert any(sub in shlex.split(line) for line in lines if "pending-ack-stats" in line)
 
 
 def test_nobody_there() -> None:

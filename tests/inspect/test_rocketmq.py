@@ -120,6 +120,24 @@ def test_an_entry_that_leads_elsewhere_is_told(store: Path) -> None:
     assert NEARLY not in found(report)
 
 
+@pytest.mark.parametrize("topic", [HALF_TOPIC, OP_TOPIC, "orders"])
+def test_a_queue_that_has_lost_what_was_read_is_told(store: Path, topic: str) -> None:
+    """By the positions: a group cannot have read what is not there."""
+    queue = queue_of(store, topic)
+    queue.write_bytes(b"")
+    (said,) = failed(read(store))
+    assert said.startswith(topic) and "after the end, 0" in said
+    queue.unlink()
+    queue.mkdir()
+    assert any(line.startswith(topic) and "directory" in line for line in failed(read(store)))
+
+
+def test_a_comment_in_another_encoding_costs_no_setting(store: Path) -> None:
+    (conf,) = store.rglob("broker.conf")
+    conf.write_bytes("# 检查\n".encode("gbk") + conf.read_bytes())
+    assert NEARLY in found(read(store))
+
+
 def test_damaged_positions_are_taken_from_the_backup_or_are_missing(store: Path) -> None:
     config = store / "store" / "config"
     good = (config / "consumerOffset.json").read_bytes()

@@ -166,7 +166,8 @@ class Saved:
             raise Refused(NOT_SAVED)
         found = self._answers[path]
         if isinstance(found, dict) and found and found.keys() <= {"reason", "status"}:
-            status = int(found.get("status", 500))
+            status = found.get("status", 500)
+            status = status if isinstance(status, int) else 500
             raise Refused(SAYS(status=status, reason=say_reason(json.dumps(found))), code=status)
         return found
 

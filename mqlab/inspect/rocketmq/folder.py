@@ -106,8 +106,9 @@ class Store:
 
     def settings(self) -> Mapping[str, str]:
         for folder in (self._root, self._root.parent, self._root.parent / "conf"):
-            with suppress(OSError, UnicodeDecodeError):
-                return parse_settings((folder / "broker.conf").read_text("utf-8"))
+            with suppress(OSError):
+                # A comment may be of any encoding.
+                return parse_settings((folder / "broker.conf").read_text("utf-8", "replace"))
         raise Refused(NO_SETTINGS)
 
     def topics(self) -> Mapping[str, Any]:
@@ -144,8 +145,11 @@ class Store:
         folder = self._root / "consumequeue" / topic
         if "/" in topic or not folder.is_dir():
             return {}
-        numbers = sorted(int(one.name) for one in folder.iterdir() if one.name.isdecimal())
-        return {number: self._bounds(self._queue(topic, number)) for number in numbers}
+        try:
+            numbers = sorted(int(one.name) for one in folder.iterdir() if one.name.isdecimal())
+            return {number: self._bounds(self._queue(topic, number)) for number in numbers}
+        except OSError as error:
+            raise Refused(DAMAGED(why=error.strerror or str(error)), failed=True) from error
 
     def _bounds(self, files: Files) -> tuple[int, int]:
         if not files.starts:

@@ -61,6 +61,10 @@ IN_ROCKSDB = Words(
     "read. --topic {topic} shows the messages; with transWriteOriginTransHalfEnable=true, the "
     "default, new ones are read here"
 )
+PAST_END = Words(
+    "{group} reads next {at}, after the end, {end}: what it has read is missing here. The queue's "
+    "file may be damaged, or its topic was made again"
+)
 OPS_LEFT = Words(
     "{n} more than are read at once, so a half message that is called undecided may have ended"
 )
@@ -196,6 +200,7 @@ class _Reader:
         """A topic's bounds, the check's position in it, and where reading stops."""
         first, end = self._bounds(topic).get(0, (0, 0))
         at = self.places.get((TRANS_GROUP, topic, 0), first)
+        self._hold_against(topic, TRANS_GROUP, at, end)
         stop = min(end, max(at, first) + most)
         if stop < end:
             self.source.gaps.append(Gap(REST(what=topic, most=stop), words(n=end - stop)))
@@ -288,8 +293,10 @@ class _Reader:
         if len(wanted) > MOST_TOPICS:
             self.source.gaps.append(Gap(REST(what=TOPICS, most=MOST_TOPICS), MANY))
         for topic in wanted[:MOST_TOPICS]:
+            known = {queue for _, of, queue in self.places if of == topic}
             for queue, bounds in self._bounds(topic).items():
-                if self.ask.wants(topic, queue) and (asked or bounds[0] < bounds[1]):
+                shown = asked or bounds[0] < bounds[1] or queue in known
+                if self.ask.wants(topic, queue) and shown:
                     self._read_queue(topic, queue, bounds, open_queues)
 
     def _read_queue(
@@ -300,6 +307,7 @@ class _Reader:
         if topic.startswith(DLQ_PREFIX):
             self.dead.append((name, end - first))
         for group, place in at.items():
+            self._hold_against(name, group, place, end)
             lag = self._lag(group, topic, queue, place, end) if place < end else None
             state = f"{lag.readers} readers" if lag and lag.readers >= 0 else ""
             self.positions.append(Position(group, name, place, end, state))
@@ -317,6 +325,11 @@ class _Reader:
                 cells += map(self._cell, self._records(topic, queue, part[0], part[-1] + 1))
         flags = tuple(Frontier(group, place) for group, place in at.items())
         self._note(name, bounds, flags, cells, (("messages", end - first),))
+
+    def _hold_against(self, name: str, group: str, at: int, end: int) -> None:
+        if at > end:
+            why = PAST_END(group=group, at=at, end=end)
+            self.source.gaps.append(Gap(Text(name), why, failed=True))
 
     def _lag(self, group: str, topic: str, queue: int, at: int, end: int) -> Lag | None:
         if len(self.lags) >= MOST_LAGS:
