@@ -208,6 +208,15 @@ def test_a_changed_head_costs_its_batch(at: int, tmp_path: Path) -> None:
     assert ("hanging", "orders-0") in list_found(report)
 
 
+def test_an_abort_is_not_advised_where_the_marker_may_be_damaged(tmp_path: Path) -> None:
+    root = unpack("4.3.1", tmp_path)
+    log = root / "node-1/audit-0/00000000000000000000.log"
+    log.write_bytes(log.read_bytes()[:-1])
+    (found,) = [one for one in look(root).findings if one.where == "audit-0"]
+    assert found.kind.name == "hanging" and "ends inside a batch" in found.evidence[-1].line
+    assert " find-hanging " in found.commands[0] and " abort " not in found.commands[0]
+
+
 def test_every_single_flip_is_survived(tmp_path: Path) -> None:
     """Of the coordinator's log, whose records are opened: no flip ends the run."""
     path = unpack("4.3.1", tmp_path) / "node-1/__transaction_state-0/00000000000000000000.log"

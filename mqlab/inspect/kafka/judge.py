@@ -154,8 +154,12 @@ def _judge_open(reading: Reading, own: Own) -> Iterator[Finding]:
             place = ("--topic", topic or "TOPIC", "--partition", number if topic else "NUMBER")
             words: tuple[str, ...] = ("abort", *place, "--start-offset", str(txn.first))
             advice = FENCE_FIRST if kind is ZOMBIE else ABORT_IT
-            if kind is OVERDUE:
+            # Where batches are unreadable, the marker, or the newest state, may be among them.
+            damage = [Evidence(str(gap.why), str(gap.what)) for gap in reading.gaps
+                      if gap.failed and gap.what.en.startswith((txn.seen, STATES))]  # fmt: skip
+            if kind is OVERDUE or damage:
                 words, advice = ("find-hanging", *place), FIND_IT
+                shown += damage[:1]
             command = ask_tool("transactions", reading, own, *words)
             yield Finding(kind, txn.seen, says, tuple(shown), (txn.seen,), advice, (command,))
 
