@@ -23,11 +23,11 @@ pytestmark = pytest.mark.needs("chromium")
 SCENES = (
     (8, Text("The records are written.", "记录已经写入。")),
     (13, Text("The application commits.", "应用提交。")),
-    (23, Text("A crash.", "宕机。")),
+    (23, Text("A crash.", "崩溃。")),
 )
 STORY = Text(
     "One of two markers has left when the coordinator dies.",
-    "协调者宕机时，两条控制消息只发出了一条。",
+    "协调者崩溃时，两条控制消息只发出了一条。",
 )
 LECTURE = Lecture(STORY, SCENES)
 Show = Callable[..., Any]
