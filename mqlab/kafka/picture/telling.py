@@ -351,7 +351,8 @@ def annotate(
         case Return(value=Outcome(call=call, status="ok", detail=detail)):
             story, read = RETURNS.get(type(call)), NOTHING
             if isinstance(call, Poll) and detail:
-                story, read = words.TOLD_READ, Text(detail)
+                story = words.TOLD_READ
+                read = Text(detail, "无" if detail == "nothing" else detail)
             return Telling(fold=True, story=story, record=read)
         case Return(value=value):
             return Telling(fold=getattr(value, "ok", True))

@@ -157,7 +157,8 @@ def annotate(
             if outcome.ok and isinstance(call, (calls.Commit, calls.Abort)):
                 story = TOLD_YES
             elif outcome.ok and isinstance(call, calls.Receive):
-                story, read = sentences.TOLD_READ, Text(outcome.detail)
+                story, got = sentences.TOLD_READ, outcome.detail
+                read = Text(got, "无" if got == "nothing" else got)
             return Telling(
                 name, fold=isinstance(call, calls.AskAdmin), label=label, story=story, record=read
             )
