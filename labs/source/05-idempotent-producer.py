@@ -376,7 +376,7 @@ six = scenario(lose_answers(6, "config_check=off") + "fire order-service")
 for fact in six.facts[first(six, "connection broken") :]:
     if fact.glyph == "⇒" or "epoch to" in fact.text.en:
         print(fact.line(width=13))
-print("the log:", *(cell.label for cell in six.snapshot(-1).logs[0].cells), "\n")
+print(say("the log:"), *(cell.label for cell in six.snapshot(-1).logs[0].cells), "\n")
 
 for client, settings in [
     ("java", {}),
@@ -454,7 +454,7 @@ for story, line, budget in [
     assert verdict.complete
     shortest[story] = verdict.counterexamples
     broken = [f"{name}, in {len(c.schedule)} choices" for name, c in shortest[story].items()]
-    print(f"{story:<45}red: {'; '.join(sorted(broken)) or 'nothing'}")
+    print(f"{story:<45}" + say("red:"), "; ".join(sorted(broken)) or say("nothing"))
 assert [len(found) for found in shortest.values()] == [1, 0, 1, 1, 1, 0, 1]
 Explorer(system(numbered), one_kill)
 

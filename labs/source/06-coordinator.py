@@ -176,8 +176,8 @@ met("06")
 # which gave the same epochs to the same requests (P is the producer id).
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
-print("without fencing:", list_reads(unfenced).splitlines()[0])
-print("with fencing:   ", list_reads(fenced).splitlines()[0])
+print(say("without fencing:"), list_reads(unfenced).splitlines()[0])
+print(say("with fencing:   "), list_reads(fenced).splitlines()[0])
 print(list_calls(fenced, "old"))
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
@@ -245,7 +245,7 @@ Predict("06-coordinator")
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(coordinator_of("A", "tx-0", "order-service-1", "polygenelubricants"))
 used = {coordinator_of(f"shop-{n}").split()[-1] for n in range(1000)}
-print(f"1000 ids fall into {len(used)} partitions of __transaction_state")
+print(say("1000 ids fall into {n} partitions of __transaction_state", n=len(used)))
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(read_recording("tv2", "coordinators-in-parallel", "SIGSTOP", "EndTxn", "frontiers", "SIGCONT"))
@@ -295,8 +295,9 @@ for name, options in KAFKAS.items():
 print(table("Kafka, client | who adds a partition | epoch of the producer", rows))
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
-print("not reserved:", answers(scenario(UNASKED.format(off=""))).splitlines()[-1])
-print("\nwithout verification:\n" + answers(hanging))
+print(say("not reserved:"), answers(scenario(UNASKED.format(off=""))).splitlines()[-1])
+print(say("\nwithout verification:"))
+print(answers(hanging))
 print(answers(hanging, "admin"))
 
 # %% [markdown]
@@ -355,7 +356,7 @@ lose app→charges-0 ⇒Produce
 """
 for off in ("", " off=sequence_check"):
     twice = list_reads(scenario(TWO_COPIES.format(off=off))).splitlines()[0]
-    print(f"answer lost, record sent again{off:<20}", twice)
+    print(say("answer lost, record sent again") + f"{off:<20}", twice)
 
 # %% [markdown]
 # An aborted record is committed: with TV0, and also on a TV2 cluster with a *legacy client*. Only TV2
@@ -563,7 +564,7 @@ run app: commit
 Predict("06-back-to-back", trace=back_to_back, step=first(back_to_back, "Produce 580539"))
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
-print("back to back:", find_lines(back_to_back, "CONCURRENT").strip("⋮\n"))
+print(say("back to back:"), find_lines(back_to_back, "CONCURRENT").strip("⋮\n"))
 print()
 print(costs([(1, 1), (1, 10), (4, 1), (4, 10)]))
 print(
@@ -692,7 +693,8 @@ fault = Budget(kills=1, killable=("coordinator",), timers=1)
 for outcome in ("COMMIT", "ABORT"):
     claim = never_unknown(small, outcome)
     shortest = explore(small, fault, (claim,)).counterexamples[claim.name]
-    print(f"reported unknown, ends as {outcome}, in {len(shortest.schedule)} choices:")
+    count = len(shortest.schedule)
+    print(say("reported unknown, ends as {outcome}, in {n} choices:", outcome=outcome, n=count))
     print(find_lines(shortest.trace(), "Prepare", "killed", "recovered", "commit: ", width=11))
 
 # %% [markdown]

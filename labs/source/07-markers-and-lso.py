@@ -355,13 +355,15 @@ Predict("07-aborted-list")
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 said, (entry,) = mixed.fetch(0), mixed.index
 travels = [(a.pid, a.first_offset) for a in said.aborted]
-print("in the log  ", " ".join(b.control or b.words for b in mixed.batches))
-print("sent        ", " ".join(b.control or b.words for b in said.batches))
-print("delivered   ", " ".join(mixed.read(0)), "  read_uncommitted:", " ".join(mixed.read(0, "read_uncommitted")))
-print("index file  ", f"pid={entry.pid} first={entry.first_offset} last={entry.last_offset} LSO={entry.lso}")
-print("the list    ", *(f"pid={pid} first={offset}" for pid, offset in travels))
-print("by hand     ", by_hand(said.batches, travels) == mixed.read(0))
-print("\nwhen is the index written?")
+print(say("in the log  "), " ".join(b.control or b.words for b in mixed.batches))
+print(say("sent        "), " ".join(b.control or b.words for b in said.batches))
+print(say("delivered   "), " ".join(mixed.read(0)), end="   ")
+print("read_uncommitted:", " ".join(mixed.read(0, "read_uncommitted")))
+written = f"pid={entry.pid} first={entry.first_offset} last={entry.last_offset} LSO={entry.lso}"
+print(say("index file  "), written)
+print(say("the list    "), *(f"pid={pid} first={offset}" for pid, offset in travels))
+print(say("by hand     "), by_hand(said.batches, travels) == mixed.read(0))
+print(say("\nwhen is the index written?"))
 print(list_index_steps(mixed_run))
 
 # %% [markdown]
@@ -404,10 +406,10 @@ Predict("07-isolation", trace=undecided_run, step=len(undecided_run))
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 undecided_log = partition_log(undecided, "orders-0")
 for level in ("read_committed", "read_uncommitted"):
-    print(f"{level:<16} sees {' '.join(undecided_log.read(0, level)) or 'nothing'}")
+    print(f"{level:<16}", say("sees"), " ".join(undecided_log.read(0, level)) or say("nothing"))
 aborted_log = partition_log(undecided + "run app: abort", "orders-0")
 print(say("after the abort a is still in the log:"), [b.words for b in aborted_log.batches if not b.control])
-print("read_committed sees", aborted_log.read(0))
+print(say("read_committed sees"), aborted_log.read(0))
 print()
 print(read_recording("kafka-4.3.1/tv2", "default-levels", "Java", "librdkafka"))
 
@@ -441,14 +443,14 @@ run app: init, begin, send orders-0 a, send orders-1 b, commit
 shared = scenario(TWO + "run one: poll orders-0\nrun two: poll orders-1")
 for fact in shared:
     if fact.node in ("one", "two") and fact.glyph == "☞":
-        print(f"{fact.node} has one partition:  {fact.text}")
+        print(fact.node, say("has one partition: "), fact.text)
 
 middle = scenario(MIXED + "run reader: seek orders-0@4, poll orders-0")
-print("seek into the middle:  ", next(f.text for f in middle if f.text.en.startswith("poll")))
+print(say("seek into the middle:  "), next(f.text for f in middle if f.text.en.startswith("poll")))
 
 late = mixed.without(4)
-print("retention, from 0:     ", late.fetch(0).error)
-print("retention, from earliest:", " ".join(late.read(4)))
+print(say("retention, from 0:     "), late.fetch(0).error)
+print(say("retention, from earliest:"), " ".join(late.read(4)))
 print()
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder) / "shop.db"
@@ -458,11 +460,11 @@ with tempfile.TemporaryDirectory() as folder:
     writer.execute("insert into orders values ('a', 0)")
     ask = "select id, paid from orders"
     reader.execute("begin")
-    print("database, snapshot: ", reader.execute(ask).fetchall())
+    print(say("database, snapshot: "), reader.execute(ask).fetchall())
     writer.execute("update orders set paid = 1")
-    print("after an update:    ", reader.execute(ask).fetchall(), "the old version, still")
+    print(say("after an update:    "), reader.execute(ask).fetchall(), say("the old version, still"))
     reader.execute("commit")
-    print("a new snapshot:     ", reader.execute(ask).fetchall())
+    print(say("a new snapshot:     "), reader.execute(ask).fetchall())
     writer.close(), reader.close()
 
 twice = scenario("""
@@ -474,7 +476,7 @@ run reader: poll orders-0
 """)
 for fact in twice:
     if fact.node == "reader" and fact.glyph == "☞":
-        print("log, from a position:", fact.text)
+        print(say("log, from a position:"), fact.text)
 
 # %% [markdown]
 # `c3` and `c6` are one transaction, and two of these readers got `c6` without `c3`. `x4` was skipped even
@@ -534,7 +536,7 @@ found = {}
 for name, words, budget, promise, anomaly in cases:
     verdict = explore(system(f"{words} off={name}"), budget)
     found[name] = verdict.counterexamples[promise]
-    print(f"without {name:<23} {anomaly:<32} in {len(found[name].schedule)} choices")
+    print(say("without"), f"{name:<23} {anomaly:<32}", say("in {n} choices", n=len(found[name].schedule)))
 
 # %% [markdown]
 # P1 and G1a are names from the literature. P1, from the critique of ANSI SQL's levels, is a *dirty read*:

@@ -302,9 +302,9 @@ Predict("08-two-of-a-kind", trace=fenced, step=first(fenced, "CompleteCommit"))
 print(list_calls(fenced, "one"))
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
-print("with generation fencing:   ", count_orders(fenced).splitlines()[-2])
+print(say("with generation fencing:   "), count_orders(fenced).splitlines()[-2])
 unfenced = scenario(ZOMBIE.format(off=" off=generation_fencing", end=""))
-print("without generation fencing:", count_orders(unfenced).splitlines()[-2])
+print(say("without generation fencing:"), count_orders(unfenced).splitlines()[-2])
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(read_recording("tv2", "group-generation-fencing", "TxnOffsetCommit", "JoinGroup", "EndTxn"))
@@ -363,7 +363,7 @@ run worker: subscribe accounting orders, poll
 """
 for name, number in (("the last one processed", 1), ("the next one to read", 2)):
     run = scenario(NUMBER.format(offset=number))
-    print(f"{name}, {number}: starting over it reads", list_calls(run).split("ok ")[-1])
+    print(f"{name}, {number}:", say("starting over it reads"), list_calls(run).split("ok ")[-1])
 
 # %% [markdown]
 # The committed position is **at least last + 1**: the next offset to read. It may be more, because markers
@@ -446,7 +446,7 @@ for work in (position_last, position_first, in_one_transaction):
     assert verdict.complete
     broken = [f"{n}, {len(c.schedule)} choices" for n, c in verdict.counterexamples.items()]
     shortest |= {(work, n): c for n, c in verdict.counterexamples.items()}
-    print(f"{work.__name__:<20}broken: {'; '.join(broken) or 'nothing'}")
+    print(f"{work.__name__:<20}" + say("broken:"), "; ".join(broken) or say("nothing"))
 
 # %%
 example = shortest[position_last, "counted once"].trace()
@@ -473,7 +473,8 @@ for name in ("offsets_in_transaction", "generation_fencing"):
 print(table("without | anomaly | broken promise | choices", rows))
 verdict = explore(build_worker(in_one_transaction, off="offsets_in_transaction"), KILL)
 for name, example in verdict.counterexamples.items():
-    print(f"in_one_transaction without the first: {name}, {len(example.schedule)} choices")
+    count = say("{n} choices", n=len(example.schedule))
+    print(say("in_one_transaction without the first:"), f"{name},", count)
 
 # %% [markdown]
 # The first row: if a position counts as soon as it is written, a crash leads to an abort that drops the
@@ -707,7 +708,8 @@ Player(granted_twice, step=find_red_step(granted_twice, "money"))
 # %% tags=["nbval-check-output"]
 for name, run in (("apart", granted_twice), ("in the transaction", granted_once)):
     red = find_red_step(run, "money")
-    print(f"position {name}; money is {f'red from step {red}' if red else 'green throughout'}:")
+    money = say("red from step {red}:", red=red) if red else say("green throughout:")
+    print(say("position {name}; money is", name=name), money)
     print(count_orders(run, "credits"), "\n")
 
 # %% [markdown]

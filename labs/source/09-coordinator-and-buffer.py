@@ -224,7 +224,7 @@ Predict("09-id")
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 for coordinators in (1, 3):
-    print(f"coordinators: {coordinators}; ids:", *list_ids(coordinators, 8))
+    print(say("coordinators: {n}; ids:", n=coordinators), *list_ids(coordinators, 8))
 print()
 print(read_recording("pulsar-4.2.4/4.2", "ids", "NewTxn", "coordinatorStats"))
 
@@ -446,7 +446,7 @@ print()
 GIVEN_UP = "new-transaction t{n}, send orders-0 {n} txn=t{n}, abort t{n}"
 for many in (1, 2, 3):
     calls = ", ".join(GIVEN_UP.format(n=n) for n in range(many))
-    print(f"aborts: {many};", describe_buffer(f"system pulsar snapshot_count=1\nrun app: {calls}"))
+    print(say("aborts: {n};", n=many), describe_buffer(f"system pulsar snapshot_count=1\nrun app: {calls}"))
 
 # %% [markdown]
 # An article says that the messages in the buffer of an aborted transaction are *discarded*. Nothing is
@@ -532,9 +532,10 @@ for fact in loaded:
         print(fact.text.en)
 for then in ("", "run app: commit t2"):
     story = LOADED.format(snapshots="snapshot_count=1", then=then)
-    print(f"{then or 'after the load':18} {describe_buffer(story)}; received: {receive_all(story)}")
+    when = then or say("after the load")
+    print(f"{when:18} {describe_buffer(story)};", say("received:"), receive_all(story))
 without = LOADED.format(snapshots="off=replay_topic", then="")
-print(f"{'not read again':18} {describe_buffer(without)}; received: {receive_all(without)}")
+print(f"{say('not read again'):18} {describe_buffer(without)};", say("received:"), receive_all(without))
 
 # %% [markdown]
 # A snapshot holds two things: maxReadPosition and the list of aborted transactions. That is enough, because
@@ -661,7 +662,7 @@ Predict("09-frozen", trace=frozen, step=first(frozen, "t1 (0,0): COMMITTING"))
 for seconds in (0, 20):
     story = FROZEN.format(tries=try_again(seconds), then="")
     markers = sum("commit marker" in entry for _, entry, _ in list_entries(story))
-    print(f"after {seconds:2} s: {markers:2} markers, received {receive_all(story)}")
+    print(say("after {s} s: {n} markers, received", s=f"{seconds:2}", n=f"{markers:2}"), receive_all(story))
 story = FROZEN.format(
     tries=try_again(4),
     then="run admin: create-namespace elsewhere-0\nat 5000\nfire tc-0 retry (0,0)",

@@ -25,6 +25,7 @@ from mqlab.lab import (
     check,
     columns,
     continue_scenario,
+    say,
     scenario,
     vary,
 )
@@ -73,7 +74,7 @@ from mqlab.lessons.pulsar.lab10 import (
 # %%
 orders = list_orders(3)
 pounds = sum(order.pence for order in orders) / 100
-print(*(f"{order.number}: £{order.pence / 100}" for order in orders), f"together £{pounds}")
+print(*(f"{order.number}: £{order.pence / 100}" for order in orders), say("together"), f"£{pounds}")
 printer = scenario(
     """
 # The printer is out of paper

@@ -73,8 +73,8 @@ from mqlab.lessons.spark.lab11 import (
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 amounts = amounts_of_batches(HALF_HOUR)
-print("income of the two hours:", pounds(sum(amounts)))
-print("added up by accounting: ", pounds(sum(amounts) + amounts[KILLED]))
+print(say("income of the two hours:"), pounds(sum(amounts)))
+print(say("added up by accounting: "), pounds(sum(amounts) + amounts[KILLED]))
 
 # %% [markdown]
 # That is a quarter too much, and there is no error anywhere. `commits/3` was not written yet, so Spark
@@ -193,7 +193,7 @@ bench = Bench(address)
 
 # %% tags=["nbval-check-output"]
 hook = bench.kill("at-least-once", Point.COMMITTED)
-print(f"income {pounds(hook.tenths)}, should be {bench.expected}: {hook.error}")
+print(say("income"), f"{pounds(hook.tenths)},", say("should be"), f"{bench.expected}: {hook.error}")
 
 # %% [markdown]
 # It is the sum from the beginning, to the penny.
@@ -223,7 +223,7 @@ day = income(address, name="day", say=print)
 # %% tags=["nbval-check-output"]
 print(day.account)
 print(day.reconciliation)
-print("total", day.total, "without Spark", day.expected)
+print(say("total"), day.total, say("without Spark"), day.expected)
 
 # %% [markdown]
 # Every line that was sent was read, and counted once. The next chart shows the income minute by minute.
@@ -267,9 +267,9 @@ print(tabulate_levels(address))
 
 # %% tags=["nbval-check-output"]
 lowest = min(day.rows, key=lambda row: row.tenths)
-print(lowest.minute, pounds(lowest.tenths), "order lines:", lowest.lines)
+print(lowest.minute, pounds(lowest.tenths), say("order lines:"), lowest.lines)
 prices = [row.pounds for row in day.rows]
-print("floats agree, forwards and backwards:", sum(prices) == sum(reversed(prices)))
+print(say("floats agree, forwards and backwards:"), sum(prices) == sum(reversed(prices)))
 
 # %% [markdown]
 # The progress record is in the broker, as metadata of the job's own offsets, and the transaction that writes
@@ -336,7 +336,7 @@ Predict("11-own-sink")
 # %% tags=["volatile", "long"]
 try:
     own = bench.kill("Spark's own", Point.COMMITTED)
-    print(f"income {pounds(own.tenths)}, should be {bench.expected}: {own.error}")
+    print(say("income"), f"{pounds(own.tenths)},", say("should be"), f"{bench.expected}: {own.error}")
 except IncomeError as missing:
     print(missing)
 
@@ -394,7 +394,8 @@ Predict("11-broker-killed")
 
 # %% tags=["nbval-check-output", "long"]
 survived = kill_broker(say=print)
-print(f"income {pounds(survived.tenths)}, should be {bench.expected}: {survived.error or 'ok'}")
+found = survived.error or "ok"
+print(say("income"), f"{pounds(survived.tenths)},", say("should be"), f"{bench.expected}: {found}")
 
 # %% [markdown]
 # No part of the job had to be restarted, and no batch was run twice. The rows, the state of the transaction
@@ -648,7 +649,8 @@ wall
 
 # %% tags=["nbval-check-output"]
 once = {row.minute: row for row in rows}.values()
-print(sum(n == 2 for n in times.values()), "of", len(times), "minutes show twice their income")
+twice = sum(n == 2 for n in times.values())
+print(say("{n} of {all} minutes show twice their income", n=twice, all=len(times)))
 print(say("the five bestsellers are the same:"), bestsellers(rows) == bestsellers(once))
 print(*bestsellers(rows), sep="; ")
 

@@ -15,7 +15,7 @@
 # **You need** lab 06 for the steps of a commit, and lab 07 for markers.
 
 # %% jupyter={"source_hidden": true}
-from mqlab.lab import Predict, check
+from mqlab.lab import Predict, check, say
 from mqlab.lessons.lab13 import (
     ACKS_PAGE,
     IT_DIES,
@@ -324,10 +324,10 @@ if card.ok:
         broker.restart()
         pay(connect(broker), range(10, 20))
         counts = [count_committed(broker, topic) for topic in ("payments", "invoices")]
-    print(f"states searched             {card.states:,}")
-    print("kill -9 survived            1")
-    print("transactions committed      20")
-    print(f"records that readers get    {counts[0]} payments, {counts[1]} invoices")
+    print(say("states searched            "), f"{card.states:,}")
+    print(say("kill -9 survived           "), 1)
+    print(say("transactions committed     "), 20)
+    print(say("records that readers get   "), say("{n} payments, {m} invoices", n=counts[0], m=counts[1]))
 card
 
 # %% [markdown] tags=["deeper"]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from mqlab.lab import say
 from mqlab.lessons.lab13 import check_mine, serve
 from tests.lessons.builder.wrong import FILES
 
@@ -21,5 +22,6 @@ def test_a_released_client_commits_through_the_file_beside_the_notebook(
     (cell,) = (one for one in cells if "def count_committed" in one)
     shutil.copy(FILES / "sitting-5.py", tmp_path / "coordinator.py")
     monkeypatch.chdir(tmp_path)
-    exec(compile(cell, "lab 13", "exec"), {"check_mine": check_mine, "serve": serve})
+    given = {"check_mine": check_mine, "serve": serve, "say": say}
+    exec(compile(cell, "lab 13", "exec"), given)
     assert "20 payments, 20 invoices" in capsys.readouterr().out
