@@ -12,7 +12,7 @@
 # hidden* under a heading to open one.
 #
 # **You need** lab 07 for the first call, labs 06 and 08 for the two others about Kafka, lab 04 for RocketMQ
-# and lab 10 for Pulsar. Or these words. A *coordinator* (事务协调器) keeps the state of a transaction. A *marker*
+# and lab 10 for Pulsar. Or these words. A *coordinator* (事务协调者) keeps the state of a transaction. A *marker*
 # ends it in one partition; until then read_committed consumers stop at the *last stable offset* (LSO,
 # 最后稳定偏移量).
 
