@@ -19,10 +19,10 @@ from mqlab.real.kafka.broker import RealKafka
 from mqlab.real.kafka.client import PROFILES, Target
 from mqlab.real.kafka.differences import TABLE
 from mqlab.real.program import Program
-from mqlab.serve.adapter import OurControl
 from mqlab.serve.journal import Journal
 from mqlab.serve.kafka import serve
 from mqlab.serve.kafka.adapter import make_adapter
+from tests.oracle.control import OurControl
 from tests.oracle.kafka.programs.topic_admin import AUTO_CREATE
 
 from ..program import CLUSTER, FAULT

@@ -14,7 +14,7 @@ from mqlab.real.differences import Listed
 from mqlab.real.program import Program
 from mqlab.real.pulsar.broker import RealPulsar
 from mqlab.serve.process import start_broker
-from mqlab.serve.pulsar.control import OurHands
+from tests.oracle.control import OurControl
 
 from .differences import TABLE, UNSERVED
 from .driver import JavaDriver
@@ -97,4 +97,4 @@ class OurHost:
             start_broker("pulsar", options, data_dir=Path(folder) / "data") as server,
             JavaDriver(server.address, f"http://{server.address}", self.version) as driver,
         ):
-            yield Target(self.broker, driver, OurHands(server), self.version)
+            yield Target(self.broker, driver, OurControl(server), self.version)

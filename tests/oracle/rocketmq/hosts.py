@@ -13,7 +13,7 @@ from mqlab.real.program import Program
 from mqlab.real.rocketmq.broker import RealRocketMQ
 from mqlab.rocketmq.evidence import VERSIONS
 from mqlab.serve.process import start_broker
-from mqlab.serve.rocketmq.control import OurClocks
+from tests.oracle.control import OurClocks
 
 from ..program import JAVA
 from .client import Target
