@@ -1,9 +1,7 @@
 """`mqlab serve NAME`: the engine behind a real port, for real clients.
 
-Each broker's options are its own, in a module that is imported when `mqlab serve` is used:
-
-    add_arguments(parser)     what it can be told beyond what any server can
-    read_arguments(args)      its `Adapter`; raises ServeError
+Each broker's options are its own: the class `OPTIONS` of a module that is imported when
+`mqlab serve` is used.
 """
 
 from __future__ import annotations
@@ -14,6 +12,7 @@ from typing import Any
 
 from ..brokers import find_broker, list_brokers, load
 from ..kernel.text import Words, tr
+from ..serve.options import ServeError, add_options, read_options
 from .errors import UserError
 
 HELP = "run the engine as a server that real clients can use"
@@ -24,11 +23,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for name, broker in list_brokers("serve").items():
         one = names.add_parser(name, help=str(Words("serve clients of {}")(broker.title)))
         add_server_arguments(one)
-        options_of(name).add_arguments(one)
+        add_options(one, options_of(name))
 
 
 def options_of(name: str) -> Any:
-    return load(find_broker(name).serve)
+    return load(find_broker(name).serve).OPTIONS
 
 
 def add_server_arguments(parser: argparse.ArgumentParser) -> None:
@@ -92,7 +91,6 @@ def run(args: argparse.Namespace) -> int:
         check_arguments(args)
     elif args.data_dir is None:
         raise UserError("--salvage-to needs the damaged folder too: add --data-dir DIR")
-    from mqlab.serve.adapter import ServeError
     from mqlab.serve.journal import JournalError
     from mqlab.serve.salvage import salvage
     from mqlab.serve.server import Options, main
@@ -102,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
 
         args.coordinator = load_coordinator(args.coordinator)
     try:
-        adapter = options_of(args.broker).read_arguments(args)
+        adapter = read_options(args, options_of(args.broker)).adapter()
         if args.salvage_to is not None:
             print(salvage(args.data_dir, args.salvage_to, adapter))
             return 0

@@ -29,9 +29,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ..kernel import Append, Effects, Put, frozen, worded
-from ..kernel.text import WordedError
 from .disk import Effect, Entries, Keeping, ServerDisk
-from .process import RunningBroker
 from .trace.live import Observer
 
 # ---- What a protocol tells the server about one connection ---------------------------
@@ -149,27 +147,6 @@ class Peer:
 
     here: tuple[str, int] = ("127.0.0.1", 0)
     there: tuple[str, int] = ("", 0)
-
-
-class ServeError(WordedError):
-    """The server cannot start; the message says why and what to do."""
-
-
-def keep_on(
-    safeguards: Iterable[str], off: Iterable[str], of_clients: Iterable[str] = ()
-) -> frozenset[str]:
-    """The safeguards that stay when these are switched off, to show real clients what each is for.
-    `of_clients`: those that act in no server. Raises ServeError for one of these, and for one that
-    there is not."""
-    known, theirs = tuple(safeguards), tuple(of_clients)
-    here = ", ".join(name for name in known if name not in theirs)
-    for name in off:
-        if name in theirs:
-            why = f"safeguard {name!r} acts in the client, and a real client brings its own"
-            raise ServeError("{}; the server has: {}", why, here)
-        if name not in known:
-            raise ServeError("no safeguard {!r}; there are: {}", name, here)
-    return frozenset(known) - frozenset(off)
 
 
 # ---- roles ---------------------------------------------------------------------------
@@ -306,25 +283,3 @@ def log_loop_error(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> 
         log.warning("%s: %s", context.get("message", "the event loop"), error.strerror or error)
     else:
         loop.default_exception_handler(context)
-
-
-# ---- This project's own server in the hands of a program that stops and starts the broker it asks
-#
-# The recorded programs of `mqlab.real` bring no broker: they are handed one, with such a hand on
-# it.
-
-
-@dataclass(frozen=True, slots=True)
-class OurControl:
-    """`server`: it has one node, whatever the node's number."""
-
-    server: RunningBroker
-
-    def kill(self, node: int = 1) -> None:
-        self.server.kill()
-
-    def stop(self, node: int = 1) -> None:
-        self.server.stop()
-
-    def start(self, node: int = 1) -> None:
-        self.server.restart()

@@ -22,12 +22,13 @@ from pathlib import Path
 from typing import Any
 
 from ..kernel import Event, frozen
-from .adapter import BACKLOG, HELD, Adapter, ServeError, log_loop_error, max_connections, max_traces
+from .adapter import BACKLOG, HELD, Adapter, log_loop_error, max_connections, max_traces
 from .connection import Connection
 from .disk import set_up
 from .driver import Driver
 from .gate import Gate
 from .journal import Journal, JournalError
+from .options import ServeError
 from .trace.http import KeyedGate, TraceServer
 from .trace.live import Killed
 

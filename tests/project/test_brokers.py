@@ -16,17 +16,20 @@ from mqlab.cli import main
 from mqlab.kernel import System
 from mqlab.recordings.evidence import Witness
 from mqlab.registry.searches import Searches, searches_of
+from mqlab.serve.adapter import Adapter
 
-SERVE = ("add_arguments", "read_arguments")
 REAL = ("add_arguments", "start_broker")
 
 PIGEONS = '''
 """A broker that the test adds: the toy system under another roof."""
 import re
+from dataclasses import dataclass
+from typing import ClassVar
 from mqlab.brokers import Broker
 from mqlab.registry.searches import Searched, Searches
 from mqlab.recordings.evidence import Contradiction, Witness
 from mqlab.kernel import FactKind, Text
+from mqlab.serve.options import option
 
 BROKER = Broker(
     title="Pigeons",
@@ -42,6 +45,11 @@ WITNESS = Witness(
     re.compile("x^"), (Contradiction(FactKind.SEND, lambda body: True, Text("it flies", "它会飞")),),
 )
 VERSION = "1"
+
+@dataclass
+class OPTIONS:
+    port: ClassVar = 9
+    feathers: str = option("", "--feathers")
 
 def add_arguments(parser):
     parser.add_argument("--feathers")
@@ -77,7 +85,8 @@ def test_a_witness_is_there(name: str) -> None:
 
 @pytest.mark.parametrize("name", list_brokers("serve"))
 def test_the_options_of_a_server_are_there(name: str) -> None:
-    assert all(callable(getattr(load(find_broker(name).serve), said)) for said in SERVE)
+    options = load(find_broker(name).serve).OPTIONS()
+    assert isinstance(options.adapter(), Adapter) and options.port > 0
 
 
 @pytest.mark.parametrize("name", list_brokers("real"))

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ..options import list_arguments
 from ..process import RunningBroker, start_broker
+from .options import KafkaOptions
 
 __all__ = ["serve"]
 
@@ -32,8 +34,9 @@ def serve(
     `pace_ms`: how long messages between coordinator and leaders take.
     Raises BrokerError when it does not start.
     """
-    arguments = ["--transaction-version", str(transaction_version)]
-    arguments += [] if auto_create else ["--no-auto-create"]
-    arguments += ["--off", *off] if off else []
-    arguments += ["--coordinator", str(coordinator)] if coordinator is not None else []
-    return start_broker("kafka", arguments, data_dir=data_dir, fsync=fsync, pace_ms=pace_ms)
+    options = KafkaOptions(
+        transaction_version, auto_create, off, Path(coordinator) if coordinator else None
+    )
+    return start_broker(
+        "kafka", list_arguments(options), data_dir=data_dir, fsync=fsync, pace_ms=pace_ms
+    )

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ..options import list_arguments
 from ..process import RunningBroker, start_broker
+from .options import PulsarOptions
 
 __all__ = ["serve"]
 
@@ -29,8 +31,5 @@ def serve(
     acknowledged; `fsync`: nor does a power cut. The others are the broker's own settings; see
     `PulsarOptions`. Raises BrokerError when it does not start.
     """
-    arguments = ["--max-active", str(max_active), "--snapshot-interval", str(snapshot_ms)]
-    arguments += ["--coordinators", str(coordinators)]
-    arguments += ["--dedup"] if dedup else []
-    arguments += ["--off", *off] if off else []
-    return start_broker("pulsar", arguments, data_dir=data_dir, fsync=fsync)
+    options = PulsarOptions(dedup, max_active, snapshot_ms, coordinators, off)
+    return start_broker("pulsar", list_arguments(options), data_dir=data_dir, fsync=fsync)

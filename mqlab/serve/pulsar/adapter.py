@@ -27,8 +27,9 @@ from ...pulsar.messages import (
 )
 from ...pulsar.states import AckType, MarkerType, TxnStatus
 from ...pulsar.topic import Topic
-from ..adapter import NO_CHANGE, Adapter, Change, ServeError, Start
+from ..adapter import NO_CHANGE, Adapter, Change, Start
 from ..disk import JSON_MARK, Effect, Entries, JsonForm, ServerDisk, ends_as_json
+from ..options import ServeError
 from .frames import PulsarFrames
 from .front import FRONT, Front
 from .front.hosting import Folder, host

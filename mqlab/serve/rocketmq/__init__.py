@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ..options import list_arguments
 from ..process import RunningBroker, start_broker
+from .options import RocketMQOptions
 
 __all__ = ["serve"]
 
@@ -30,10 +32,5 @@ def serve(
     acknowledged; `fsync`: nor does a power cut. The others are the broker's own settings; see
     `RocketMQOptions`. Raises BrokerError when it does not start.
     """
-    arguments = ["--release", release, "--check-max", str(check_max)]
-    arguments += ["--transaction-timeout", str(timeout_ms)]
-    arguments += ["--op-batch-interval", str(op_batch_ms)]
-    if check_interval_ms is not None:
-        arguments += ["--check-interval", str(check_interval_ms)]
-    arguments += ["--off", *off] if off else []
-    return start_broker("rocketmq", arguments, data_dir=data_dir, fsync=fsync)
+    options = RocketMQOptions(release, check_max, check_interval_ms, timeout_ms, op_batch_ms, off)
+    return start_broker("rocketmq", list_arguments(options), data_dir=data_dir, fsync=fsync)

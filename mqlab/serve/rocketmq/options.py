@@ -1,15 +1,12 @@
-"""What `mqlab serve rocketmq` can be told beyond what any server can.
-
-The command line reads this module to list the options, so the broker itself is imported only
-when an adapter is made. Where nothing is said, the release's own defaults hold.
-"""
+"""What `mqlab serve rocketmq` can be told beyond what any server can. Where nothing is
+said, the release's own defaults hold."""
 
 from __future__ import annotations
 
-import argparse
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
-from ...kernel import frozen
+from ..options import check_numbers, keep_on, option
 
 if TYPE_CHECKING:
     from ..adapter import Adapter
@@ -23,38 +20,47 @@ OF_CLIENTS = (
 )  # fmt: skip
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class RocketMQOptions:
     """`check_max`: transactionCheckMax; `check_interval_ms`: transactionCheckInterval, None for
     the release's own; `timeout_ms`: transactionTimeOut; `op_batch_ms`:
     transactionOpBatchInterval; `off`: safeguards that are switched off."""
 
-    release: str = "5.5"
-    check_max: int = 15
-    check_interval_ms: int | None = None
-    timeout_ms: int = 6_000
-    op_batch_ms: int = 3_000
-    off: tuple[str, ...] = ()
+    port: ClassVar = 9876
+    release: str = option(
+        RELEASES[0], "--release", choices=RELEASES, help="release to imitate (default: %(default)s)"
+    )
+    check_max: int = option(  # also of 0 a half is asked about once
+        15, "--check-max", bounds=(0, DAYS), metavar="N",
+        help="how often a half message is checked at most (default: 15)",
+    )  # fmt: skip
+    check_interval_ms: int | None = option(
+        None, "--check-interval", bounds=(1, DAYS), metavar="MS",
+        help="time between two check rounds (default: 30000; in 4.9 60000)",
+    )  # fmt: skip
+    timeout_ms: int = option(
+        6_000, "--transaction-timeout", bounds=(0, DAYS), metavar="MS",
+        help="age at which a half message is first checked (default: 6000)",
+    )  # fmt: skip
+    op_batch_ms: int = option(
+        3_000, "--op-batch-interval", bounds=(1, DAYS), metavar="MS",
+        help="how long 5.5 delays op records (default: 3000); if the age above is shorter, "
+        "half messages that have ended are checked too",
+    )  # fmt: skip
+    off: tuple[str, ...] = option(
+        (), "--off", nargs="+", metavar="SAFEGUARD", help="switch safeguards off"
+    )
 
     def adapter(self) -> Adapter:
         """Raises ServeError for a number that no broker can work with, or no safeguard."""
         from ...rocketmq.config import SAFEGUARDS, RocketMQConfig
-        from ..adapter import ServeError, keep_on
         from .adapter import make_adapter
         from .front import FrontConfig
 
         interval_ms = self.check_interval_ms
         if interval_ms is None:
             interval_ms = INTERVAL_MS[self.release]
-        given = {
-            "--check-max": (self.check_max, 0),  # also of 0 a half is asked about once
-            "--check-interval": (interval_ms, 1),
-            "--transaction-timeout": (self.timeout_ms, 0),
-            "--op-batch-interval": (self.op_batch_ms, 1),
-        }
-        for name, (number, least) in given.items():
-            if not least <= number <= DAYS:
-                raise ServeError("{} {}: expected {} to {}", name, number, least, DAYS)
+        check_numbers(self)
         config = RocketMQConfig(
             on=keep_on(SAFEGUARDS, self.off, OF_CLIENTS),
             release=self.release,
@@ -66,56 +72,4 @@ class RocketMQOptions:
         return make_adapter(FrontConfig(config))
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.set_defaults(port=9876)
-    parser.add_argument(
-        "--release",
-        choices=RELEASES,
-        default=RELEASES[0],
-        help="release to imitate (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--check-max",
-        type=int,
-        default=15,
-        metavar="N",
-        help="how often a half message is checked at most (default: 15)",
-    )
-    parser.add_argument(
-        "--check-interval",
-        type=int,
-        metavar="MS",
-        help="time between two check rounds (default: 30000; in 4.9 60000)",
-    )
-    parser.add_argument(
-        "--transaction-timeout",
-        type=int,
-        default=6_000,
-        metavar="MS",
-        help="age at which a half message is first checked (default: 6000)",
-    )
-    parser.add_argument(
-        "--op-batch-interval",
-        type=int,
-        default=3_000,
-        metavar="MS",
-        help="how long 5.5 delays op records (default: 3000); if the age above is shorter, "
-        "half messages that have ended are checked too",
-    )
-
-    parser.add_argument(
-        "--off", nargs="+", metavar="SAFEGUARD", default=[], help="switch safeguards off"
-    )
-
-
-def read_arguments(args: argparse.Namespace) -> Adapter:
-    """Raises ServeError."""
-    options = RocketMQOptions(
-        args.release,
-        args.check_max,
-        args.check_interval,
-        args.transaction_timeout,
-        args.op_batch_interval,
-        tuple(args.off),
-    )
-    return options.adapter()
+OPTIONS = RocketMQOptions

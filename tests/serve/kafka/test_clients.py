@@ -14,6 +14,7 @@ from mqlab.places import RECORDINGS
 from mqlab.recordings.recording import load
 from mqlab.serve import BrokerError, RunningBroker
 from mqlab.serve.kafka import options, serve
+from mqlab.serve.options import add_options
 from mqlab.spark.pipeline import read_first
 from tests.serve.kafka.clients import (
     PATIENCE_S,
@@ -67,7 +68,7 @@ def test_a_consumer_and_a_look_at_all_topics_make_none(broker: RunningBroker, to
 def test_the_command_line_makes_topics_unless_it_is_told_not_to() -> None:
     for given, wished in (([], True), (["--auto-create"], True), (["--no-auto-create"], False)):
         parser = argparse.ArgumentParser()
-        options.add_arguments(parser)
+        add_options(parser, options.OPTIONS)
         assert parser.parse_args(given).auto_create is wished
 
 
