@@ -103,14 +103,3 @@ REFUSED = (
 NON_PERSISTENT = "topics are persistent here"
 #: what a client is refused, and the words in which it is
 NOT_FOR_CLIENTS = (("a non-persistent topic", NON_PERSISTENT),)
-
-
-def list_refusals() -> list[tuple[str, str]]:
-    """(what is asked for, how it is answered), each once."""
-    rows = [(what, f"NotAllowed: {words}") for what, words in NOT_FOR_CLIENTS]
-    rows += [(what, f"{error}: {why}") for what, error, why in REFUSED]
-    rows += dict.fromkeys((f"administration: {what}", "501") for _, _, what in UNSERVED)
-    rows += [(f"administration: `{field}` of `{part}`", why) for part, field, why in OTHERWISE]
-    untold = ", ".join(sorted(UNTOLD))
-    rows.append(("administration: fields with nothing behind them", f"left out: {untold}"))
-    return rows

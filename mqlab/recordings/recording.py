@@ -105,20 +105,11 @@ def load_recordings(broker: str, folder: Path = RECORDINGS) -> dict[str, Recordi
 def write_checksums(folder: Path = RECORDINGS) -> None:
     """SHA256SUMS, as `sha256sum -c` reads it."""
     paths = sorted(folder.rglob("*.json"))
-    rows = [f"{_digest(path)}  {path.relative_to(folder).as_posix()}\n" for path in paths]
+    rows = [f"{digest_of(path)}  {path.relative_to(folder).as_posix()}\n" for path in paths]
     (folder / CHECKSUMS).write_text("".join(rows), "utf-8")
 
 
-def wrong_checksums(folder: Path = RECORDINGS) -> list[str]:
-    """Files that are not as SHA256SUMS says, or that it does not list."""
-    rows = (folder / CHECKSUMS).read_text("utf-8").splitlines()
-    listed = {name: digest for digest, name in (row.split("  ", 1) for row in rows)}
-    there = {p.relative_to(folder).as_posix(): p for p in sorted(folder.rglob("*.json"))}
-    names = sorted(listed.keys() | there.keys())
-    return [n for n in names if n not in there or listed.get(n) != _digest(there[n])]
-
-
-def _digest(path: Path) -> str:
+def digest_of(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 

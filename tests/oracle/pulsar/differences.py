@@ -7,7 +7,7 @@ A difference that is found is mended, or gets a row here with a reason one can a
 from __future__ import annotations
 
 from mqlab.places import RECORDINGS
-from mqlab.pulsar.unserved import list_refusals
+from mqlab.pulsar import unserved
 from mqlab.real.differences import Listed, write_page, write_table
 
 PAGE = RECORDINGS / "DIFFERENCES-pulsar.md"
@@ -64,3 +64,16 @@ def page() -> str:
     lines += ["It refuses by the same tables (`mqlab/pulsar/unserved.py`).", ""]
     lines += write_table(("what is asked for", "what is answered"), list_refusals())
     return text + "\n".join(lines).rstrip() + "\n"
+
+
+def list_refusals() -> list[tuple[str, str]]:
+    """(what is asked for, how it is answered), each once."""
+    rows = [(what, f"NotAllowed: {words}") for what, words in unserved.NOT_FOR_CLIENTS]
+    rows += [(what, f"{error}: {why}") for what, error, why in unserved.REFUSED]
+    rows += dict.fromkeys((f"administration: {what}", "501") for _, _, what in unserved.UNSERVED)
+    rows += [
+        (f"administration: `{field}` of `{part}`", why) for part, field, why in unserved.OTHERWISE
+    ]
+    untold = ", ".join(sorted(unserved.UNTOLD))
+    rows.append(("administration: fields with nothing behind them", f"left out: {untold}"))
+    return rows
