@@ -82,19 +82,6 @@ def test_an_idempotent_producer_writes_each_record_once(broker: RunningBroker, t
     assert read(broker.address, topic) == values
 
 
-@pytest.mark.parametrize("compression", ["gzip", "lz4", "snappy", "zstd"])
-def test_compressed_batches_stay_what_they_were(
-    broker: RunningBroker, topic: str, compression: str
-) -> None:
-    create(broker.address, topic)
-    who = producer(broker.address, **{"compression.type": compression, "linger.ms": 50})
-    values = ["the same again"] * 200
-    for value in values:
-        who.produce(topic, value)
-    assert who.flush(PATIENCE_S) == 0
-    assert read(broker.address, topic) == values
-
-
 def test_only_what_was_committed_is_read(broker: RunningBroker, topic: str) -> None:
     create(broker.address, topic)
     who = producer(broker.address, topic)
