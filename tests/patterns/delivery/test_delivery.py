@@ -45,6 +45,7 @@ from mqlab.patterns.delivery.roles import (
     Write,
 )
 from mqlab.registry import scenario, system
+from tests.patterns.running import run
 
 ORDER, OTHER = Order("580538", 31678), Order("580539", 31073)
 CALL, ACK = Call(SendOrder(ORDER)), Response("queue", 0, PublishResponse("580538"))
@@ -58,9 +59,7 @@ def make_shop(*off):
 
 def after(shop, *events):
     """The shop and the effects of the last event."""
-    effects = ()
-    for event in events:
-        shop, effects = shop.step(event, DISK)
+    shop, _, effects = run(shop, *events)
     return shop, effects
 
 

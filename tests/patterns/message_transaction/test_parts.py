@@ -1,6 +1,6 @@
 """Shop, queue and consumer of a message transaction, each against its disk."""
 
-from mqlab.kernel import Append, Caller, Config, Fired, MemoryDisk, Reply, Request, Response, Send
+from mqlab.kernel import Append, Caller, Config, Fired, Reply, Request, Response, Send
 from mqlab.patterns.message_transaction.claims import SAFEGUARDS
 from mqlab.patterns.message_transaction.roles import (
     APPLIED_LOG,
@@ -18,6 +18,7 @@ from mqlab.patterns.message_transaction.roles import (
     find_next,
 )
 from mqlab.patterns.records import read_records
+from tests.patterns.running import bodies, run
 
 ON = Config(on=frozenset(SAFEGUARDS))
 ORDER = Request(Caller("app"), PlaceOrder("T1"))
@@ -25,21 +26,8 @@ PUBLISH = Request(Caller("shop"), Publish("T1"))
 POLL = Request(Caller("warehouse"), Poll())
 
 
-def run(role, *events, disk=MemoryDisk()):
-    effects = ()
-    for event in events:
-        role, effects = role.step(event, disk)
-        for effect in effects:
-            disk = disk.apply(effect)
-    return role, disk, effects
-
-
 def words(disk, log):
     return [record.what for record in read_records(disk, log)]
-
-
-def bodies(effects):
-    return [effect.body for effect in effects if isinstance(effect, Send | Reply)]
 
 
 def test_order_and_message_are_one_write():

@@ -39,6 +39,7 @@ from mqlab.patterns.outbox.roles import (
     list_rows,
 )
 from mqlab.patterns.records import read_records
+from tests.patterns.running import bodies, run
 
 ON = Config(on=frozenset(SAFEGUARDS))
 RELAY = Caller("relay")
@@ -56,21 +57,8 @@ def ask(body, caller=RELAY):
     return Request(caller, body)
 
 
-def run(role, *events, disk=MemoryDisk()):
-    effects = ()
-    for event in events:
-        role, effects = role.step(event, disk)
-        for effect in effects:
-            disk = disk.apply(effect)
-    return role, disk, effects
-
-
 def entries(disk, log=DATABASE):
     return [str(record) for record in read_records(disk, log)]
-
-
-def bodies(effects):
-    return [effect.body for effect in effects if isinstance(effect, Send | Reply)]
 
 
 def relay(config=ON):

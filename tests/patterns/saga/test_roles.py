@@ -2,7 +2,7 @@
 
 import pytest
 
-from mqlab.kernel import Caller, Config, Fired, MemoryDisk, Reply, Request, Response, Send
+from mqlab.kernel import Caller, Config, Fired, Reply, Request, Response, Send
 from mqlab.patterns.records import read_records
 from mqlab.patterns.saga.claims import SAFEGUARDS
 from mqlab.patterns.saga.roles import (
@@ -17,20 +17,12 @@ from mqlab.patterns.saga.roles import (
     UndoResponse,
     count_effects,
 )
+from tests.patterns.running import run
 
 ON = frozenset(SAFEGUARDS)
 STEPS = ("orders", "money", "stock")
 START = Request(Caller("app"), StartSaga("T1"))
 ASKED = {"do": Do("T1"), "undo": Undo("T1")}
-
-
-def run(role, *events):
-    disk, effects = MemoryDisk(), ()
-    for event in events:
-        role, effects = role.step(event, disk)
-        for effect in effects:
-            disk = disk.apply(effect)
-    return role, disk, effects
 
 
 def done(name, ok=True):

@@ -24,6 +24,7 @@ from mqlab.patterns.three_phase.roles import (
 )
 from mqlab.registry import system
 from mqlab.registry.cases.patterns.three_phase import LINE, PARTIES
+from tests.patterns.running import run
 
 ON = Config(on=frozenset(SAFEGUARDS))
 LINE_OF_THREE = ("tm", "orders", "stock", "money")
@@ -56,14 +57,9 @@ def test_an_answer_counts_once_and_a_stop_counts_as_none():
     assert once.give_up("money") == Takeover((), (UNCERTAIN,))
 
 
-def run(*events, name="orders"):
-    disk = MemoryDisk()
-    role, _ = Participant.recover(ON, LINE_OF_THREE, name, False, disk, 0)
-    effects = ()
-    for event in events:
-        role, effects = role.step(event, disk)
-        for effect in effects:
-            disk = disk.apply(effect)
+def take_part(*events, name="orders"):
+    role, _ = Participant.recover(ON, LINE_OF_THREE, name, False, MemoryDisk(), 0)
+    role, _, effects = run(role, *events)
     return role, [e for e in effects if isinstance(e, Send | Reply)]
 
 
@@ -72,54 +68,56 @@ def answer(peer, state):
 
 
 def test_it_asks_everybody_and_waits_for_the_last_answer():
-    _, sent = run(VOTE, ConnectionLost("tm"))
+    _, sent = take_part(VOTE, ConnectionLost("tm"))
     assert sent == [Send(name, AskState("T1"), corr=1) for name in ("stock", "money")]
-    _, sent = run(VOTE, ConnectionLost("tm"), answer("stock", PRECOMMITTED))
+    _, sent = take_part(VOTE, ConnectionLost("tm"), answer("stock", PRECOMMITTED))
     assert not sent
 
 
 def test_it_tells_all_precommit_and_commits_when_they_have_acknowledged():
     heard = [VOTE, ConnectionLost("tm"), answer("stock", PRECOMMITTED), answer("money", UNCERTAIN)]
-    role, sent = run(*heard)
+    role, sent = take_part(*heard)
     assert sent == [Send(name, PreCommit("T1")) for name in ("stock", "money")]
     assert role.states["T1"] == PRECOMMITTED
-    role, sent = run(*heard, Response("stock", 0, PreCommitResponse("T1")))
+    role, sent = take_part(*heard, Response("stock", 0, PreCommitResponse("T1")))
     assert not sent
-    role, sent = run(*heard, Response("stock", 0, PreCommitResponse("T1")), ConnectionLost("money"))
+    role, sent = take_part(
+        *heard, Response("stock", 0, PreCommitResponse("T1")), ConnectionLost("money")
+    )
     assert sent == [Send("stock", DoCommit("T1"))]
     assert role.states["T1"] == COMMITTED
 
 
 def test_all_uncertain_abort():
     heard = [VOTE, ConnectionLost("tm"), answer("stock", UNCERTAIN), answer("money", UNCERTAIN)]
-    assert run(*heard)[1] == [Send(name, Abort("T1")) for name in ("stock", "money")]
+    assert take_part(*heard)[1] == [Send(name, Abort("T1")) for name in ("stock", "money")]
 
 
 def test_who_is_not_next_in_line_asks_the_one_who_is():
-    _, sent = run(VOTE, ConnectionLost("tm"), name="stock")
+    _, sent = take_part(VOTE, ConnectionLost("tm"), name="stock")
     assert sent == [Send("orders", AskState("T1", takes_over=False))]
 
 
 def test_an_answer_from_before_the_takeover_does_not_count_for_it():
     early = Response("stock", 0, AskStateResponse("T1", UNKNOWN_HERE))
-    role, sent = run(VOTE, ConnectionLost("tm"), early)
+    role, sent = take_part(VOTE, ConnectionLost("tm"), early)
     assert not sent and role.states["T1"] == UNCERTAIN
 
 
 def test_who_answers_a_successor_obeys_the_coordinator_no_more():
     asked = Request(Caller("orders"), AskState("T1"))
-    role, sent = run(VOTE, asked, TOLD, name="stock")
+    role, sent = take_part(VOTE, asked, TOLD, name="stock")
     assert not sent and role.states["T1"] == UNCERTAIN
-    role, _ = run(VOTE, asked, Request(Caller("orders"), PreCommit("T1")), name="stock")
+    role, _ = take_part(VOTE, asked, Request(Caller("orders"), PreCommit("T1")), name="stock")
     assert role.states["T1"] == PRECOMMITTED
 
 
 def test_who_has_not_voted_aborts_what_it_is_asked_about_once_it_leads():
     asked = Request(Caller("stock"), AskState("T1", takes_over=False))
-    role, sent = run(asked, ConnectionLost("tm"))
+    role, sent = take_part(asked, ConnectionLost("tm"))
     assert sent == [Send(name, Abort("T1")) for name in ("stock", "money")]
     assert role.states["T1"] == ABORTED
-    assert run(asked, ConnectionLost("tm"), VOTE)[1] == [], "and it votes no more"
+    assert take_part(asked, ConnectionLost("tm"), VOTE)[1] == [], "and it votes no more"
 
 
 def test_with_one_more_participant_any_one_stop_splits_nothing():

@@ -31,29 +31,20 @@ from mqlab.patterns.two_phase.roles import (
     PrepareResponse,
     Rollback,
 )
+from tests.patterns.running import run
 
 ON = Config(on=frozenset(SAFEGUARDS))
 APP, TM = Caller("app"), Caller("tm")
 BOTH = ("orders", "stock")
 
 
-def run(role, disk, *events):
-    """The role and its disk after these events, and what the last one brought about."""
-    effects = ()
-    for event in events:
-        role, effects = role.step(event, disk)
-        for effect in effects:
-            disk = disk.apply(effect)
-    return role, disk, effects
-
-
 def manage(*events, disk=MemoryDisk(), config=ON):
-    return run(Coordinator.recover(config, BOTH, disk, 0)[0], disk, *events)
+    return run(Coordinator.recover(config, BOTH, disk, 0)[0], *events, disk=disk)
 
 
 def take_part(*events, disk=MemoryDisk(), config=ON, refuses=False):
     role, _ = Participant.recover(config, "tm", "stock", refuses, disk, 0)
-    return run(role, disk, *events)
+    return run(role, *events, disk=disk)
 
 
 def votes(*peers, yes=True):
