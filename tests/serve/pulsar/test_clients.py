@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,13 @@ def connect(broker: RunningBroker) -> Any:
     return pulsar.Client(f"pulsar://{broker.address}", logger=QUIET)
 
 
+@pytest.fixture
+def client(broker: RunningBroker) -> Iterator[Any]:
+    client = connect(broker)
+    yield client
+    client.close()
+
+
 def take(consumer: Any, count: int) -> list[bytes]:
     found = []
     for _ in range(count):
@@ -38,79 +46,61 @@ def take(consumer: Any, count: int) -> list[bytes]:
 
 @pytest.mark.parametrize("batching", [False, True])
 @pytest.mark.parametrize("kind", ["Exclusive", "Shared", "Failover", "KeyShared"])
-def test_produce_and_consume(broker: RunningBroker, topic: str, batching: bool, kind: str) -> None:
-    client = connect(broker)
-    try:
-        consumer = client.subscribe(
-            topic, "billing", consumer_type=getattr(pulsar.ConsumerType, kind)
-        )
-        producer = client.create_producer(topic, batching_enabled=batching)
-        for number in range(50):
-            producer.send_async(b"%d" % number, lambda *_: None)
-        producer.flush()
-        assert take(consumer, 50) == [b"%d" % number for number in range(50)]
-    finally:
-        client.close()
+def test_produce_and_consume(client: Any, topic: str, batching: bool, kind: str) -> None:
+    consumer = client.subscribe(topic, "billing", consumer_type=getattr(pulsar.ConsumerType, kind))
+    producer = client.create_producer(topic, batching_enabled=batching)
+    for number in range(50):
+        producer.send_async(b"%d" % number, lambda *_: None)
+    producer.flush()
+    assert take(consumer, 50) == [b"%d" % number for number in range(50)]
 
 
-def test_a_reader_reads_from_where_it_was_told(broker: RunningBroker, topic: str) -> None:
-    client = connect(broker)
-    try:
-        producer = client.create_producer(topic)
-        ids = [producer.send(b"%d" % number) for number in range(5)]
-        reader = client.create_reader(topic, pulsar.MessageId.earliest)
-        assert reader.read_next(PATIENCE_MS).data() == b"0"
-        later = client.create_reader(topic, ids[2])
-        found = []
-        while later.has_message_available():
-            found.append(later.read_next(PATIENCE_MS).data())
-        assert found == [b"3", b"4"]
-    finally:
-        client.close()
+def test_a_reader_reads_from_where_it_was_told(client: Any, topic: str) -> None:
+    producer = client.create_producer(topic)
+    ids = [producer.send(b"%d" % number) for number in range(5)]
+    reader = client.create_reader(topic, pulsar.MessageId.earliest)
+    assert reader.read_next(PATIENCE_MS).data() == b"0"
+    later = client.create_reader(topic, ids[2])
+    found = []
+    while later.has_message_available():
+        found.append(later.read_next(PATIENCE_MS).data())
+    assert found == [b"3", b"4"]
 
 
-def test_a_subscription_moves_back_and_ahead(broker: RunningBroker, topic: str) -> None:
+def test_a_subscription_moves_back_and_ahead(client: Any, topic: str) -> None:
     """To a message, into a batch, to a moment, to either end. Without `inclusive` the client by
     itself drops the message that it has named."""
-    client = connect(broker)
-    try:
-        consumer = client.subscribe(topic, "billing", start_message_id_inclusive=True)
-        producer = client.create_producer(topic, batching_enabled=False)
-        ids = [producer.send(b"%d" % number) for number in range(3)]
-        batching = client.create_producer(topic, batching_enabled=True)
-        for number in (3, 4, 5):
-            batching.send_async(b"%d" % number, lambda *_: None)
-        batching.flush()
-        messages = [consumer.receive(PATIENCE_MS) for _ in range(6)]
-        for message in messages:
-            consumer.acknowledge(message)
-        for where, first in [
-            (ids[1], 1),
-            (pulsar.MessageId.earliest, 0),
-            (messages[3].publish_timestamp(), 3),
-            (messages[4].message_id(), 4),
-        ]:
-            consumer.seek(where)
-            assert take(consumer, 6 - first) == [b"%d" % n for n in range(first, 6)]
-        consumer.seek(pulsar.MessageId.latest)
-        producer.send(b"next")
-        assert take(consumer, 1) == [b"next"]
-    finally:
-        client.close()
+    consumer = client.subscribe(topic, "billing", start_message_id_inclusive=True)
+    producer = client.create_producer(topic, batching_enabled=False)
+    ids = [producer.send(b"%d" % number) for number in range(3)]
+    batching = client.create_producer(topic, batching_enabled=True)
+    for number in (3, 4, 5):
+        batching.send_async(b"%d" % number, lambda *_: None)
+    batching.flush()
+    messages = [consumer.receive(PATIENCE_MS) for _ in range(6)]
+    for message in messages:
+        consumer.acknowledge(message)
+    for where, first in [
+        (ids[1], 1),
+        (pulsar.MessageId.earliest, 0),
+        (messages[3].publish_timestamp(), 3),
+        (messages[4].message_id(), 4),
+    ]:
+        consumer.seek(where)
+        assert take(consumer, 6 - first) == [b"%d" % n for n in range(first, 6)]
+    consumer.seek(pulsar.MessageId.latest)
+    producer.send(b"next")
+    assert take(consumer, 1) == [b"next"]
 
 
-def test_a_reader_moves(broker: RunningBroker, topic: str) -> None:
-    client = connect(broker)
-    try:
-        producer = client.create_producer(topic)
-        ids = [producer.send(b"%d" % number) for number in range(4)]
-        reader = client.create_reader(topic, pulsar.MessageId.latest)
-        reader.seek(ids[1])
-        assert reader.read_next(PATIENCE_MS).data() == b"2"
-        reader.seek(pulsar.MessageId.earliest)
-        assert [reader.read_next(PATIENCE_MS).data() for _ in range(2)] == [b"0", b"1"]
-    finally:
-        client.close()
+def test_a_reader_moves(client: Any, topic: str) -> None:
+    producer = client.create_producer(topic)
+    ids = [producer.send(b"%d" % number) for number in range(4)]
+    reader = client.create_reader(topic, pulsar.MessageId.latest)
+    reader.seek(ids[1])
+    assert reader.read_next(PATIENCE_MS).data() == b"2"
+    reader.seek(pulsar.MessageId.earliest)
+    assert [reader.read_next(PATIENCE_MS).data() for _ in range(2)] == [b"0", b"1"]
 
 
 class Paid(Record):  # type: ignore[misc]
@@ -123,24 +113,20 @@ class Refunded(Record):  # type: ignore[misc]
     why = String()
 
 
-def test_messages_with_a_schema(broker: RunningBroker, topic: str) -> None:
+def test_messages_with_a_schema(client: Any, broker: RunningBroker, topic: str) -> None:
     """A topic keeps what its clients say its messages are; one of another type is refused."""
-    client = connect(broker)
-    try:
-        producer = client.create_producer(topic, schema=JsonSchema(Paid))
-        producer.send(Paid(customer="alice", pence=250))
-        consumer = client.subscribe(
-            topic, "billing", schema=JsonSchema(Paid), initial_position=EARLIEST
-        )
-        got = consumer.receive(PATIENCE_MS).value()
-        assert (got.customer, got.pence) == ("alice", 250)
-        with pytest.raises(pulsar.IncompatibleSchema):
-            client.create_producer(topic, schema=StringSchema())
-        with pytest.raises(pulsar.IncompatibleSchema):
-            client.subscribe(topic, "other", schema=StringSchema())
-        client.create_producer(topic).send(b"bytes are always welcome")
-    finally:
-        client.close()
+    producer = client.create_producer(topic, schema=JsonSchema(Paid))
+    producer.send(Paid(customer="alice", pence=250))
+    consumer = client.subscribe(
+        topic, "billing", schema=JsonSchema(Paid), initial_position=EARLIEST
+    )
+    got = consumer.receive(PATIENCE_MS).value()
+    assert (got.customer, got.pence) == ("alice", 250)
+    with pytest.raises(pulsar.IncompatibleSchema):
+        client.create_producer(topic, schema=StringSchema())
+    with pytest.raises(pulsar.IncompatibleSchema):
+        client.subscribe(topic, "other", schema=StringSchema())
+    client.create_producer(topic).send(b"bytes are always welcome")
     with Raw(broker.address) as raw:
         latest = raw.ask("GET_SCHEMA", topic=topic).body
         assert latest.schema_version == bytes(8) and b"pence" in latest.schema.schema_data
@@ -165,22 +151,18 @@ def test_schemas_are_numbered_and_kept(tmp_path: Path) -> None:
             assert b"pence" in first.schema.schema_data
 
 
-def test_beside_a_transaction(broker: RunningBroker, topic: str) -> None:
+def test_beside_a_transaction(client: Any, broker: RunningBroker, topic: str) -> None:
     """What it sends behind an open transaction waits for the end of it."""
-    client = connect(broker)
-    try:
-        with Raw(broker.address) as other:
-            consumer = client.subscribe(topic, "billing")
-            other.produce(topic)
-            txn = other.begin()
-            other.send_in(txn, topic, "in")
-            client.create_producer(topic).send(b"plain")
-            with pytest.raises(pulsar.Timeout):
-                consumer.receive(300)
-            other.end(txn, COMMIT)
-            assert take(consumer, 2) == [b"in", b"plain"]
-    finally:
-        client.close()
+    with Raw(broker.address) as other:
+        consumer = client.subscribe(topic, "billing")
+        other.produce(topic)
+        txn = other.begin()
+        other.send_in(txn, topic, "in")
+        client.create_producer(topic).send(b"plain")
+        with pytest.raises(pulsar.Timeout):
+            consumer.receive(300)
+        other.end(txn, COMMIT)
+        assert take(consumer, 2) == [b"in", b"plain"]
 
 
 def test_it_comes_back_after_a_kill(tmp_path: Path) -> None:
