@@ -8,6 +8,9 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from mqlab.serve.process import READY
 
@@ -53,3 +56,16 @@ class Started:
     def __exit__(self, *error: object) -> None:
         self.process.send_signal(signal.SIGTERM)
         self.process.wait(PATIENCE_S)
+
+
+def note_senders(bench: Any, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The senders of a measurement, as it makes them."""
+    senders: list[Any] = []
+
+    class Noted(bench.Sender):  # type: ignore[misc]
+        def __init__(self, address: str) -> None:
+            super().__init__(address)
+            senders.append(self)
+
+    monkeypatch.setattr(bench, "Sender", Noted)
+    return senders

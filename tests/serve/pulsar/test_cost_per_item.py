@@ -20,6 +20,7 @@ from tests.serve.many import ALIKE, WALK, check_growth
 from tests.serve.pulsar.many import CASES, prepare
 from tests.serve.pulsar.raw import Raw, make_message
 from tests.serve.pulsar.test_unread import TOPIC, Wire, make_driver
+from tests.serve.started import note_senders
 
 FEW, MANY = 100, 400
 NAME = "persistent://public/default/{}"
@@ -152,14 +153,7 @@ def test_a_picture_of_many_transactions(monkeypatch: pytest.MonkeyPatch) -> None
 def test_what_is_measured_has_happened(
     broker: RunningBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    senders: list[Sender] = []
-
-    class Noted(Sender):
-        def __init__(self, address: str) -> None:
-            super().__init__(address)
-            senders.append(self)
-
-    monkeypatch.setattr(bench, "Sender", Noted)
+    senders = note_senders(bench, monkeypatch)
     assert transactions_per_second(broker.address, 0.3) > 0
     assert messages_per_second(f"pulsar://{broker.address}", 300) > 0
     committed, plain = (sender.topic for sender in senders)

@@ -27,13 +27,14 @@ from mqlab.rocketmq.remoting import (
 from mqlab.serve import RunningBroker
 from mqlab.serve.bench import measure_cold_start, measure_in_turns
 from mqlab.serve.rocketmq import bench, serve
-from mqlab.serve.rocketmq.bench import Sender, messages_per_second, transactions_per_second
+from mqlab.serve.rocketmq.bench import messages_per_second, transactions_per_second
 from mqlab.serve.rocketmq.front import FRONT, Front, FrontConfig
 from mqlab.serve.rocketmq.wire.answers import Ask, FrontAnswer
 from mqlab.serve.rocketmq.wire.requests import READERS, read_request
 from tests.serve.many import HASHED, WALK, check_growth
 from tests.serve.rocketmq.many import CASES, prepare
 from tests.serve.rocketmq.raw import SUCCESS, Raw
+from tests.serve.started import note_senders
 
 HERE = ("127.0.0.1", 10911)
 MANY = 40_000
@@ -184,14 +185,7 @@ def test_every_request_that_names_many_is_measured() -> None:
 def test_what_is_measured_has_happened(
     broker: RunningBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    senders: list[Sender] = []
-
-    class Noted(Sender):
-        def __init__(self, address: str) -> None:
-            super().__init__(address)
-            senders.append(self)
-
-    monkeypatch.setattr(bench, "Sender", Noted)
+    senders = note_senders(bench, monkeypatch)
     assert transactions_per_second(broker.address, 0.3) > 0
     assert messages_per_second(broker.address, 300) > 0
     with Raw(broker.address) as client:
