@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 
-from mqlab.kafka import KafkaConfig, KafkaSystem
-from mqlab.kafka.coordinator import Coordinator, Entry
-from mqlab.kafka.log import Batch
-from mqlab.kafka.log.role import Partition
-from mqlab.kernel import Run, replace
+from mqlab.kafka import KafkaSystem
+from mqlab.kernel import Run
 from mqlab.scenario import parse_script, perform, system_of
 from mqlab.scenario.language import ScenarioError
 
@@ -212,25 +207,3 @@ def test_a_commit_waits_for_a_coordinator_that_a_partition_cuts_off():
     cut = WORDS_HEAD + "partition app, orders-0 | coordinator\n" + RUN
     assert "Empty pid" not in scenario(cut).narrate()
     assert "CompleteCommit" in scenario(cut + "heal").narrate()
-
-
-# ---- The kernel's `replace` gives what the standard function gives, for Kafka's kinds of values
-
-
-@pytest.mark.parametrize(
-    ("value", "changes"),
-    [
-        (Batch(("a",)), {"base": 7}),
-        (Partition(KafkaConfig()), {"hw": 3, "open": ((0, 1),)}),
-        (Entry("id", 1, 2), {}),
-        (Coordinator(KafkaConfig()), {"next_pid": 9, "epoch": 4}),
-        (KafkaConfig(), {"on": frozenset({"lso"})}),
-    ],
-    ids=lambda value: type(value).__name__,
-)
-def test_it_gives_what_the_standard_function_gives(value, changes):
-    before = dataclasses.astuple(value)
-    new = replace(value, **changes)
-    assert new == dataclasses.replace(value, **changes)
-    assert hash(new) == hash(dataclasses.replace(value, **changes))
-    assert dataclasses.astuple(value) == before, "the old value is as it was"
