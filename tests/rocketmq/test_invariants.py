@@ -142,8 +142,8 @@ def test_every_contradiction_is_met_in_some_story() -> None:
 #
 # Of each row: what lies in the half topic, with the number of checks of each copy; the bodies of op
 # records; what was delivered; what was parked; the two offsets of the check service; how many
-# questions went out. Where a scenario tells a recorded program step by step, the recording itself is
-# compared (tests/oracle/rocketmq).
+# questions went out. Where a scenario tells a recorded program step by step, the recording itself
+# is compared (tests/oracle/rocketmq).
 
 FOLDER = Path(__file__).parents[2] / "datasets" / "scenarios" / "rocketmq"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from . import CONTROL, Admin, Lab, program
 from .visibility import ORDERS, consume, write
 
@@ -90,7 +92,7 @@ def client_timeout(lab: Lab, admin: Admin) -> None:
     admin.status(txn, "404")
 
 
-def _closed(lab: Lab, action: str) -> None:
+def _closed(lab: Lab, admin: Admin, action: str) -> None:
     worker = consume(lab, kind="Shared")
     write(lab, None, "a")
     got = lab.receive(worker, 1)
@@ -104,15 +106,10 @@ def _closed(lab: Lab, action: str) -> None:
     lab.state(txn)
 
 
-@program("closed-by-commit", "TransactionEndToEndTest.produceAndConsumeCloseStateTxnTest")
-def closed_by_commit(lab: Lab, admin: Admin) -> None:
-    """The client refuses all that comes later, without a question to anybody."""
-    _closed(lab, "commit")
-
-
-@program("closed-by-abort", "TransactionEndToEndTest.produceAndConsumeCloseStateTxnTest")
-def closed_by_abort(lab: Lab, admin: Admin) -> None:
-    _closed(lab, "abort")
+#: the client refuses all that comes later, without a question to anybody
+for _action in ("commit", "abort"):
+    _test = "TransactionEndToEndTest.produceAndConsumeCloseStateTxnTest"
+    program(f"closed-by-{_action}", _test)(partial(_closed, action=_action))
 
 
 @program("failed-operation", "TransactionProduceTest.testCommitFailure")

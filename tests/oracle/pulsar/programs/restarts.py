@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from tests.oracle.pulsar.programs.cumulative import freeze, refuse_the_other
 
 from ..notebook import Txn
@@ -35,16 +37,12 @@ def _open(lab: Lab, admin: Admin, gently: bool) -> None:
     admin.log(ORDERS)
 
 
-@program("kill-while-open", "TransactionTest: recovery of all three logs", needs=(CONTROL,))
-def kill_while_open(lab: Lab, admin: Admin) -> None:
-    """Nothing is lost: the transaction is open, its message is hidden, its acknowledgement is
-    pending; and its client, which lives, commits it."""
-    _open(lab, admin, gently=False)
-
-
-@program("stop-while-open", "TransactionTest: recovery of all three logs", needs=(CONTROL,))
-def stop_while_open(lab: Lab, admin: Admin) -> None:
-    _open(lab, admin, gently=True)
+#: Nothing is lost: the transaction is open, its message is hidden, its acknowledgement is pending;
+#: and its client, which lives, commits it.
+for _how in ("kill", "stop"):
+    _run = partial(_open, gently=_how == "stop")
+    _test = "TransactionTest: recovery of all three logs"
+    program(f"{_how}-while-open", _test, needs=(CONTROL,))(_run)
 
 
 @program(
@@ -106,15 +104,10 @@ def _frozen(lab: Lab, admin: Admin, action: str) -> None:
     admin.buffer_state(ORDERS)
 
 
-@program("kill-while-committing", "TransactionRecoverTrackerTest", needs=(CONTROL,))
-def kill_while_committing(lab: Lab, admin: Admin) -> None:
-    """A commit that was decided goes on by itself, and can no longer be aborted."""
-    _frozen(lab, admin, "commit")
-
-
-@program("kill-while-aborting", "TransactionRecoverTrackerTest", needs=(CONTROL,))
-def kill_while_aborting(lab: Lab, admin: Admin) -> None:
-    _frozen(lab, admin, "abort")
+#: an end that was decided goes on by itself, and can no longer be turned round
+for _state, _action in (("committing", "commit"), ("aborting", "abort")):
+    _run = partial(_frozen, action=_action)
+    program(f"kill-while-{_state}", "TransactionRecoverTrackerTest", needs=(CONTROL,))(_run)
 
 
 def _ended(lab: Lab, admin: Admin, action: str) -> None:
@@ -133,16 +126,12 @@ def _ended(lab: Lab, admin: Admin, action: str) -> None:
     lab.commit(following)
 
 
-@program("kill-after-commit", "MLTransactionMetadataStoreTest.testRecoverSequenceId",
-         needs=(CONTROL,))  # fmt: skip
-def kill_after_commit(lab: Lab, admin: Admin) -> None:
-    """What was answered stays; the next id follows the last."""
-    _ended(lab, admin, "commit")
-
-
-@program("kill-after-abort", "TopicTransactionBufferRecoverTest", needs=(CONTROL,))
-def kill_after_abort(lab: Lab, admin: Admin) -> None:
-    _ended(lab, admin, "abort")
+#: what was answered stays; the next id follows the last
+for _action, _test in (
+    ("commit", "MLTransactionMetadataStoreTest.testRecoverSequenceId"),
+    ("abort", "TopicTransactionBufferRecoverTest"),
+):
+    program(f"kill-after-{_action}", _test, needs=(CONTROL,))(partial(_ended, action=_action))
 
 
 @program("kill-forgets-watermarks", "TopicTransactionBuffer: lowWaterMarks",
