@@ -86,6 +86,7 @@ __all__ = ["Client", "ClientConfig", "Consumer", "Transaction"]
 
 OPERATION_TIMEOUT = "operation timeout"
 NO_TRANSACTION = "there is no transaction {name}"
+OF_A_CONSUMER = (calls.Receive, calls.RedeliverAll, calls.Nack, calls.Close)
 
 Result = tuple["Client", Effects]
 
@@ -165,6 +166,8 @@ class Client:
         new, name = replace(self, call=call), calls.find_name(call)
         if name and name not in self.txns:
             return new.finish(build_failure(call, NO_TRANSACTION.format(name=name)))
+        if isinstance(call, OF_A_CONSUMER) and not any(new.consumers_of(call.subscription)):
+            return new.finish(build_failure(call, consuming.NO_CONSUMER.format(name=call.subscription)))
         match call:
             case calls.Commit() | calls.Abort():
                 return begin_end(new, call)

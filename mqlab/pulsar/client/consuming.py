@@ -197,6 +197,7 @@ def describe_message(id: MessageId, value: object, count: int) -> str:
 Result = tuple["Client", Effects]
 
 CONNECT = "ConnectException"
+NO_CONSUMER = "there is no consumer of {name} here; subscribe first"
 
 
 # ---- subscribe, receive, redeliver, close --------------------------------------------
@@ -351,6 +352,8 @@ def begin_acknowledge(client: Client, call: Acknowledge) -> Result:
     if txn is not None and txn.state is not ClientTxnState.OPEN:
         return client.finish(build_failure(call, f"{INVALID_STATUS} {txn.state}"))
     consumers = client.consumers_of(call.subscription)
+    if not consumers:
+        return client.finish(build_failure(call, NO_CONSUMER.format(name=call.subscription)))
     if call.cumulative and any(c.call.sub_type in INDIVIDUAL for c in consumers):
         return client.finish(build_failure(call, INVALID_CONFIGURATION))
     owed = tuple(c.partition for c in consumers if c.choose(call.ids, call.cumulative))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from mqlab.pulsar.client import Client
@@ -53,6 +55,18 @@ def test_permits_follow_the_subscription_and_come_back_by_halves() -> None:
     assert stand.call(Receive("shop")) == "ok c @1:1 again 2"
     assert stand.take_sent() == ["orders-0: Flow 2"]
     assert stand.call(Receive("shop")) == "ok nothing"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [Receive("shpo"), Acknowledge("shpo", (at(0),)), RedeliverAll("shpo"), Nack("shpo", (at(0),)),
+     Close("shpo")],
+)  # fmt: skip
+def test_a_subscription_that_nobody_here_has_is_told(call: Any) -> None:
+    """Not `nothing`: a name with a slip would look like a queue without a message."""
+    stand = Stand()
+    stand.call(SHARED)
+    assert stand.call(call) == "failed there is no consumer of shpo here; subscribe first"
 
 
 def test_a_refused_subscription_is_none() -> None:
