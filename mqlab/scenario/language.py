@@ -95,8 +95,8 @@ COMMANDS = {
 OF_MESSAGES = ("hold", "release", "lose", "late", "drop")
 _UNITS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _AHEAD = re.compile(r"([+-])([0-9]{1,9})(ms|s|m|h|d)")
-_MESSAGE = re.compile(r"(\S+?)\s*(?:→|->)\s*(\S+)\s+(⇒|=>)?\s*(\w+)(?:#([0-9]{1,6}))?$")
-_WHEN = re.compile(r"when=(⇒|=>)?(\w+)(?:#([0-9]{1,6}))?$")
+_MESSAGE = re.compile(r"(\S+?)\s*(?:→|->)\s*(\S+)\s+(⇒|=>)?\s*(\w+)(?:#([1-9][0-9]{0,5}))?$")
+_WHEN = re.compile(r"when=(⇒|=>)?(\w+)(?:#([1-9][0-9]{0,5}))?$")
 _AGAIN = re.compile(r"(kill|power)=[0-9]{1,6}")
 _AFTER = re.compile(r"after=([0-9]{1,6})$")
 _ANSWERS = re.compile(r"answers=([^\s,]+(?:,[^\s,]+)*)$")
@@ -180,7 +180,7 @@ def parse_script(text: str) -> Script:
     lines: list[Line] = []
     head: dict[str, str] = {}
     telling = False
-    for number, raw in enumerate(text.splitlines(), 1):
+    for number, raw in enumerate(text.removeprefix("\ufeff").splitlines(), 1):
         line = raw.strip()
         telling = bool(line) if telling else line == DASHES
         if telling:
@@ -198,7 +198,7 @@ def parse_script(text: str) -> Script:
             continue
         if not line:
             continue
-        word, _, rest = line.partition(" ")
+        word, rest = (*line.split(maxsplit=1), "")[:2]
         if word not in ("system", "off", *COMMANDS):
             known = ("system", "off", *COMMANDS)
             raise ScenarioError("line {}: {}", number, say_unknown("command", word, known))
@@ -279,9 +279,10 @@ def _line(number: int, command: str, rest: str) -> Line:
     if command == "fire" and len(words) > 1:
         words = tuple(rest.split(maxsplit=1))  # a timer's name may have several words
     groups = [group.replace(",", " ").split() for group in rest.split("|")]
+    names = [name for group in groups for name in group]
     fits = {
         "restart": len(words) == 1 or (len(words) == 2 and _AGAIN.fullmatch(words[1])),
-        "partition": len(groups) > 1 and all(groups),
+        "partition": len(groups) > 1 and all(groups) and len(names) == len(set(names)),
         "break": len(words) == 2,
         "heal": not words,
         "fire": words,

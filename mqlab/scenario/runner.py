@@ -188,7 +188,12 @@ class _Driver:
             case "heal":
                 self.cut = []
             case "at":
-                self.at_ms = int(line.words[0])
+                if (at_ms := int(line.words[0])) < self.at_ms:
+                    raise ScenarioError(
+                        "time goes on: it is {} ms already; `clock NODE -200ms` sets a clock back",
+                        self.at_ms,
+                    )
+                self.at_ms = at_ms
             case "clock":
                 self.ahead[line.words[0]] = read_ahead(line.words[1])
         self._quiesce()

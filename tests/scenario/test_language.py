@@ -51,6 +51,10 @@ def lines(text):
         (HEAD + RUN + "release app→store Keep", "no line holds this message"),
         (HEAD + "fire app", "`fire app` is not possible: app has no timer now; there are: –"),
         (HEAD + "fire", "expected `fire NODE` or `fire NODE TIMER`, not ''"),
+        (HEAD + "at 9\nat 8", "line 3: time goes on: it is 9 ms already"),
+        (HEAD + "hold app→store Keep#0", "expected `hold from→to Kind#n`"),
+        (HEAD + "kill store when=Copy#0", "after=K answers=CLIENT`, not 'store when=Copy#0'"),
+        (HEAD + "partition app,store | app", "expected `partition A,B | C`"),
     ],
 )
 def test_what_cannot_be_read_or_done_is_refused_with_advice(text, says):
@@ -186,6 +190,11 @@ def test_a_stop_inside_a_recovery_is_the_same_in_a_scenario_and_in_its_schedule(
     trace = run(HEAD + RUN + f"kill store\nrestart store {how}")
     assert f"restart store {how}" in trace.choices
     assert replay(Toy(), trace.choices).narrate() == trace.narrate()
+
+
+def test_a_byte_order_mark_tabs_and_wide_blanks_are_no_words():
+    said = lines(HEAD + "run app: keep a, keep b")
+    assert lines("\ufeffsystem\ttoy\r\nrun\u3000app:\tkeep a,\tkeep b\r\n") == said
 
 
 def test_a_choice_is_done_alone():
