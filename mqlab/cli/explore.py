@@ -63,6 +63,7 @@ EPILOG = (
     "found."
 )
 ON_DISK = 1_000_000_000
+OF_CLAIMS = Words(" of {} --claim")
 CLAIMS = Words("looking for an execution that breaks one of {n} claims: {names}")
 HOLDS = tr("no claim breaks within these bounds")
 SO_FAR = tr("no claim breaks so far")
@@ -454,7 +455,7 @@ def _lesson(line: str, off: list[str], claim: str | None) -> Searched:
         return Searched("", line)
     searches, lesson = entry
     if claim is not None and claim not in searches.claims:
-        raise UserError(say_unknown("case", claim, searches.claims, f" of {line} --claim"))
+        raise UserError(say_unknown("case", claim, searches.claims, OF_CLAIMS(line)))
     case = searches.claims[claim] if claim is not None else None
     if case is None and len(off) == 1:
         case = searches.safeguards.get(off[0])

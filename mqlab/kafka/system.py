@@ -33,7 +33,7 @@ from ..kernel import (
 from ..kernel.claims import check_named, select_lights
 from ..kernel.options import LISTED, SORTED, Most, Order, Pairs, Programs, Rules
 from ..kernel.reasons import Unguarded
-from ..kernel.text import tr
+from ..kernel.text import BadValue, tr
 from ..kernel.usages import Usages, any_text, bare, number, one_of
 from .claims import CLAIMS, properties, replicated_claims
 from .clients.admin import (
@@ -114,16 +114,18 @@ MOST_BYTES = 1_000_000
 
 def _send(partition: str, value: str, **options: Any) -> SendRecord:
     if (size := options.get("bytes", 0)) > MOST_BYTES:
-        raise ValueError(
-            f"bytes={size}: a client sends {MOST_BYTES:,} at most; for one that its broker refuses "
-            "write max_message_bytes=1000 in the system line"
+        raise BadValue(
+            "bytes={}: a client sends {:,} at most; for one that its broker refuses write "
+            "max_message_bytes=1000 in the system line",
+            size,
+            MOST_BYTES,
         )
     return SendRecord(partition, value, **options)
 
 
 def _committed(group: str, partitions: tuple[str, ...], require_stable: str = "yes") -> Committed:
     if require_stable not in ("yes", "no"):
-        raise ValueError(f"require_stable={require_stable}: expected yes or no")
+        raise BadValue("require_stable={}: expected yes or no", require_stable)
     return Committed(group, partitions, require_stable == "yes")
 
 
@@ -195,7 +197,7 @@ def parse_call(
         partition, _, offset = text.partition("@")
         at = number(offset)
         if at is None:
-            raise ValueError(f"{text!r} is no position; expected TOPIC-PARTITION@OFFSET")
+            raise BadValue("{!r} is no position; expected TOPIC-PARTITION@OFFSET", text)
         return Position(known(partition), at)
 
     topics = list(dict.fromkeys(p.rpartition("-")[0] for p in partitions))
@@ -207,7 +209,7 @@ def parse_call(
 
     def read_spares(topic: str) -> tuple[str, ...]:
         if not spares:
-            raise ValueError(f"{topic} has no further partitions; write spare=1 in the system line")
+            raise BadValue("{} has no further partitions; write spare=1 in the system line", topic)
         return read_partitions(topic, spares)
 
     def read_present(topic: str) -> tuple[str, ...]:
@@ -239,7 +241,7 @@ def _read_generation(text: str) -> int | None:
 
 
 def _refuse_group(name: str) -> str:
-    raise ValueError(f"this system has no group {name!r}; write groups=1 in its line")
+    raise BadValue("this system has no group {!r}; write groups=1 in its line", name)
 
 
 # ---- Which role stands on which node -------------------------------------------------
@@ -472,35 +474,43 @@ class KafkaSystem(System):
 
     def __post_init__(self) -> None:
         if (self.transaction_version, self.client) not in ((0, "legacy"), (2, "legacy"), (2, "v2")):
-            raise ValueError(
-                f"no real Kafka has transaction_version={self.transaction_version} with a "
-                f"{self.client} client; use (0, legacy), (2, legacy) or (2, v2)"
+            raise BadValue(
+                "no real Kafka has transaction_version={} with a {} client; use (0, legacy), (2, "
+                "legacy) or (2, v2)",
+                self.transaction_version,
+                self.client,
             )
         if self.release not in ("4.2", "4.3"):
-            raise ValueError(f"release={self.release}: expected 4.2 or 4.3")
+            raise BadValue("release={}: expected 4.2 or 4.3", self.release)
         if not 1 <= self.replicas <= self.most_replicas:
-            several = "" if self.most_replicas > 1 else "; for several take `system kafka`"
-            expected = "1" if self.most_replicas == 1 else f"1 to {self.most_replicas}"
-            raise ValueError(f"replicas={self.replicas}: expected {expected}{several}")
+            if self.most_replicas == 1:
+                raise BadValue(
+                    "replicas={}: expected 1; for several take `system kafka`", self.replicas
+                )
+            raise BadValue("replicas={}: expected 1 to {}", self.replicas, self.most_replicas)
         if not 1 <= self.min_isr <= self.replicas:
-            raise ValueError(
-                f"min_isr={self.min_isr}: expected 1 to {self.replicas}, as many as there are"
+            raise BadValue(
+                "min_isr={}: expected 1 to {}, as many as there are",
+                self.min_isr,
+                self.replicas,
             )
         if self.topic_replicas and not self.min_isr <= self.topic_replicas <= self.replicas:
-            raise ValueError(
-                f"topic_replicas={self.topic_replicas}: expected {self.min_isr} (min_isr) to "
-                f"{self.replicas} (replicas), or 0 for as many"
+            raise BadValue(
+                "topic_replicas={}: expected {} (min_isr) to {} (replicas), or 0 for as many",
+                self.topic_replicas,
+                self.min_isr,
+                self.replicas,
             )
         super().__post_init__()
         topics = self.topic.split(",")
         for topic in topics:
             if topic in INTERNAL:
-                raise ValueError(f"topic={topic}: this one is Kafka's own; choose another name")
+                raise BadValue("topic={}: this one is Kafka's own; choose another name", topic)
         PARTITIONS.check("partitions of all topics", len(topics) * (self.partitions + self.spare))
         if self.spare and self.replicas > 1:
-            raise ValueError(f"spare={self.spare}: expected 0 with several replicas")
+            raise BadValue("spare={}: expected 0 with several replicas", self.spare)
         if self.config_check not in ("on", "off"):
-            raise ValueError(f"config_check={self.config_check}: expected on or off")
+            raise BadValue("config_check={}: expected on or off", self.config_check)
         for _, txn_id in (*self.producers, *self.workers):
             producer_config(self, txn_id)  # refuses what Java would
         if self.replicas == 1:

@@ -11,7 +11,7 @@ from .maps import Map, replace
 from .options import check_calls, check_nodes, read_calls
 from .role import AppState, Call, Caller, ConnectionLost, Effect, Event, Fired, Request, Response
 from .system import System
-from .text import BadValue, Words, say_unknown
+from .text import BadValue, Words, say_unknown, tr
 from .world import (
     NodeSpec,
     NodeState,
@@ -160,7 +160,7 @@ def _given(system: System, world: World, name: str, text: str) -> Moved:
         if node.app is not None and isinstance(node.app.program, tuple)
     }
     if name not in apps:
-        raise ValueError(say_unknown("client", name, apps, " that takes calls"))
+        raise ValueError(say_unknown("client", name, apps, tr(" that takes calls")))
     program = (*apps[name].program, *read_calls(system, text))  # type: ignore[misc]
     check_calls(len(program))
     app = replace(apps[name], program=program)

@@ -38,7 +38,7 @@ from typing import Annotated, Any, ClassVar, Self, TypeVar, get_origin, get_type
 
 from .maps import frozen
 from .role import Program
-from .text import BadValue, Text, say_unknown, shorten, tr
+from .text import BadValue, Text, Words, say_unknown, shorten, tr
 from .usages import QUOTED, Usages, number, split, split_words
 from .world import NodeSpec
 
@@ -52,6 +52,7 @@ LISTED = "listed"
 UNWRITTEN = "unwritten"
 Rules = Annotated[tuple[tuple[str, Callable[..., Any]], ...], UNWRITTEN]
 STEP = "order."
+IN_STEP = Words(" in {}")
 #: what a call has in its narration and not in a system line, and what is kept as it is
 BRACES = re.compile(rf"({QUOTED})|[{{}},]")
 NAME = re.compile(r"[\w.-]+")
@@ -233,10 +234,10 @@ def check_order(system: Written) -> None:
     for field in _of_kind(type(system), Order):
         for step, chosen in getattr(system, field):
             if step not in system.orderable:
-                raise ValueError(say_unknown("step", step, system.orderable, " in pieces"))
+                raise ValueError(say_unknown("step", step, system.orderable, tr(" in pieces")))
             for piece in chosen:
                 if piece not in system.orderable[step]:
-                    where = f" in {STEP}{step}"
+                    where = IN_STEP(f"{STEP}{step}")
                     raise ValueError(say_unknown("piece", piece, system.orderable[step], where))
 
 

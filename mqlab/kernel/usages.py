@@ -116,7 +116,9 @@ class Usage:
         if not given.keys() <= self.options.keys():
             return None
         if len(given) < len(named):
-            raise BadValue("{}: an option is there twice; write it once", shorten(" ".join(named), 60))
+            raise BadValue(
+                "{}: an option is there twice; write it once", shorten(" ".join(named), 60)
+            )
         options = {
             name: _read_option(name, self.options[name], text, readers)
             for name, text in given.items()

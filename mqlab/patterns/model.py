@@ -33,6 +33,7 @@ from ..kernel import (
 from ..kernel.claims import Claim, check_named, claims_by_key, list_properties, select_lights
 from ..kernel.options import SORTED, Programs
 from ..kernel.reasons import Unguarded
+from ..kernel.text import BadValue
 from ..kernel.usages import Reader, Usages
 from .picture import explain, explain_fault
 
@@ -130,7 +131,10 @@ def check_among(field: str, names: tuple[str, ...], of: str, known: tuple[str, .
     """ValueError where a field names a party that there is not, or where there is none at all."""
     unknown = [name for name in names if name not in known]
     if unknown or not known:
-        raise ValueError(
-            f"{field}={','.join(unknown)}: expected some of {of}={','.join(known)}, of which there "
-            "must be one at least"
+        raise BadValue(
+            "{}={}: expected some of {}={}, of which there must be one at least",
+            field,
+            ",".join(unknown),
+            of,
+            ",".join(known),
         )

@@ -30,7 +30,7 @@ from ..kernel import (
 from ..kernel.claims import check_named, select_lights
 from ..kernel.options import LISTED, SORTED, Most, Programs
 from ..kernel.reasons import Unguarded
-from ..kernel.text import tr
+from ..kernel.text import BadValue, tr
 from ..kernel.usages import Usages, any_text, bare, number, one_of
 from .claims import CLAIMS, properties
 from .client import Client, ClientConfig, calls
@@ -84,26 +84,27 @@ def _begin(name: str, timeout: int | None = None) -> calls.NewTransaction:
 
 def _send(partition: str, values: tuple[str, ...], metadata: str = "yes", **options: Any) -> Any:
     if metadata not in ("yes", "no"):
-        raise ValueError(f"metadata={metadata}: expected yes or no")
+        raise BadValue("metadata={}: expected yes or no", metadata)
     plain = options.get("plain", 0)
     if plain and not (options.get("txn") and plain < len(values)):
-        raise ValueError(
-            f"plain={plain}: the first of several values, the others of a transaction, as in "
-            "send PARTITION a b txn=NAME plain=1"
+        raise BadValue(
+            "plain={}: the first of several values, the others of a transaction, as in send "
+            "PARTITION a b txn=NAME plain=1",
+            plain,
         )
     return calls.Send(partition, values, metadata=metadata == "yes", **options)
 
 
 def _producer(partition: str, access: str = AccessMode.SHARED) -> calls.CreateProducer:
     if access not in tuple(AccessMode):
-        raise ValueError(f"access={access}: expected {PRODUCER}")
+        raise BadValue("access={}: expected {}", access, PRODUCER)
     return calls.CreateProducer(partition, AccessMode(access))
 
 
 def _subscribe(partition: str, name: str, **options: Any) -> calls.SubscribeTo:
     kind, first = options.pop("type", "Exclusive"), options.pop("from", "latest")
     if kind not in tuple(SubType) or first not in ("earliest", "latest"):
-        raise ValueError(f"type={kind} from={first}: expected {SUBSCRIBE}")
+        raise BadValue("type={} from={}: expected {}", kind, first, SUBSCRIBE)
     return calls.SubscribeTo(partition, name, SubType(kind), first.capitalize(), **options)
 
 
@@ -192,7 +193,7 @@ def parse_call(words: tuple[str, ...], config: PulsarConfig) -> Any:
     def read_message(text: str) -> MessageId:
         match = re.fullmatch(r"(.+)@([0-9]{1,15})(?::([0-9]{1,9}))?", text)
         if match is None:
-            raise ValueError(f"{text!r} is no message; expected PARTITION@POSITION")
+            raise BadValue("{!r} is no message; expected PARTITION@POSITION", text)
         return MessageId(known(match[1]), int(match[2]), int(match[3] or -1))
 
     def read_txn(text: str) -> TxnID:
@@ -200,7 +201,7 @@ def parse_call(words: tuple[str, ...], config: PulsarConfig) -> Any:
         coordinator, local = number(most), number(least)
         if coordinator is None or local is None or coordinator >= config.coordinators:
             numbers = ", ".join(str(n) for n in range(config.coordinators)) or "none"
-            raise ValueError(f"{text!r} is no transaction of a coordinator; those are: {numbers}")
+            raise BadValue("{!r} is no transaction of a coordinator; those are: {}", text, numbers)
         return TxnID(coordinator, local)
 
     def read_coordinator(text: str) -> int | None:
@@ -293,9 +294,9 @@ class PulsarSystem(System):
         PARTITIONS.check("partitions of all topics", len(self.topic.split(",")) * self.partitions)
         for name in ("dedup", "batch_index_ack"):
             if getattr(self, name) not in (0, 1):
-                raise ValueError(f"{name}={getattr(self, name)}: expected 0 or 1")
+                raise BadValue("{}={}: expected 0 or 1", name, getattr(self, name))
         if self.snapshot_count < 1:
-            raise ValueError(f"snapshot_count={self.snapshot_count}: expected at least 1")
+            raise BadValue("snapshot_count={}: expected at least 1", self.snapshot_count)
         check_named(self.claims, CLAIMS)
 
     def label(self) -> Text:

@@ -29,7 +29,7 @@ from ..kernel import (
 from ..kernel.claims import check_named, select_lights
 from ..kernel.options import LISTED, SORTED, Most, Order, Pairs, Programs, Rules
 from ..kernel.reasons import Unguarded
-from ..kernel.text import shorten, tr
+from ..kernel.text import BadValue, shorten, tr
 from ..kernel.usages import Usages, any_text, number, one_of
 from . import application
 from .application import ANSWERS, Database
@@ -51,6 +51,7 @@ from .producer import (
     SetListener,
     read_property,
 )
+from .remoting.properties import RESERVED
 from .states import LocalTransactionState
 
 # What the applications of a scenario may call: `run app: send-in-transaction orders-0 o1`
@@ -83,10 +84,17 @@ CALLS = Usages(
 
 
 def _read_property(text: str) -> str:
-    if read_property(text) is None:
+    found = read_property(text)
+    if found is None or not all(map(str.strip, found)):
         said = shorten(text, 40)
-        raise ValueError(
-            f"{said!r} is no property; expected NAME:VALUE, as note:hello or note:x*32600"
+        raise BadValue(
+            "{!r} is no property; expected NAME:VALUE, as note:hello or note:x*32600",
+            said,
+        )
+    if found[0] in RESERVED:
+        raise BadValue(
+            "{}: putUserProperty refuses this name, as the system uses it; choose another",
+            found[0],
         )
     return text
 
@@ -221,12 +229,12 @@ class RocketMQSystem(System):
     def __post_init__(self) -> None:
         for name, words in WORDS.items():
             if getattr(self, name) not in words:
-                raise ValueError(f"{name}={getattr(self, name)}: expected {' or '.join(words)}")
+                raise BadValue("{}={}: expected {}", name, getattr(self, name), " or ".join(words))
         if self.in_sync not in (1, 2):
-            raise ValueError(f"in_sync={self.in_sync}: expected 1 or 2")
+            raise BadValue("in_sync={}: expected 1 or 2", self.in_sync)
         for name in ("check_interval_ms", "op_batch_ms"):
             if getattr(self, name) < 1:
-                raise ValueError(f"{name}={getattr(self, name)}: expected at least 1")
+                raise BadValue("{}={}: expected at least 1", name, getattr(self, name))
         super().__post_init__()
         QUEUES.check("queues of all topics", len(self.topic.split(",")) * self.queues)
         check_named(self.claims, CLAIMS)

@@ -190,8 +190,9 @@ def parse_script(text: str) -> Script:
                 asked = line.removeprefix(ASKS).strip()
             elif not parts and (said := HEAD.fullmatch(line)):
                 if said[1] in head:
-                    twice = f"`{said[1]}:` is there twice; write it once"
-                    raise ScenarioError("line {}: {}", number, twice)
+                    raise ScenarioError(
+                        "line {}: `{}:` is there twice; write it once", number, said[1]
+                    )
                 head[said[1]] = said[2]
             elif not parts:
                 comments.append(line.lstrip("# "))

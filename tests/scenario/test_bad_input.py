@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mqlab.cli import main
-from mqlab.kernel import parse
+from mqlab.kernel import parse, speaking
 from mqlab.kernel.play import encode
 from mqlab.registry import reopen_run, scenario, system
 from mqlab.scenario.golden import split_blocks
@@ -146,6 +146,7 @@ BAD = [
     (f"{K} groups=1 readers=r\nrun r: committed g orders-0 require_stable=maybe",
      "require_stable=maybe: expected yes or no"),
     (f"{R}\nrun app: send orders-0 o1 property=note", "'note' is no property; expected NAME:VALUE"),
+    (f"{R}\nrun app: send orders-0 o1 property=DELAY:3", "DELAY: putUserProperty refuses this name"),
     (f"{R}\nrun shop: done", "'done' is not a call; expected done ORDER"),
     (f"{R} consume_timeout_ms=x", "consume_timeout_ms='x': expected a whole number"),
     (f"{R}\nrun app: end PERHAPS o1", "no state 'PERHAPS'; there are: COMMIT_MESSAGE, "),
@@ -220,6 +221,11 @@ def test_bad_input_is_one_sentence(text: str, words: str, tmp_path: Path, capsys
         scenario(text)
     assert words in str(error.value)
     assert re.match(r"line \d|no line `system", str(error.value))
+    with speaking("zh"), pytest.raises(ScenarioError) as chinese:
+        scenario(text)
+    with speaking("zh"):
+        said = str(chinese.value)
+    assert not re.search(r"\b(?:expected|there|which|write|must|is no|takes)\b", said), said
     file = tmp_path / "story.scn"
     file.write_text(text, "utf-8")
     for command in (["run"], ["view", "-o", str(tmp_path / "page.html")]):

@@ -58,7 +58,10 @@ def judge(reading: Reading) -> list[Finding]:
 def _judge_groups(reading: Reading) -> Iterator[Finding]:
     cases = load_cases(Path(__file__).with_name("findings.toml"))
     for queue, n in reading.own.dead:
-        proof, topic = Evidence(f"{queue}: {n}", f"{reading.source} {queue}"), queue.rpartition("-")[0]
+        proof, topic = (
+            Evidence(f"{queue}: {n}", f"{reading.source} {queue}"),
+            queue.rpartition("-")[0],
+        )
         yield cases["dead-letters"].find(topic, [proof], (queue,), n=n, queue=queue, topic=topic)
     late = [one for one in reading.own.lags if 0 <= one.oldest_ms < reading.at_ms - OLD_MS]
     for group in sorted({one.group for one in late}):

@@ -31,6 +31,7 @@ from typing import Any, ClassVar
 from ...kernel import Effect, Event, NodeSpec, Snapshot, Telling, World, tr
 from ...kernel.claims import Claim
 from ...kernel.options import Order
+from ...kernel.text import BadValue
 from ...kernel.usages import number
 from ..model import Model
 from .claims import CLAIMS, SAFEGUARDS
@@ -91,7 +92,7 @@ class DeliverySystem(Model):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.commit not in (AFTER, BEFORE):
-            raise ValueError(f"commit={self.commit}: expected after or before")
+            raise BadValue("commit={}: expected after or before", self.commit)
 
     @classmethod
     def nameable(cls) -> dict[str, Claim[Any]]:

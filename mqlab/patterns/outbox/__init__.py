@@ -41,6 +41,7 @@ from typing import Annotated, Any, ClassVar
 
 from ...kernel import NodeSpec, Snapshot, World, tr
 from ...kernel.options import Most
+from ...kernel.text import BadValue
 from ..client import Client
 from ..model import Model
 from .claims import BROKER, KEPT, RELAY, SAFEGUARDS, SECOND, SHOP, UNKEPT, can_apply, has_arrived
@@ -78,7 +79,7 @@ class Outbox(Model):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.consumers:
-            raise ValueError("consumers=: expected one name at least, as in consumers=stock")
+            raise BadValue("consumers=: expected one name at least, as in consumers=stock")
 
     @property
     def running(self) -> tuple[str, ...]:

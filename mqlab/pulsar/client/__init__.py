@@ -167,7 +167,9 @@ class Client:
         if name and name not in self.txns:
             return new.finish(build_failure(call, NO_TRANSACTION.format(name=name)))
         if isinstance(call, OF_A_CONSUMER) and not any(new.consumers_of(call.subscription)):
-            return new.finish(build_failure(call, consuming.NO_CONSUMER.format(name=call.subscription)))
+            return new.finish(
+                build_failure(call, consuming.NO_CONSUMER.format(name=call.subscription))
+            )
         match call:
             case calls.Commit() | calls.Abort():
                 return begin_end(new, call)

@@ -36,6 +36,7 @@ from ....kernel import (
     World,
 )
 from ....kernel.options import FREE, Pairs
+from ....kernel.text import BadValue
 from ....kernel.world import NodeState
 from ...roles import put_roles
 from .loop import Loop, Work
@@ -74,7 +75,7 @@ class IncomeSystem(KafkaSystem):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.outputs:
-            raise ValueError("outputs=: expected one topic at least, as in outputs=income")
+            raise BadValue("outputs=: expected one topic at least, as in outputs=income")
 
     @property
     def needs(self) -> tuple[str, ...]:
