@@ -33,7 +33,9 @@ BATCH = (
     "producerEpoch: 0 partitionLeaderEpoch: 0 isTransactional: true isControl: {1} position: 0 "
     f"CreateTime: {WRITTEN_MS} size: 70 magic: 2 compresscodec: none crc: 1 isvalid: true"
 )
-RECORD = f"| offset: {{0}} CreateTime: {WRITTEN_MS} keySize: -1 valueSize: 1 sequence: 0 headerKeys: []"
+RECORD = (
+    f"| offset: {{0}} CreateTime: {WRITTEN_MS} keySize: -1 valueSize: 1 sequence: 0 headerKeys: []"
+)
 DUMPING = "Dumping /data/orders-0/00000000000000000000.log"
 OF_ORDERS = [DUMPING, BATCH.format(0, "false"), f"{RECORD.format(0)} payload: y"]
 END_OF_ORDERS = [

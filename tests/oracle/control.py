@@ -1,5 +1,5 @@
-"""This project's own servers in the hands of a recorded program, which stops, starts and winds up the
-broker that it asks as it does a real one."""
+"""This project's own servers in the hands of a recorded program, which stops, starts and winds
+up the broker that it asks as it does a real one."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class OurControl:
 
 
 class OurClocks(OurControl):
-    """RocketMQ's timers too. One that has nothing to do is not set, and then nothing happens, as in a
-    real broker."""
+    """RocketMQ's timers too. One that has nothing to do is not set, and then nothing happens, as
+    in a real broker."""
 
     __slots__ = ()
 

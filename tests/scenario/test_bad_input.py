@@ -146,7 +146,7 @@ BAD = [
     (f"{K} groups=1 readers=r\nrun r: committed g orders-0 require_stable=maybe",
      "require_stable=maybe: expected yes or no"),
     (f"{R}\nrun app: send orders-0 o1 property=note", "'note' is no property; expected NAME:VALUE"),
-    (f"{R}\nrun app: send orders-0 o1 property=DELAY:3", "DELAY: putUserProperty refuses this name"),
+    (f"{R}\nrun app: send orders-0 o1 property=DELAY:3", "DELAY: putUserProperty refuses this"),
     (f"{R}\nrun shop: done", "'done' is not a call; expected done ORDER"),
     (f"{R} consume_timeout_ms=x", "consume_timeout_ms='x': expected a whole number"),
     (f"{R}\nrun app: end PERHAPS o1", "no state 'PERHAPS'; there are: COMMIT_MESSAGE, "),

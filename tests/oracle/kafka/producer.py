@@ -1,5 +1,5 @@
-"""The producer of recorded programs: `mqlab.real.kafka.producer`, and the part that a consumer group
-has in a transaction."""
+"""The producer of recorded programs: `mqlab.real.kafka.producer`, and what a consumer group has to
+do with a transaction."""
 
 from __future__ import annotations
 
