@@ -158,14 +158,20 @@ def test_a_torn_end_is_told_and_the_rest_shown(tmp_path: Path) -> None:
     [
         ("refunds-0/{}.txnindex", lambda d: d[:50], "refunds-0/{}.txnindex",
          "ends inside an entry", {"hanging", "zombie", "overdue"}),
-        ("orders-0/{}.log", lambda d: b"", "orders-0", "ends before offset 0, and 0000000000000",
-         {"zombie", "overdue"}),
+        ("orders-0/{}.log", lambda d: b"", "orders-0",
+         "offset 0, and replication-offset-checkpoint", {"zombie", "overdue"}),
         ("orders-0/{}.log", None, "orders-0", "its folder has no .log file", {"zombie", "overdue"}),
         # Of a coordinator whose log is not whole, it cannot be said that it knows a producer not.
         ("__transaction_state-0/{}.log", lambda d: bytes(3000), "__transaction_state-0",
-         "was written at offset 31: what came between is lost", {"overdue"}),
+         "what came between is lost", {"overdue"}),
         ("__transaction_state-0/{}.log", lambda d: d[:70] + b"?" + d[71:],
          "__transaction_state-0/{}.log", "has another checksum", {"zombie", "overdue"}),
+        # No snapshot is beside this one: its end is known by the high watermark only.
+        ("stock-0/{}.log", lambda d: b"", "stock-0", "offset 0, and replication-offset-checkpoint",
+         {"hanging", "overdue"}),
+        ("log-start-offset-checkpoint", lambda d: b"0\n2\norders-0 4\n",
+         "log-start-offset-checkpoint", "is not what Kafka writes",
+         {"hanging", "zombie", "overdue"}),
     ],
 )  # fmt: skip
 def test_a_file_that_is_cut_emptied_or_gone_is_told(  # type: ignore[no-untyped-def]
@@ -182,6 +188,18 @@ def test_a_file_that_is_cut_emptied_or_gone_is_told(  # type: ignore[no-untyped-
     assert says in told[what.format(first)]
     of_txns = {"hanging", "zombie", "overdue"}
     assert {kind for kind, _ in list_found(report)} & of_txns == found
+
+
+def test_deleted_records_are_neither_shown_nor_counted(tmp_path: Path) -> None:
+    """DeleteRecords moves the first offset within a segment, whose bytes stay."""
+    root = unpack("4.3.1", tmp_path)
+    whole = {log.name: log for log in look(root).reading.logs}["orders-0"]
+    (root / "node-1/log-start-offset-checkpoint").write_text("0\n1\norders 0 3\n")
+    rest = {log.name: log for log in look(root).reading.logs}["orders-0"]
+    assert (whole.start, rest.start) == (0, 3) and whole.end == rest.end == 9
+    assert show(look(root, payloads=True))["orders-0"] == ["o3!", "A", "h1?", "h2?", "o4?", "C?"]
+    assert dict(whole.counts) == {"records": 6, "markers": 3, "aborted": 1}
+    assert dict(rest.counts) == {"records": 4, "markers": 2, "aborted": 1}
 
 
 def test_a_flipped_bit_costs_its_batch(tmp_path: Path) -> None:

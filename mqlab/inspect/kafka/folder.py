@@ -27,7 +27,7 @@ from .internal import (
     read_state,
 )  # fmt: skip
 from .scan import AHEAD, AROUND, COMMIT, Labels, Open, Row, Scan
-from .segments import Partition, label_batch, open_batch
+from .segments import LOG_STARTS, Partition, label_batch, open_batch
 
 FOLDER = re.compile(r"(.+)-(\d+)")
 MOST_GAPS = 40
@@ -208,7 +208,8 @@ class Folder:
         asked for."""
         ask = self.ask
         begin, opens = part.read_snapshot(part.bases[-1] if part.bases else 0)
-        scan = Scan(name, str(part.folder), part.bases[0] if part.bases else 0, begin)
+        start = max([*part.bases[:1], part.read_checkpoint(LOG_STARTS)])
+        scan = Scan(name, str(part.folder), start, begin)
         scan.opens = {one.pid: one for one in opens}
         self._feed(scan, part, begin, -1)
         part.check_end(scan.end)
@@ -217,7 +218,7 @@ class Folder:
                 scan.note_aborted(pid, first, last)
         counted, shown = None, ask.span(MOST_SHOWN)
         if shown:
-            counted = Scan(name, "")
+            counted = Scan(name, "", start)
             self._feed(counted, part, ask.first, ask.last)
         elif scan.start < begin:
             self.gaps[name, ""] = Gap(Text(name), BEFORE(first=begin))

@@ -87,14 +87,14 @@ class Scan:
         self.end = row.last + 1
         self.tail.append(row)
         if row.control:
-            self.markers += 1
+            self.markers += row.last >= self.start
             self.opens.pop(row.pid, None)
             first, held = self._held.pop(row.pid, (-1, 0))
             if row.control == ABORT and held:
                 self.lost += held
                 self.note_aborted(row.pid, first, row.last)
             return
-        count = row.last - row.base + 1
+        count = max(row.last - max(row.base, self.start) + 1, 0)  # what was deleted is not counted
         self.records += count
         if row.transactional:
             first, held = self._held.get(row.pid, (row.base, 0))
@@ -156,7 +156,9 @@ class Scan:
             offset: self._cell(rows[base], offset, lso, labels)
             for base in sorted(rows)
             for span in near
-            for offset in range(max(base, span.start), min(rows[base].last + 1, span.stop))
+            for offset in range(
+                max(base, span.start, self.start), min(rows[base].last + 1, span.stop)
+            )
         }
         of = counted or self
         counts = (("records", of.records), ("markers", of.markers), ("aborted", of.lost))

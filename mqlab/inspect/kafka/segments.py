@@ -35,6 +35,7 @@ from ...serve.kafka.wire.validation import (
 )  # fmt: skip
 from .scan import ABORT, COMMIT, Open, Row
 
+HIGH_WATERMARKS, LOG_STARTS = "replication-offset-checkpoint", "log-start-offset-checkpoint"
 PIECE = 1 << 20  # bytes that are read at once; a larger batch is checked, and not opened
 OPENED = 8 << 20  # bytes of the records of a batch that are opened
 LABELLED = 10_000  # records of a batch that is shown with labels
@@ -76,6 +77,8 @@ class Partition:
         found = [only] if only else sorted(folder.glob("*.log"))
         self.segments = [path for path in found if path.stem.isdecimal()]
         self.bases = [int(path.stem) for path in self.segments]
+        # Before the segments: a broker that runs may write both while they are read.
+        self.high_watermark = self.read_checkpoint(HIGH_WATERMARKS)
 
     def read(self, first: int = 0, last: int = -1) -> Iterator[Batch]:
         """The batches that hold offsets `first` to `last` (-1: all)."""
@@ -124,13 +127,29 @@ class Partition:
             return 0
 
     def check_end(self, end: int) -> None:
-        """A snapshot is written at the end of the log, so it never comes after it. `end`: of the
-        last batch; after it an empty segment may begin."""
+        """Neither a snapshot, which is written at the end of the log, nor the high watermark comes
+        after its end. `end`: of the last batch; after it an empty segment may begin."""
         end = max([end, *self.bases[-1:]])
-        found = [path for path in self.folder.glob("*.snapshot") if path.stem.isdecimal()]
-        last = max(found, key=lambda path: path.stem, default=None)
-        if last is not None and end < int(last.stem) and not self.only:
-            self.tell(self.name, SHORT(end=end, file=last.name, at=int(last.stem)))
+        found = [(int(path.stem), path.name) for path in self.folder.glob("*.snapshot")
+                 if path.stem.isdecimal()]  # fmt: skip
+        at, file = max([*found, (self.high_watermark, HIGH_WATERMARKS)])
+        if end < at and not self.only:
+            self.tell(self.name, SHORT(end=end, file=file, at=at))
+
+    def read_checkpoint(self, file: str) -> int:
+        """This partition's offset in a checkpoint of the data folder, 0 without one. Its lines are
+        a version, a number, and so many times `topic partition offset` (OffsetCheckpointFile)."""
+        try:
+            version, count, *rows = (self.folder.parent / file).read_text("utf-8").splitlines()
+            found = {f"{topic}-{number}": int(at) for topic, number, at in map(str.split, rows)}
+            if int(version) or int(count) != len(rows):
+                raise ValueError(version)
+        except FileNotFoundError:
+            return 0
+        except (OSError, ValueError):
+            self.tell(file, OTHER)
+            return 0
+        return found.get(self.name, 0)
 
     # ---- the other files -----------------------------------------------------------------
 
