@@ -15,6 +15,7 @@ It writes to topics that it makes itself. Nothing else of the cluster is touched
 
 from __future__ import annotations
 
+import os
 import random
 import re
 import signal
@@ -24,6 +25,7 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -255,8 +257,7 @@ class Workload:
             case "pause":
                 zombie = writers[number]
                 has_begun = self._wait_for(number, '"init"')
-                self._wait_for(number, '"ended"', last=True)  # between two transactions
-                zombie.send_signal(signal.SIGSTOP)
+                self._stop_between(number, zombie)
                 others.append(zombie)
                 writers[number] = self._start_writer(number, HEIR_RESTS_S)
                 if self._wait_for(number, '"init"') and has_begun:
@@ -267,17 +268,35 @@ class Workload:
                 others[0].wait()
                 others[0] = self._start_reader()
 
+    def _stop_between(self, number: int, process: subprocess.Popen[str]) -> None:
+        """Stop the newest writer of this number between two transactions: a successor would end
+        one that is open, and leave nothing to commit. A writer that has begun the next one
+        before the signal reached it goes on, and is stopped later."""
+        until = time.monotonic() + ANSWER_S
+        while process.poll() is None:
+            self._wait_for(number, '"ended"', last=True)
+            process.send_signal(signal.SIGSTOP)
+            with suppress(ChildProcessError):  # it has ended by itself
+                os.waitpid(process.pid, os.WUNTRACED)  # now it notes nothing more
+            if self._has_noted(number, '"ended"', last=True) or time.monotonic() > until:
+                return
+            process.send_signal(signal.SIGCONT)
+
     def _wait_for(self, number: int, event: str, last: bool = False) -> bool:
-        """Whether the newest writer of this number notes such an event in time; `last`: and nothing
-        behind it."""
-        path = self.folder / f"{self._newest[number]}.jsonl"
+        """Whether `_has_noted` becomes true in time."""
         until = time.monotonic() + ANSWER_S
         while time.monotonic() < until:
-            noted = path.read_text("utf-8").splitlines() if path.exists() else []
-            if any(event in line for line in (noted[-1:] if last else noted)):
+            if self._has_noted(number, event, last):
                 return True
             time.sleep(0.002)
         return False
+
+    def _has_noted(self, number: int, event: str, last: bool = False) -> bool:
+        """Whether the newest writer of this number has noted such an event; `last`: and nothing
+        after it."""
+        path = self.folder / f"{self._newest[number]}.jsonl"
+        noted = path.read_text("utf-8").splitlines() if path.exists() else []
+        return any(event in line for line in (noted[-1:] if last else noted))
 
     def tell_tried(self) -> Iterator[str]:
         """What was done to the cluster's clients, and what no run of this workload does."""
