@@ -43,7 +43,7 @@ OLD_KEY = "transaction_metadata::transactionalId="
 OLD_PLACE = re.compile(r"offset_commit::group=(.*),partition=(.+)-(\d+)")
 OLD_OFFSET = re.compile(r"offset=(\d+)")
 DELETED = "<DELETE>"
-#: what stands in a row of `--describe`; in other columns up to LAG, a number
+#: what a column of `--describe` contains; the others up to LAG contain a number
 GROUP_CELLS = {"GROUP": "(.+?)", "TOPIC": r"(\S+)"}
 
 UNKNOWN_TEXT = (

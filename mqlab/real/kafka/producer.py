@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from types import SimpleNamespace as Row
-from typing import Any
+from typing import Any, Self
 
 from ...kafka.log import Batch, next_sequence
 from ...kafka.messages import (
@@ -37,6 +37,17 @@ class Producer:
     epoch: int = -1
     seqs: dict[str, int] = field(default_factory=dict)
     added: set[str] = field(default_factory=set)
+
+    @classmethod
+    def start(
+        cls, lab: Lab, txn_id: str | None, partitions: int = 1, who: str = "app", **topic: Any
+    ) -> Self:
+        """A topic `orders`, and a producer that has asked for its id. `topic`: as for
+        `Lab.topic`."""
+        lab.topic("orders", partitions, **topic)
+        producer = cls(lab, txn_id, who)
+        producer.init()
+        return producer
 
     @property
     def _wire_id(self) -> str | None:
@@ -223,16 +234,6 @@ class Producer:
         """Said of a question that names another producer id or epoch than its own."""
         wrong = " another pid" if pid is not None and pid != self.pid else ""
         return wrong + (f" epoch={epoch}" if epoch is not None else "")
-
-
-def start_producer(
-    lab: Lab, txn_id: str | None, partitions: int = 1, who: str = "app", **topic: Any
-) -> Producer:
-    """A topic `orders`, and a producer that has asked for its id. `topic`: as for `Lab.topic`."""
-    lab.topic("orders", partitions, **topic)
-    producer = Producer(lab, txn_id, who)
-    producer.init()
-    return producer
 
 
 def say_version(version: int, usual: int) -> str:

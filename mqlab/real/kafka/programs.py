@@ -16,7 +16,7 @@ from ..stories import play
 from .admin import describe, fetch_offsets
 from .batches import GZIP, batch, number, record
 from .client import PROFILES, READ_COMMITTED, READ_UNCOMMITTED, Lab, word
-from .producer import start_producer
+from .producer import Producer
 
 STORY = Path(__file__).with_name("confluent_story.py")
 DAY_MS = 24 * 3_600_000
@@ -73,7 +73,7 @@ def send(
 def segments(lab: Lab) -> None:
     """A transaction over two segments: its index entry is in the segment of the marker, and
     a fetch from the first still carries it. (A record of 30 days ago ends its segment.)"""
-    app = start_producer(lab, "A", retention_ms="-1")
+    app = Producer.start(lab, "A", retention_ms="-1")
     if not lab.profile.v2:
         app.add("orders-0")
     app.produce("orders-0", "a", stamps=(-30 * DAY_MS,))

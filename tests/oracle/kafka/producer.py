@@ -100,16 +100,6 @@ class Producer(producer.Producer):
         return error
 
 
-def start_producer(
-    lab: Lab, txn_id: str | None, partitions: int = 1, who: str = "app", **topic: Any
-) -> Producer:
-    """A topic `orders`, and a producer that has asked for its id. `topic`: as for `Lab.topic`."""
-    lab.topic("orders", partitions, **topic)
-    producer = Producer(lab, txn_id, who)
-    producer.init()
-    return producer
-
-
 def offset_rows(lab: Lab, positions: Sequence[Position]) -> tuple[Any, ...]:
     """Positions as both offset commits carry them."""
     topics: dict[str, list[Any]] = {}

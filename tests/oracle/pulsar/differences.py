@@ -75,5 +75,5 @@ def list_refusals() -> list[tuple[str, str]]:
         (f"administration: `{field}` of `{part}`", why) for part, field, why in unserved.OTHERWISE
     ]
     untold = ", ".join(sorted(unserved.UNTOLD))
-    rows.append(("administration: fields with nothing behind them", f"left out: {untold}"))
+    rows.append(("administration: fields that this server does not fill", f"left out: {untold}"))
     return rows

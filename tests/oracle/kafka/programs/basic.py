@@ -17,7 +17,7 @@ from tests.oracle.kafka.admin import (
     stable_offset,
 )
 from tests.oracle.kafka.groups import Member
-from tests.oracle.kafka.producer import Producer, start_producer
+from tests.oracle.kafka.producer import Producer
 from tests.oracle.kafka.programs import program
 from tests.oracle.kafka.programs.java import Client
 
@@ -25,7 +25,7 @@ from tests.oracle.kafka.programs.java import Client
 @program("basic-commit", "TransactionsTest#testBasicTransactions, #testMultipleMarkersOneLeader")
 def basic_commit(lab: Lab) -> None:
     """One transaction over two partitions, looked at before and after its commit."""
-    app = start_producer(lab, "order-service", 2)
+    app = Producer.start(lab, "order-service", 2)
     app.send("orders-0", "a")
     app.send("orders-1", "b")
     lab.log("orders-0", end=1)
@@ -43,7 +43,7 @@ def basic_commit(lab: Lab) -> None:
 @program("basic-abort", "TransactionsTest#testBasicTransactions")
 def basic_abort(lab: Lab) -> None:
     """A committed transaction, then an aborted one behind it."""
-    app = start_producer(lab, "order-service")
+    app = Producer.start(lab, "order-service")
     app.send("orders-0", "c1", "c2")
     app.commit()
     app.send("orders-0", "x1")
@@ -60,7 +60,7 @@ def basic_abort(lab: Lab) -> None:
 @program("empty-transaction", "TransactionsTest#testEmptyAbortAfterCommit")
 def empty_transaction(lab: Lab) -> None:
     """What clients spare the broker: ending a transaction that holds nothing."""
-    app = start_producer(lab, "order-service")
+    app = Producer.start(lab, "order-service")
     app.end(True, once=True)
     describe(lab, "order-service")
     error = app.end(False)
@@ -181,7 +181,7 @@ def begin_is_local(lab: Lab) -> None:
 @program("add-no-partitions", "AddPartitionsToTxn with an empty list: TransactionCoordinator")
 def add_no_partitions(lab: Lab) -> None:
     """Does adding nothing begin a transaction?"""
-    app = start_producer(lab, "A")
+    app = Producer.start(lab, "A")
     app.add(once=True)
     describe(lab, "A")
     app.end(True, once=True)
@@ -287,7 +287,7 @@ def offsets_by_time(lab: Lab) -> None:
 def offsets_by_time_marker(lab: Lab) -> None:
     """Records of two days ago, ended today: the first thing since an hour ago is the marker,
     which no reader gets."""
-    app = start_producer(lab, "A")
+    app = Producer.start(lab, "A")
     if not lab.profile.v2:
         app.add("orders-0")
     app.produce("orders-0", "a", stamps=(-2 * DAY_MS,))
@@ -352,7 +352,7 @@ def admin_producers(lab: Lab) -> None:
 )
 def offsets_in_transaction(lab: Lab) -> None:
     """Pending, then committed; pending, then dropped."""
-    app = start_producer(lab, "A")
+    app = Producer.start(lab, "A")
     fetch_offsets(lab, "billing", "orders-0")
     app.send_offsets("billing", orders_0=2)
     fetch_offsets(lab, "billing", "orders-0", stable=True)
@@ -380,7 +380,7 @@ def wait_for_marker(lab: Lab, partition: str, group: str = "billing") -> None:
 @program("later-plain-commit-wins", "OffsetMetadataManager#replayEndTransactionMarker")
 def later_plain_commit(lab: Lab) -> None:
     """A plain commit behind a pending one in the log stays, though the other commits later."""
-    app = start_producer(lab, "A", 2)
+    app = Producer.start(lab, "A", 2)
     app.send_offsets("billing", orders_0=5, orders_1=5)
     commit_plain(lab, "billing", orders_0=9)
     fetch_offsets(lab, "billing", "orders-0", "orders-1", stable=False)
@@ -410,7 +410,7 @@ def offsets_and_records(lab: Lab) -> None:
 @program("offsets-refused", "KafkaApis#handleTxnOffsetCommitRequest")
 def offsets_refused(lab: Lab) -> None:
     """An empty group, a partition that is none, a transaction without the group."""
-    app = start_producer(lab, "A")
+    app = Producer.start(lab, "A")
     app.commit_offsets("billing", nowhere_0=1)
     app.commit_offsets("", orders_0=1)
     app.commit_offsets("billing", version=3, orders_0=1)

@@ -8,7 +8,7 @@ from functools import partial
 from mqlab.real.kafka.admin import describe
 from mqlab.real.kafka.client import READ_COMMITTED, Lab
 from tests.oracle.kafka.admin import locate_coordinator
-from tests.oracle.kafka.producer import Producer, start_producer
+from tests.oracle.kafka.producer import Producer
 
 from ..admin import marker, producers
 from . import CLUSTER, FAULT, program
@@ -41,7 +41,7 @@ def _moved(lab: Lab, txn_id: str, gently: bool) -> int:
 )
 def failover_ongoing(lab: Lab) -> None:
     """An open transaction survives its coordinator; the markers carry the new one's epoch."""
-    app = start_producer(lab, "order-service", 2, on=ALL)
+    app = Producer.start(lab, "order-service", 2, on=ALL)
     app.send("orders-0", "a")
     describe(lab, "order-service")
     _moved(lab, "order-service", gently=False)
@@ -61,7 +61,7 @@ def failover_ongoing(lab: Lab) -> None:
 def failover_prepared(lab: Lab) -> None:
     """Decided, and the markers not written (a marker of a higher coordinator epoch holds them
     back): the next coordinator finds the record and writes them."""
-    app = start_producer(lab, "order-service", on=ALL)
+    app = Producer.start(lab, "order-service", on=ALL)
     marker(lab, "orders-0", app.pid, app.epoch, False, coordinator_epoch=1)
     app.send("orders-0", "a")
     app.commit()
@@ -76,7 +76,7 @@ def failover_prepared(lab: Lab) -> None:
 @cluster("not-coordinator", "TransactionCoordinatorTest#shouldRespondWithNotCoordinator…")
 def not_coordinator(lab: Lab) -> None:
     """A broker that does not lead the id's partition says so."""
-    start_producer(lab, "A", on=ALL)
+    Producer.start(lab, "A", on=ALL)
     node = locate_coordinator(lab, "A")
     other = lab.target.address.split(",")[node % 3]
     answer = lab.raw(other).init(lab.wire("A"))
@@ -90,7 +90,7 @@ def not_coordinator(lab: Lab) -> None:
 def min_insync(lab: Lab) -> None:
     """One replica too few: records are refused, an end is answered and its markers wait."""
     _coordinate_elsewhere(lab)
-    app = start_producer(lab, "A", on=(1, 2, 3), min_insync_replicas="3")
+    app = Producer.start(lab, "A", on=(1, 2, 3), min_insync_replicas="3")
     app.send("orders-0", "a")
     lab.target.control.stop(3)
     lab.note("log", "cluster", "one of three replicas stops", "two are left, three are asked for")
@@ -122,7 +122,7 @@ def lso_needs_hw(lab: Lab) -> None:
     """The follower stands still: the marker is in the leader's log, but not below the high
     watermark, so the transaction still counts as undecided."""
     _coordinate_elsewhere(lab)
-    app = start_producer(lab, "A", on=(1, 3))
+    app = Producer.start(lab, "A", on=(1, 3))
     app.send("orders-0", "a")
     lab.log("orders-0", end=1)
     lab.target.control.pause(3)
@@ -185,7 +185,7 @@ def leaderless_marker(lab: Lab) -> None:
     """The only replica of a partition is stopped in an orderly way, nothing is killed, and the
     coordinator is somebody else. The commit is acknowledged, completes, and is never read."""
     keeper = locate_coordinator(lab, "A") % 3 + 1
-    app = start_producer(lab, "A", on=(keeper,))
+    app = Producer.start(lab, "A", on=(keeper,))
     app.send("orders-0", "paid")
     lab.close()
     lab.target.control.stop(keeper)

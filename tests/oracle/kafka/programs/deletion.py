@@ -12,7 +12,7 @@ from mqlab.real.kafka.client import Lab, word
 from mqlab.real.kafka.programs import send
 from mqlab.real.kafka.wire import MINUTE
 from tests.oracle.kafka.admin import list_offsets
-from tests.oracle.kafka.producer import Producer, start_producer
+from tests.oracle.kafka.producer import Producer
 
 from ..admin import marker
 from . import program
@@ -214,7 +214,7 @@ def produce_twice(lab: Lab) -> None:
 
 @program("refused-markers", "WriteTxnMarkers with an id or an epoch that is none", profiles=TV2)
 def refused_markers(lab: Lab) -> None:
-    app = start_producer(lab, "A")
+    app = Producer.start(lab, "A")
     app.send("orders-0", "a")
     for pid, epoch, version in ((app.pid, -1, 1), (app.pid, -1, 2), (-1, 0, 1), (987_654, -1, 1)):
         called = pid if pid in (app.pid, -1) else 987_654

@@ -6,7 +6,7 @@ from mqlab.real.kafka.admin import describe, describe_transaction
 from mqlab.real.kafka.client import READ_COMMITTED, Lab
 from mqlab.real.program import NotOffered
 from tests.oracle.kafka.admin import error_of, find_coordinator, marker, producers, producers_of
-from tests.oracle.kafka.producer import Producer, start_producer
+from tests.oracle.kafka.producer import Producer
 from tests.oracle.kafka.programs import CONTROL, JAVA, SLOW, program
 from tests.oracle.kafka.stories import play_java
 
@@ -48,7 +48,7 @@ def init_epochs(lab: Lab) -> None:
 @program("init-after-commit", "TransactionMetadata#prepareIncrementProducerEpoch after an end")
 def init_after_commit(lab: Lab) -> None:
     """Epochs over a commit, a restart and an abort."""
-    app = start_producer(lab, "order-service")
+    app = Producer.start(lab, "order-service")
     app.send("orders-0", "a")
     app.commit()
     app.init()
@@ -102,7 +102,7 @@ def epoch_exhaustion(lab: Lab) -> None:
 def epoch_exhaustion_edges(lab: Lab) -> None:
     """An id at its last epoch is asked with epochs it does not have; then its next producer id
     works, and somebody comes with the one before."""
-    app = start_producer(lab, "A")
+    app = Producer.start(lab, "A")
     for _ in range(EXHAUSTED - 1):
         app.quietly_init()
     app.init()
@@ -131,7 +131,7 @@ def coordinator_partition(lab: Lab) -> None:
 
 def _zombie(lab: Lab) -> tuple[Producer, Producer]:
     """A producer that sent `old`, and its successor, which has been given an epoch."""
-    old = start_producer(lab, "order-service", 2, who="zombie")
+    old = Producer.start(lab, "order-service", 2, who="zombie")
     old.send("orders-0", "old")
     new = old.twin("app")
     new.init(once=True)
@@ -196,7 +196,7 @@ def fencing_words(lab: Lab) -> None:
     "InOngoingState",
 )
 def init_during_ongoing(lab: Lab) -> None:
-    app = start_producer(lab, "A")
+    app = Producer.start(lab, "A")
     app.send("orders-0", "a")
     describe(lab, "A")
     new = app.twin("new")
@@ -291,7 +291,7 @@ def _after(app: Producer, commit: bool) -> str:
     "TransactionCoordinatorTest#shouldReturnInvalidEpochOnEndTxnWhenEpochIsLarger/Smaller",
 )
 def wrong_epoch(lab: Lab) -> None:
-    app = start_producer(lab, "A")
+    app = Producer.start(lab, "A")
     app.init()
     app.send("orders-0", "a")
     for epoch in (0, 2, 50):
@@ -329,7 +329,7 @@ def wrong_pid(lab: Lab) -> None:
 def marker_fenced(lab: Lab) -> None:
     """A partition has seen a marker of coordinator epoch 5. The coordinator, whose epoch is
     lower, is refused there and gives up: PrepareCommit for ever. What everybody hears then."""
-    app = start_producer(lab, "A", 2)
+    app = Producer.start(lab, "A", 2)
     marker(lab, "orders-0", app.pid, app.epoch, False, coordinator_epoch=5)
     app.send("orders-0", "a")
     app.send("orders-1", "b")
@@ -356,7 +356,7 @@ def marker_fenced(lab: Lab) -> None:
 def marker_unknown(lab: Lab) -> None:
     """Markers straight to a leader: of an unknown producer, again, of an older epoch and of
     an older coordinator."""
-    app = start_producer(lab, "A")
+    app = Producer.start(lab, "A")
     app.init()
     marker(lab, "orders-0", app.pid, 1, False, coordinator_epoch=2)
     marker(lab, "orders-0", app.pid, 1, False, coordinator_epoch=2)

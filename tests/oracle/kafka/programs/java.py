@@ -11,7 +11,7 @@ from mqlab.real.kafka.client import READ_COMMITTED, READ_UNCOMMITTED, Lab
 from mqlab.real.kafka.programs import tell_story
 from tests.oracle.kafka.admin import stable_offset
 from tests.oracle.kafka.libraries import LIBRARIES, Library
-from tests.oracle.kafka.producer import Producer, start_producer
+from tests.oracle.kafka.producer import Producer
 from tests.oracle.kafka.programs import JAVA, LIBRARY, program
 from tests.oracle.kafka.stories import play_java
 
@@ -291,7 +291,7 @@ def copy_confluent(lab: Lab) -> None:
 def lso_lag(lab: Lab) -> None:
     """How far readers of committed messages are held back, as an operator asks for it: the end of
     the log minus the end that is told for read_committed."""
-    source = start_producer(lab, None, who="source")
+    source = Producer.start(lab, None, who="source")
     source.send("orders-0", "o1")
     note_lag(lab, "orders-0")
     app = Client(lab, "A", "app")

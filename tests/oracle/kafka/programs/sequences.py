@@ -11,7 +11,7 @@ from tests.oracle.kafka.admin import (
     producers,
     read_config,
 )
-from tests.oracle.kafka.producer import Producer, start_producer
+from tests.oracle.kafka.producer import Producer
 from tests.oracle.kafka.programs import ALONE, program
 
 LAST = 2**31 - 1
@@ -20,7 +20,7 @@ LAST = 2**31 - 1
 @program("duplicate-window", "UnifiedLogTest#testDuplicateAppends")
 def duplicate_window(lab: Lab) -> None:
     """The last five batches are known again, by exactly their own boundaries."""
-    app = start_producer(lab, None)
+    app = Producer.start(lab, None)
     for i in range(7):
         app.produce("orders-0", f"r{i}")
     for i in (6, 5, 4, 3, 2, 1, 0):
@@ -34,7 +34,7 @@ def duplicate_window(lab: Lab) -> None:
 @program("duplicate-in-transaction", "UnifiedLogTest#testDuplicateAppends, in a transaction")
 def duplicate_in_transaction(lab: Lab) -> None:
     """A batch sent twice, and once more when its transaction has ended."""
-    app = start_producer(lab, "A")
+    app = Producer.start(lab, "A")
     epoch = app.epoch
     app.send("orders-0", "a")
     app.produce("orders-0", "a", seq=0)
@@ -46,7 +46,7 @@ def duplicate_in_transaction(lab: Lab) -> None:
 
 @program("sequence-gap", "ProducerStateManagerTest#testBasicIdMapping")
 def sequence_gap(lab: Lab) -> None:
-    app = start_producer(lab, None)
+    app = Producer.start(lab, None)
     app.produce("orders-0", "a")
     app.produce("orders-0", "gap", seq=2)
     app.produce("orders-0", "gap", seq=5)
@@ -58,7 +58,7 @@ def sequence_gap(lab: Lab) -> None:
 def unknown_producer(lab: Lab) -> None:
     """A leader that knows nothing of a producer takes any first sequence number, but within
     a transaction of version 2 only 0."""
-    plain = start_producer(lab, None, 2, who="plain")
+    plain = Producer.start(lab, None, 2, who="plain")
     plain.produce("orders-0", "a", seq=42)
     plain.produce("orders-0", "b", seq=43)
     app = Producer(lab, "A")
@@ -78,7 +78,7 @@ def unknown_producer(lab: Lab) -> None:
 )
 def sequence_wrap(lab: Lab) -> None:
     """After 2147483647 comes 0; a batch may lie across it."""
-    app = start_producer(lab, None, 2)
+    app = Producer.start(lab, None, 2)
     app.produce("orders-0", "a", "b", "c", seq=LAST - 1)
     app.produce("orders-0", "x", seq=0)
     app.produce("orders-0", "d", seq=1)
@@ -95,7 +95,7 @@ def sequence_wrap(lab: Lab) -> None:
     "UnifiedLogTest#testNonZeroSequenceOnFirstAppendNonZeroEpoch, #testOldProducerEpoch",
 )
 def new_epoch(lab: Lab) -> None:
-    app = start_producer(lab, None, 2)
+    app = Producer.start(lab, None, 2)
     app.produce("orders-0", "a")
     app.produce("orders-0", "x", epoch=1, seq=1)
     app.produce("orders-0", "b", epoch=1, seq=0)
@@ -109,7 +109,7 @@ def new_epoch(lab: Lab) -> None:
 @program("sequence-over-transactions", "the queue of an epoch and a marker's epoch")
 def over_transactions(lab: Lab) -> None:
     """Version 0 goes on counting in the next transaction, version 2 begins again at 0."""
-    app = start_producer(lab, "A")
+    app = Producer.start(lab, "A")
     app.send("orders-0", "a", "b")
     app.commit()
     app.send("orders-0", "c")
@@ -124,7 +124,7 @@ def over_transactions(lab: Lab) -> None:
 )
 def plain_write(lab: Lab) -> None:
     """A producer with an open transaction in a partition may not write outside it there."""
-    app = start_producer(lab, "A", 2)
+    app = Producer.start(lab, "A", 2)
     app.send("orders-0", "a")
     app.produce("orders-0", "x", transactional=False)
     app.produce("orders-1", "y", transactional=False)
@@ -147,7 +147,7 @@ VERIFY = "transaction.partition.verification.enable"
 )
 def unverified(lab: Lab) -> None:
     """A batch whose partition was not added: refused; and so is what follows it."""
-    app = start_producer(lab, "A", 3)
+    app = Producer.start(lab, "A", 3)
     app.produce("orders-0", "a", version=11, seq=0)
     app.produce("orders-0", "a", version=10, seq=0)
     app.produce("orders-0", "b", version=11, seq=3)
@@ -166,7 +166,7 @@ def unverified(lab: Lab) -> None:
 @program("late-batch", "UnifiedLogTest#testStaleProducerEpochReturnsRecoverableErrorForTV2Clients")
 def late_batch(lab: Lab) -> None:
     """A batch that arrives when its transaction has committed, new and as a duplicate."""
-    app = start_producer(lab, "order-service")
+    app = Producer.start(lab, "order-service")
     app.send("orders-0", "a")
     epoch = app.epoch
     app.commit()
@@ -179,7 +179,7 @@ def late_batch(lab: Lab) -> None:
 
 @program("late-batch-after-abort", "the same after an abort")
 def late_batch_abort(lab: Lab) -> None:
-    app = start_producer(lab, "order-service")
+    app = Producer.start(lab, "order-service")
     app.send("orders-0", "a")
     epoch = app.epoch
     app.abort()
@@ -223,7 +223,7 @@ def hanging(lab: Lab) -> None:
 @program("unknown-partition", "KafkaApis#handleAddPartitionsToTxnRequest")
 def unknown_partition(lab: Lab) -> None:
     """One partition that does not exist spoils the others; nothing is added."""
-    app = start_producer(lab, "A", 2)
+    app = Producer.start(lab, "A", 2)
     app.add("orders-0", "nowhere-0", "orders-7")
     describe(lab, "A")
     app.add("nowhere-0")

@@ -6,7 +6,7 @@ import json
 from functools import partial
 
 from mqlab.real.kafka.client import TRANSACTION, Lab
-from tests.oracle.kafka.producer import Producer, start_producer
+from tests.oracle.kafka.producer import Producer
 
 from ..tools import CLASSES, Tools
 from . import JAVA, program
@@ -110,7 +110,7 @@ def reset(tools: Tools, of: str) -> None:
 
 @tool_program("tools-transactions", f"{CLASSES[TRANSACTIONS]} (KIP-664)")
 def transactions(lab: Lab) -> None:
-    app = start_producer(lab, "A", 2)
+    app = Producer.start(lab, "A", 2)
     every, one = "list --transactional-id-pattern '@.*'", "describe --transactional-id @A"
     producers = "describe-producers --topic @orders --partition 0"
     end = "forceTerminateTransaction --transactionalId"

@@ -14,7 +14,7 @@ from mqlab.real.kafka.client import NOT_OFFERED, READ_UNCOMMITTED, Lab, word
 from mqlab.real.kafka.programs import send
 from mqlab.real.kafka.wire import MINUTE
 from tests.oracle.kafka.admin import ask_in_unknown_version, list_offsets
-from tests.oracle.kafka.producer import start_producer
+from tests.oracle.kafka.producer import Producer
 from tests.oracle.kafka.programs import CONTROL, JAVA, program
 from tests.oracle.kafka.stories import play_java
 
@@ -387,7 +387,7 @@ LEVELS_WAIT_S = 30.0
 )
 def default_levels(lab: Lab) -> None:
     """An aborted record lies before a committed one. Who gets the aborted one?"""
-    app = start_producer(lab, "A")
+    app = Producer.start(lab, "A")
     app.send("orders-0", "aborted")
     app.abort()
     app.send("orders-0", "committed")
