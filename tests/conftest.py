@@ -39,6 +39,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 SHARES = 4  # as many commits take everything that is spread
+#: notebooks that take minutes (eight Spark jobs), and what they rest on
+NOTEBOOKS = {"11-order-to-income.ipynb": ("mqlab/spark", "mqlab/lessons/spark", "labs/source/11")}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -49,10 +51,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """`@pytest.mark.spread("mqlab/serve", by="lab")`: with `--spread`, a quarter of the tests, and
     all if a file below one of those folders, or the test's own, has changed with this commit or
-    since. `by` is a parameter: its values are dealt, so that what is made for one is made once."""
+    since. `by` is a parameter: its values are dealt, so that what is made for one is made once.
+    `by="file"` deals whole files of a folder."""
     for item in items:
         if hasattr(item, "output_timeout"):  # nbval gives what a cell shows 5 s after its end
             item.output_timeout = float(config.getini("timeout"))
+        if touching := NOTEBOOKS.get(item.path.name):
+            item.add_marker(pytest.mark.spread(*touching, by="file"))
     number = config.getoption("--spread")
     if number is None:
         return
@@ -75,11 +80,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _dealt(item: pytest.Item) -> tuple[str, str]:
-    """What a test is dealt with, in turn, and what it is dealt as: a test function's parameters, or
-    the values of `by` in its file."""
+    """What a test is dealt with, in turn, and what it is dealt as: a test function's parameters,
+    the values of `by` in its file, or the files of its folder."""
     file, _, test = item.nodeid.partition("::")
     mark = item.get_closest_marker("spread")
-    if mark and (by := mark.kwargs.get("by")):
+    by = mark.kwargs.get("by") if mark else None
+    if by == "file":
+        return file.rpartition("/")[0], file
+    if by:
         return f"{file} {by}", str(item.callspec.params[by])  # type: ignore[attr-defined]
     return f"{file} {test.partition('[')[0]}", test
 

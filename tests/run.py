@@ -163,7 +163,8 @@ def run_again(result: Result, command: list[str]) -> None:
     if not 0 < len(result.failures) <= MOST_AGAIN:
         return
     name = f"{result.name}-again"
-    kept = [word for word in command if not word.startswith(("--junitxml", "tests/", "labs/"))]
+    left_out = ("--junitxml", "--spread", "tests/", "labs/")
+    kept = [word for word in command if not word.startswith(left_out)]
     again = run(name, [*kept, "-n0", f"--junitxml={OUT / name}.xml", *result.failures])
     for test in [*result.failures]:
         if test in again.good and test not in again.failures:

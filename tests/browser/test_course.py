@@ -23,7 +23,10 @@ from tests.lessons.course.test_course import WRONG, hand_in, write_lab
 
 from .jupyter import any_port
 
-pytestmark = pytest.mark.needs("chromium")
+pytestmark = [
+    pytest.mark.needs("chromium"),
+    pytest.mark.spread("mqlab/lessons/course", by="file"),
+]
 
 PICTURES = Path(__file__).parents[2] / ".cache" / "test" / "pictures"
 

@@ -14,7 +14,10 @@ from mqlab.lessons.course import notebooks
 from .conftest import Served
 from .jupyter import ROOT, errors, notebook
 
-pytestmark = pytest.mark.needs("chromium")
+pytestmark = [
+    pytest.mark.needs("chromium"),
+    pytest.mark.spread("widgets/mqlab_widgets", by="file"),
+]
 
 NAME = "05-idempotent-producer"
 RIGHT = ("duplicate", "fence", "sequence", "append", "answer")

@@ -16,7 +16,10 @@ from .jupyter import errors, notebook, run_all, set_theme
 from .panes import SIZES as PANES
 from .panes import find_faults, set_size, use_all
 
-pytestmark = pytest.mark.needs("chromium")
+pytestmark = [
+    pytest.mark.needs("chromium"),
+    pytest.mark.spread("widgets/mqlab_widgets", by="file"),
+]
 
 LAB = "solutions/07-markers-and-lso.ipynb"
 SIZES = ((1280, 800), (1920, 1080))

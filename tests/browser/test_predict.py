@@ -16,7 +16,10 @@ from .conftest import Served
 from .jupyter import ROOT, errors, notebook
 from .test_exercises import RUN, SOURCE
 
-pytestmark = pytest.mark.needs("chromium")
+pytestmark = [
+    pytest.mark.needs("chromium"),
+    pytest.mark.spread("widgets/mqlab_widgets", by="file"),
+]
 
 NAME = "predict.ipynb"
 ASKED = 'Predict("07-commit-returned"'

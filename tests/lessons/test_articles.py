@@ -62,6 +62,7 @@ def test_the_right_marks_get_the_points_and_any_other_does_not(passage: Passage)
     assert not passage.check("").ok
 
 
+@pytest.mark.spread("mqlab/kernel", "mqlab/lessons/article")
 @each
 def test_each_mark_that_is_wrong_or_missing_opens_its_run(passage: Passage, one: Sentence) -> None:
     right = REFUTED[passage.name].split()

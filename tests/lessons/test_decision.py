@@ -67,6 +67,7 @@ def test_what_follows_for_some_systems(given, way):
     assert str(list_ways()[way].title)[2:] in said and "mqlab view " in said
 
 
+@pytest.mark.spread("mqlab/kernel", "mqlab/registry", "mqlab/lessons/decision")
 @pytest.mark.parametrize("proof", PROOFS.values(), ids=PROOFS)
 def test_what_a_setting_is_for_is_shown(proof):
     proof.prove()

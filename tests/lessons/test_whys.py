@@ -128,6 +128,7 @@ def compare_whys(play: Callable[[], Trace]) -> int:
     return sum(bool(why.en) for _, why in usual)
 
 
+@pytest.mark.spread("mqlab/kernel", "mqlab/kafka", "mqlab/pulsar", "mqlab/rocketmq")
 @pytest.mark.parametrize("path", SCENARIOS, ids=[path.stem for path in SCENARIOS])
 def test_no_why_of_a_scenario_depends_on_a_word(path: Path) -> None:
     assert compare_whys(lambda: run_scenario(path.read_text("utf-8")).trace)

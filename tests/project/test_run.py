@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -125,8 +126,9 @@ def test_many_failures_are_not_by_chance_and_a_notebook_runs_whole(
         "<testcase file='labs/x.ipynb' name='Cell 4'><failure/></testcase></testsuites>"
     )
     run._count(result, file)
-    run.run_again(result, run.parts()["labs"])
+    run.run_again(result, [*run.parts()["labs"], "--spread=3"])
     assert asked[0][-1] == "labs/x.ipynb" and "tests/labs" not in asked[0]
+    assert "--spread=3" not in asked[0], "no conftest is loaded that knows it"
     assert "--nbval-lax" in asked[0]
     result.failures.update(f"tests/x.py::test_{n}" for n in range(run.MOST_AGAIN))
     run.run_again(result, run.parts()["labs"])
@@ -155,10 +157,10 @@ class Collected:
         self.names = [item.name for item in session.items]
 
 
-def collect(folder: Path, *options: str) -> list[str]:
+def collect(folder: Path, *options: str, file: str = "test_it.py") -> list[str]:
     conftest.changed.cache_clear()
     words = ["--collect-only", "-qq", "-pno:cacheprovider"]
-    pytest.main([*words, *options, str(folder / "test_it.py")], [conftest, found := Collected()])
+    pytest.main([*words, *options, str(folder / file)], [conftest, found := Collected()])
     return found.names
 
 
@@ -196,6 +198,22 @@ def test_four_commits_take_everything_that_is_spread(repository: Path) -> None:
         labs = [name for name in turn if name.startswith("test_by_lab")]
         assert len(labs) == 6
         assert all(f"{name[:-2]}{size}]" in labs for name in labs for size in (1, 2))
+
+
+def test_four_commits_take_a_folders_files_each_whole(repository: Path) -> None:
+    (repository / "pages").mkdir()
+    for name in "abcde":
+        text = f"pytestmark = pytest.mark.spread(by='file')\ndef test_{name}(): pass\n"
+        twice = text + f"def test_{name}_too(): pass\n"
+        (repository / "pages" / f"test_{name}_page.py").write_text(f"import pytest\n{twice}")
+    for words in (["add", "."], ["commit", "-qm", "three"], ["commit", "-qm4", "--allow-empty"]):
+        who = ["-c", "user.name=t", "-c", "user.email=t@example.org"]
+        subprocess.run(["git", *who, *words], cwd=repository, check=True)
+    turns = [collect(repository, f"--spread={number}", file="pages") for number in range(4)]
+    assert sorted(len(turn) for turn in turns) == [2, 2, 2, 4]
+    whole = [[f"test_{name}", f"test_{name}_too"] for name in "abcde"]
+    assert sorted(chain(*turns)) == sorted(chain(*whole))
+    assert all(set(pair) <= set(turn) for turn in turns for pair in whole if pair[0] in turn)
 
 
 @pytest.mark.parametrize(

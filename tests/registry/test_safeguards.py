@@ -34,6 +34,7 @@ from tests.models.both import find_same_search
 from tests.registry.renew import BROKERS, counts, folder_of, path_of, small_of, write_case
 
 SEARCHES = {broker: searches_of(broker) for broker in BROKERS}
+spread = pytest.mark.spread("mqlab/kernel", "mqlab/explore")
 
 
 def test_a_broker_that_is_searched_has_small_searches_too():
@@ -325,6 +326,7 @@ def systems_of(name):
     return list(dict.fromkeys(lines))
 
 
+@spread
 @pytest.mark.parametrize("name", BOTH_SEARCHES_BROKERS)
 def test_both_searches_agree_on_every_system(name):
     every = systems_of(name)
@@ -339,6 +341,7 @@ def test_both_searches_agree_on_a_large_one(name):
     find_same_search(system(lesson.line), replace(lesson.budget, states=12_000), many=5_000)
 
 
+@spread
 @pytest.mark.parametrize("name", BOTH_SEARCHES_BROKERS)
 def test_on_disk_the_cases_come_out_as_in_memory(name, tmp_path):
     """Stopped after some levels, and gone on with."""

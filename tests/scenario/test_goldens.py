@@ -67,6 +67,7 @@ def test_no_answer_is_drawn_as_a_request(golden: Golden) -> None:
         assert any(fact.pushed for fact in golden.run.trace)
 
 
+@pytest.mark.spread("mqlab/kernel", "widgets/mqlab_widgets")
 def test_every_step_has_its_picture(golden: Golden) -> None:
     trace = golden.run.trace
     data = build(trace, len(trace), Look())

@@ -187,6 +187,7 @@ def test_the_browser_has_each_lab_in_both_languages(tmp_path: Path) -> None:
     assert note["source"] == lite.NOTE.zh
 
 
+@pytest.mark.spread("mqlab/site", "labs")
 def test_the_page_leads_to_each_lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[Any] = []
     monkeypatch.setattr("mqlab.site.pages.write_labs", lambda *paths: given.append(paths))

@@ -19,6 +19,7 @@ print(*sorted({line.split()[-1] for line in Path(f"/proc/{jvm}/maps").read_text(
 """
 
 
+@pytest.mark.spread("mqlab/spark", "pyproject.toml")
 @pytest.mark.needs("java")
 def test_a_jvm_maps_the_classes_that_setup_has_written() -> None:
     # As a rule it is there. A process of its own makes it, as this one may have a session already.

@@ -116,6 +116,7 @@ def test_the_last_order_leaves_room_for_the_closing_record(broker_address: str) 
         feeder.feed(broker_address, f"{name}-2", [beyond])
 
 
+@pytest.mark.spread("mqlab/spark")
 def test_a_topic_that_was_fed_twice_is_not_right(
     broker_address: str, spark: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -208,6 +209,7 @@ def test_where_the_time_went_adds_up(day: Any) -> None:
     assert f"{sum(steps.values()):.1f} s" in str(day.times).splitlines()[-1]
 
 
+@pytest.mark.spread("mqlab/spark")
 def test_two_jobs_with_one_checkpoint_do_not_meet(
     broker_address: str, spark: Any, tmp_path: Path
 ) -> None:
@@ -221,6 +223,7 @@ def test_two_jobs_with_one_checkpoint_do_not_meet(
     assert result.right
 
 
+@pytest.mark.spread("mqlab/spark")
 def test_a_full_checkpoint_disk_says_what_to_do(spark: Any, tmp_path: Path) -> None:
     """What Spark says of it is a plan; recorded from a run on a file system of 1 MB."""
     from mqlab.spark.job import _cause
@@ -230,6 +233,7 @@ def test_a_full_checkpoint_disk_says_what_to_do(spark: Any, tmp_path: Path) -> N
     assert isinstance(error, IncomeError) and "free some space" in str(error)
 
 
+@pytest.mark.spread("mqlab/spark")
 def test_workers_that_start_too_slowly_are_started_again(
     spark: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -264,6 +268,7 @@ def test_a_batch_of_no_minutes_is_refused(wrong: str, capsys: pytest.CaptureFixt
     assert "expected a whole number, 1 or more" in capsys.readouterr().err
 
 
+@pytest.mark.spread("mqlab/spark")
 @pytest.mark.parametrize("batch_of_the_late", [1, 2])
 def test_late_is_judged_as_spark_does(
     broker_address: str, spark: Any, batch_of_the_late: int
@@ -385,6 +390,7 @@ def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
         income("127.0.0.1:1")
 
 
+@pytest.mark.spread("mqlab/spark")
 def test_the_broker_dies_and_the_job_says_what_to_do(spark: Any, tmp_path: Path) -> None:
     """kill -9 of our own server after a batch; started again, the job goes on and is exact."""
     lines = read_lines(DAY)[:1000]
@@ -403,6 +409,7 @@ def test_the_broker_dies_and_the_job_says_what_to_do(spark: Any, tmp_path: Path)
     assert result.right and result.total == result.expected
 
 
+@pytest.mark.spread("mqlab/spark")
 def test_an_empty_broker_is_not_the_one_the_checkpoint_knows(
     broker_address: str, spark: Any, tmp_path: Path
 ) -> None:

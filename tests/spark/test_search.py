@@ -85,6 +85,7 @@ def find_small(broker: str, most: int) -> Iterator[Search]:
             yield search
 
 
+@pytest.mark.spread("mqlab/spark", "mqlab/explore")
 @pytest.mark.parametrize("broker", list_brokers("searches"))
 def test_it_finds_what_is_found_of_each_broker(spark: Any, broker: str, tmp_path: Path) -> None:
     """The last levels of four small systems are left to Spark."""

@@ -11,7 +11,7 @@ from mqlab_widgets import Playground
 from mqlab.registry import continue_scenario
 
 from .harness import put
-from .test_browser import axe, settle
+from .test_browser import SCHEMES, axe, settle
 from .test_widgets import shown
 
 STORY = """
@@ -98,7 +98,7 @@ def test_a_gap_leads_to_the_death_exactly_there() -> None:
 # ---- in Chromium -----------------------------------------------------------------------
 
 
-@pytest.fixture(params=["light", "dark"])
+@pytest.fixture(params=SCHEMES)
 def page(browser: Any, request: Any) -> Iterator[Any]:
     context = browser.new_context(
         viewport={"width": 950, "height": 679}, color_scheme=request.param, reduced_motion="reduce"

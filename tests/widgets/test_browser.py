@@ -20,7 +20,8 @@ from .sample import long_trace, sample
 pytestmark = pytest.mark.needs("chromium")
 
 SIZES = ((1280, 800), (1920, 1080))
-SCHEMES = ("light", "dark")
+#: in each run everything is tried in the light, and by turns in the dark
+SCHEMES = ("light", pytest.param("dark", marks=pytest.mark.spread("widgets/mqlab_widgets")))
 
 OVERLAPS = """() => {
   const texts = "text, .title, .chip, .line, .why, .count".replace(/[^ ,]+/g, ".mqlab $&");

@@ -33,7 +33,10 @@ from .test_comparison import LONG, SHORT
 from .test_lecture import LECTURE
 
 STORIES = Path(__file__).parents[2] / "datasets" / "scenarios"
-BROKERS = sorted(path.name for path in STORIES.iterdir() if path.is_dir())
+spread = pytest.mark.spread("widgets/mqlab_widgets", "mqlab/locale", by="drawn")
+BROKERS = [
+    pytest.param(path.name, marks=spread) for path in sorted(STORIES.iterdir()) if path.is_dir()
+]
 ASCENT, DESCENT = 0.78, 0.12  # of the size: from the line of the letters to the ends of their ink
 SLACK = 1  # px
 #: stories' rows that two lines of the diagram do not hold

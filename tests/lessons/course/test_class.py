@@ -186,6 +186,7 @@ def test_a_class_is_held(tmp_path: Path) -> None:
     assert said[0] == "07-sample: released"
 
 
+@pytest.mark.spread("mqlab/lessons/course")
 def test_an_answer_that_ends_its_process_gets_no_point_and_the_class_goes_on(
     tmp_path: Path,
 ) -> None:

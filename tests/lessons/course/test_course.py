@@ -433,6 +433,7 @@ def fill_archive(there: Course, lab: str) -> None:
                 zipped.writestr(f"copy/{lab}.ipynb", "{}")
 
 
+@pytest.mark.spread("mqlab/lessons/course")
 def test_of_what_strangers_hand_in_notebooks_are_taken_and_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -124,6 +124,7 @@ def test_a_solution_that_prints_more_than_anybody_reads_is_not_built(
     assert not lab.solution.exists()
 
 
+@pytest.mark.spread("mqlab/lessons/course")
 def test_the_tag_makes_nbval_compare_an_output(built: Lab, tmp_path: Path) -> None:
     other = tmp_path / "other.ipynb"
     text = built.solution.read_text(encoding="utf-8")
@@ -260,6 +261,7 @@ def test_deeper_parts_are_folded_and_the_short_way_leaves_them_out(built: Lab) -
     assert not any(cell.source.startswith(("deep =", "## Deeper")) for cell in short)
 
 
+@pytest.mark.spread("mqlab/lessons/course")
 def test_a_short_way_that_needs_a_folded_part_is_noticed(unbuilt: Callable[[str], Lab]) -> None:
     lab = unbuilt(SAMPLE.replace('print("done")', "print(deep)"))
     (line,) = checks.short_way_runs(lab)

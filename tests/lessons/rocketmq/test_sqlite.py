@@ -65,6 +65,7 @@ def run_both(schedule: list[str], name: str, path: Path) -> tuple[Run, Run]:
     return table, file
 
 
+@pytest.mark.spread("mqlab/kernel", "mqlab/rocketmq", "mqlab/lessons/rocketmq")
 @pytest.mark.parametrize("name", SERVICES)
 def test_the_same_schedules_leave_the_same_rows(name: str, tmp_path: Path) -> None:
     seen = set()

@@ -126,6 +126,7 @@ def position(broker: RunningBroker, group: str) -> int:
         return offset
 
 
+@pytest.mark.spread("mqlab/kernel", "mqlab/serve", "mqlab/kafka")
 def test_killed_twenty_times_under_load(tmp_path: Path) -> None:
     with serve(data_dir=tmp_path) as broker:
         with Raw(broker.address) as client:

@@ -295,6 +295,7 @@ SINGLE = {
 BY_TEXT = {"ListTransactions"}
 
 
+@pytest.mark.spread("mqlab/kernel", "mqlab/serve", "mqlab/kafka")
 @pytest.mark.parametrize("name", CASES)
 def test_the_work_grows_as_what_is_named(name: str) -> None:
     check_growth(prepare, name, HASHED if name in BY_TEXT else ALIKE)

@@ -181,6 +181,7 @@ SINGLE = {
 }  # fmt: skip
 
 
+@pytest.mark.spread("mqlab/kernel", "mqlab/serve", "mqlab/pulsar")
 @pytest.mark.parametrize("name", CASES)
 def test_the_work_grows_as_what_is_named(name: str) -> None:
     check_growth(prepare, name, WALK if name.startswith("GET_") else ALIKE)

@@ -74,6 +74,7 @@ class Worker(Stubborn):
             self.passed.append(order)
 
 
+@pytest.mark.spread("mqlab/kernel", "mqlab/serve", "mqlab/pulsar")
 def test_killed_twenty_times_under_load(tmp_path: Path) -> None:
     with serve(data_dir=tmp_path) as broker:
         workers = [Worker(broker.address, number) for number in range(2)]

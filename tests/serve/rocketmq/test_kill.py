@@ -71,6 +71,7 @@ def wants_commit(check: RemotingCommand) -> bool:
     return int(asked.body.decode().partition(":")[2]) % 2 == 0
 
 
+@pytest.mark.spread("mqlab/kernel", "mqlab/serve", "mqlab/rocketmq")
 @pytest.mark.parametrize("release", ["5.5", "4.9"])
 def test_killed_twenty_times_under_load(tmp_path: Path, release: str) -> None:
     """Rounds of checks are so far apart, and their questions so few, that a slow machine has

@@ -167,6 +167,7 @@ SINGLE = {
 }  # fmt: skip
 
 
+@pytest.mark.spread("mqlab/kernel", "mqlab/serve", "mqlab/rocketmq")
 @pytest.mark.parametrize("name", CASES)
 def test_the_work_grows_as_what_is_named(name: str) -> None:
     walks = name.startswith(("GET_", "QUERY_"))
