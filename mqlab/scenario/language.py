@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..kernel import System, Text
+from ..kernel import System, Text, Words
 from ..kernel.catalogue import translate
 from ..kernel.text import BadValue, say_unknown, shorten, tr
 from ..kernel.usages import number as count
@@ -24,6 +24,7 @@ HEAD = re.compile(
     r"#+ *(symptom|report|versions|mended|mechanism|helped|answers|shown|recorded): +(.+)"
 )
 
+MORE = Words("and {n} more")
 DASHES = "---"  # between commands and the narration of what they cause
 
 
@@ -171,15 +172,25 @@ class ScenarioError(BadValue):
     """A scenario that cannot be read; the message names the line and what was expected."""
 
 
+def raise_all(errors: Sequence[Exception]) -> None:
+    """One ScenarioError that tells the first ten of these, a line each, and how many follow;
+    nothing where there are none."""
+    if told := [*errors[:10]]:
+        more = [MORE(n=len(errors) - len(told))] if len(errors) > len(told) else []
+        raise ScenarioError("\n".join(["{}"] * len([*told, *more])), *told, *more)
+
+
 def parse_script(text: str) -> Script:
     """The commands of a scenario; narration (from dashes to the next blank line) is passed
-    over. Raises ScenarioError with the line's number and what to write instead."""
+    over. Raises ScenarioError with the number of each line that cannot be read, and what to write
+    instead."""
     comments: list[str] = []
     asked = ""
     parts: list[tuple[int, str]] = []
     lines: list[Line] = []
     head: dict[str, str] = {}
     telling = False
+    errors: list[ScenarioError] = []
     for number, raw in enumerate(text.removeprefix("\ufeff").splitlines(), 1):
         line = raw.strip()
         telling = bool(line) if telling else line == DASHES
@@ -190,9 +201,8 @@ def parse_script(text: str) -> Script:
                 asked = line.removeprefix(ASKS).strip()
             elif not parts and (said := HEAD.fullmatch(line)):
                 if said[1] in head:
-                    raise ScenarioError(
-                        "line {}: `{}:` is there twice; write it once", number, said[1]
-                    )
+                    twice = "line {}: `{}:` is there twice; write it once"
+                    errors.append(ScenarioError(twice, number, said[1]))
                 head[said[1]] = said[2]
             elif not parts:
                 comments.append(line.lstrip("# "))
@@ -200,15 +210,21 @@ def parse_script(text: str) -> Script:
         if not line:
             continue
         word, rest = (*line.split(maxsplit=1), "")[:2]
-        if word not in ("system", "off", *COMMANDS):
-            known = ("system", "off", *COMMANDS)
-            raise ScenarioError("line {}: {}", number, say_unknown("command", word, known))
-        if word != "system" and not parts:
-            raise ScenarioError("line {}: a line `system NAME …` comes first", number)
-        if word in COMMANDS:
-            lines.append(_line(number, word, rest.strip()))
-        elif word == "system" or rest.strip():  # a menu may leave `off` without a safeguard
-            parts.append((number, _part(number, word, rest, bool(parts))))
+        known = ("system", "off", *COMMANDS)
+        if word != "system" and word in known and not parts:
+            if not errors:  # which may be of this line, misspelt
+                errors.append(ScenarioError("line {}: a line `system NAME …` comes first", number))
+            break
+        try:
+            if word not in known:
+                raise ScenarioError("line {}: {}", number, say_unknown("command", word, known))
+            if word in COMMANDS:
+                lines.append(_line(number, word, rest.strip()))
+            elif word == "system" or rest.strip():  # a menu may leave `off` without a safeguard
+                parts.append((number, _part(number, word, rest, bool(parts))))
+        except ScenarioError as error:
+            errors.append(error)
+    raise_all(errors)
     if not parts:
         raise ScenarioError("no line `system NAME …`, for example: system kafka partitions=2")
     [(_, line), *more] = parts

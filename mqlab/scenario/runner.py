@@ -27,7 +27,7 @@ from ..kernel.moves import Moved, apply, placements
 from ..kernel.run import put_in_words
 from ..kernel.stops import describe_stop
 from ..kernel.text import BadValue, say_unknown, tr
-from .language import Line, Message, ScenarioError, Script, read_ahead
+from .language import MORE, Line, Message, ScenarioError, Script, raise_all, read_ahead
 
 # What still waits when a run is over, and for what: calls without an answer, and messages that
 # nobody takes. A closing line of the command, not of the narration, which files keep.
@@ -38,7 +38,6 @@ CALL_OR_TIMER = Words("{call} of {node}, for an answer or for a timer ({timers})
 DEAD = Words("{message}, for {node}, which is dead (`restart {node}`)")
 HELD = Words("{message}, for `release {message}`")
 MOST = 6  # that are told one by one
-MORE = Words("and {n} more")
 CUT = Words("{message}, for `heal`")
 
 
@@ -102,10 +101,10 @@ def perform_all(script: Script, system: System) -> Run:
 def perform_lines(script: Script, system: System) -> Performance:
     """The same, with what is known of each line."""
     driver = _Driver(script, system)
+    raise_all([*driver.list_mistakes(script.lines)])
     ends = []
     for line in script.lines:
         try:
-            driver.check(line)
             driver.line(line)
         except ValueError as error:
             waits = "".join(f"; {idle}" for idle in driver.idle())
@@ -139,27 +138,36 @@ class _Driver:
 
     # -- lines ---------------------------------------------------------------------------
 
-    def check(self, line: Line) -> None:
-        """Check a scenario's commands before it runs. ValueError where a line that waits names a
-        node that there is not, and where one breaks a connection that nobody has."""
-        names: tuple[str, ...] = ()
-        if line.message is not None:
-            names = (line.message.src, line.message.dst)
-        elif line.kind or line.command == "break":
-            names = line.words
-        elif line.command == "clock":
-            names = line.words[:1]
-        elif line.command == "partition":
-            names = tuple(" ".join(line.words).replace("|", " ").replace(",", " ").split())
+    def list_mistakes(self, lines: Sequence[Line]) -> Iterator[ScenarioError]:
+        """What is wrong with lines whatever happens before them: a node that does not exist, a
+        call that cannot be read."""
         known = list(dict.fromkeys((*self.run.world.nodes, *placements(self.system))))
-        for name in names:
-            if name not in known:
-                raise ValueError(say_unknown("node", name, known))
+        for line in lines:
+            names: tuple[str, ...] = ()
+            if line.message is not None:
+                names = (line.message.src, line.message.dst)
+            elif line.command in ("break", "kill", "power-cut"):
+                names = line.words
+            elif line.command in ("clock", "fire", "restart"):
+                names = line.words[:1]
+            elif line.command == "partition":
+                names = tuple(" ".join(line.words).replace("|", " ").replace(",", " ").split())
+            try:
+                for name in names:
+                    if name not in known:
+                        raise ValueError(say_unknown("node", name, known))
+                if line.command == "run":
+                    apply(self.system, self.run.world, Choice("run", line.words[0], line.words[1]))
+            except ValueError as error:
+                yield ScenarioError("line {}: {}", line.number, error)
+
+    def _check_connection(self, a: str, b: str) -> None:
+        """BadValue, with the connections that these two have, where they have none together."""
         conns = [pair for node in self.run.world.nodes.values() for pair in node.conns]
-        if line.command == "break" and names not in conns:
-            mine = [f"break {a} {b}" for a, b in conns if {a, b} & {*names}]
+        if (a, b) not in conns:
+            mine = [f"break {src} {dst}" for src, dst in conns if {src, dst} & {a, b}]
             there = POSSIBLE(", ".join(mine)) if mine else tr("neither has any yet")
-            raise BadValue("{} has no connection to {}; {}", names[0], names[1], there)
+            raise BadValue("{} has no connection to {}; {}", a, b, there)
 
     def line(self, line: Line) -> None:
         """Carry out one command, then let everything happen that nothing holds back."""
@@ -181,6 +189,8 @@ class _Driver:
                 self.unmade = [run for run in self.unmade if run.words[0] != restart.a]
                 self._do(restart if restart.stop >= 0 else self._stopped(restart))
             case "break" | "fire":
+                if line.command == "break":
+                    self._check_connection(line.words[0], line.words[1])
                 self._do(Choice(line.command, line.words[0], " ".join(line.words[1:])))
             case "partition":
                 groups = " ".join(line.words).split("|")

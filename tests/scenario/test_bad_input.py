@@ -235,6 +235,22 @@ def test_bad_input_is_one_sentence(text: str, words: str, tmp_path: Path, capsys
 
 
 @pytest.mark.parametrize(
+    ("lines", "numbers"),
+    [
+        ("kil app\nrun app: init\nhold app\n\nat soon", [2, 4, 6]),
+        ("run app: comit\nrun ap: init\nfire nobody\nkill app\nrestart coordinatr", [2, 3, 4, 6]),
+        ("foo\n" * 40, [*range(2, 12)]),
+    ],
+)
+def test_all_mistakes_of_a_file_are_told_at_once(lines: str, numbers: list[int]) -> None:
+    with pytest.raises(ScenarioError) as error:
+        scenario(f"{K}\n{lines}")
+    told = str(error.value).splitlines()
+    assert [int(n) for one in told for n in re.findall(r"^line (\d+): ", one)] == numbers
+    assert len(numbers) < 10 or told[-1] == "and 30 more"
+
+
+@pytest.mark.parametrize(
     ("words", "says"),
     [
         (["explore", "kafka", "producers=app:- client=legacy; app=send orders-0 a"], NOT_A_NAME),
@@ -396,7 +412,7 @@ def damage(lines: list[str], luck: random.Random, words: list[str]) -> str:
     return "\n".join(lines)
 
 
-def test_a_damaged_story_runs_or_is_refused_in_one_sentence() -> None:
+def test_a_damaged_story_runs_or_is_refused_in_a_sentence_for_each_line() -> None:
     luck = random.Random(37)
     files = luck.sample(sorted(FOLDER.rglob("*.scn")), 60)
     stories = [
@@ -412,5 +428,7 @@ def test_a_damaged_story_runs_or_is_refused_in_one_sentence() -> None:
             ran += 1
         except ScenarioError as error:
             refused += 1
-            assert "\n" not in str(error) and "invalid literal" not in str(error)
+            for one in str(error).splitlines():
+                assert re.match(r"line \d+|no line |and \d+ more", one), one
+            assert "invalid literal" not in str(error)
     assert ran > 5 and refused > 50
