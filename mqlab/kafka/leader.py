@@ -53,6 +53,7 @@ from .errors import Error
 from .log import batch_at, index_of, role
 from .log.role import (
     EXPIRE,
+    LEAST_BYTES,
     DescribeProducers,
     DescribeProducersResponse,
     Partition,
@@ -298,8 +299,8 @@ def append(leader: Leader, ask: Produce, caller: Caller, guard: int | None, disk
     """Append a batch that passes the checks of size, duplicate, epoch and sequence. It is
     acknowledged when the high watermark has passed it."""
     part, batch = leader.part, ask.batch
-    flaw, most = ask.flaw, leader.config.max_message_bytes
-    if flaw or (most and batch.size > most):
+    most, size = leader.config.max_message_bytes, batch.size or LEAST_BYTES * batch.count
+    if (flaw := ask.flaw) or 0 <= most < size:
         return leader, (Reply(caller, ProduceResponse(flaw or Error.MESSAGE_TOO_LARGE)),)
     seen = part.find_duplicate(batch)
     if seen is not None:
@@ -391,7 +392,7 @@ class Leader:
                 return delete_topic(self, caller, disk)
             case Produce():
                 ahead, most = body.batch.at_ms - at_ms, self.config.max_ahead_ms
-                if most and ahead > most:  # ValidationResult of LogValidator#validateTimestamp
+                if 0 <= most < ahead:  # ValidationResult of LogValidator#validateTimestamp
                     body = replace(body, flaw=Error.INVALID_TIMESTAMP)
                 return handle_produce(self, body, caller, disk)
             case WriteTxnMarkers():

@@ -121,6 +121,17 @@ run app: begin, send orders-0 b bytes=1000, commit
     assert told == commits
 
 
+def test_a_limit_of_nothing_lets_nothing_in() -> None:
+    """As max.message.bytes=0 and message.timestamp.after.max.ms=0 of a real topic."""
+    size = drive("""system kafka partitions=1 max_message_bytes=0
+run app: init, begin, send orders-0 a, flush""")
+    assert results(size, "app")[-1] == "failed RecordTooLargeException, abortable"
+    ahead = drive("""system kafka partitions=1 max_ahead_ms=0
+clock app +1ms
+run app: init, begin, send orders-0 a, flush""")
+    assert results(ahead, "app")[-1].startswith("failed InvalidTimestamp")
+
+
 def test_another_partition_knows_nothing_of_the_skipped_number() -> None:
     run = drive("""system kafka partitions=2 client=legacy max_message_bytes=1000
 run app: init, begin, send orders-0 big bytes=1001, flush, abort
