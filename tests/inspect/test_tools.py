@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -182,7 +183,19 @@ def test_a_position_of_a_dump_counts_once_its_transaction_has_committed(tmp_path
     assert list_found(report) == [("overdue", "orders-0")]
 
 
-def test_positions_as_releases_before_3_9_print_them(tmp_path: Path) -> None:
+def test_positions_as_3_6_printed_them(tmp_path: Path) -> None:
+    """Its kafka-dump-log read the folder of 3.9.1; what 3.8.1 prints of it is 3.9.1's to the byte."""
+    old, new = (
+        look_at_text(tmp_path, (DATA / "kafka-3.6.2" / "dump-offsets.txt").read_text()),
+        look_at(tmp_path, "3.9.1", "dump-offsets"),
+    )
+    assert [replace(one, source="") for one in old.reading.positions] == [
+        replace(one, source="") for one in new.reading.positions
+    ]
+    assert list_found(old) == list_found(new) != []
+
+
+def test_positions_as_releases_before_3_8_print_them(tmp_path: Path) -> None:
     head = read_output("4.3.1", "dump-offsets").splitlines()[:4]
     old = f"{head[3].partition(' key: ')[0]} key: offset_commit::group=g,partition=my-topic-7"
     for payload, at in (("offset=42", 42), ("offset=42,metadata=x", 42), ("<DELETE>", None)):
