@@ -125,11 +125,24 @@ def test_a_queue_that_has_lost_what_was_read_is_told(store: Path, topic: str) ->
     """By the positions: a group cannot have read what is not there."""
     queue = queue_of(store, topic)
     queue.write_bytes(b"")
-    (said,) = failed(read(store))
-    assert said.startswith(topic) and "after the end, 0" in said
+    said = failed(read(store))
+    assert any(line.startswith(topic) and "after the end, 0" in line for line in said)
     queue.unlink()
     queue.mkdir()
     assert any(line.startswith(topic) and "directory" in line for line in failed(read(store)))
+
+
+@pytest.mark.parametrize("kept", [20, 30])
+def test_a_queue_that_is_cut_is_told_without_a_position(store: Path, kept: int) -> None:
+    """An entry that is missing, or half of it; but not where its file may be as small as that."""
+    orders = queue_of(store, "orders")
+    orders.write_bytes(orders.read_bytes()[:kept])
+    for file in (store / "store" / "config").glob("consumerOffset.json*"):
+        file.unlink()
+    (said,) = [line for line in failed(read(store)) if line.startswith("orders")]
+    assert f"from offset 0 has {kept} bytes of 600,000" in said
+    (store / "store" / "broker.conf").write_text(f"mappedFileSizeConsumeQueue={kept}")
+    assert not any(line.startswith("orders") for line in failed(read(store)))
 
 
 def test_a_comment_in_another_encoding_costs_no_setting(store: Path) -> None:

@@ -33,6 +33,7 @@ from .remote import Bounds, Places, parse_places
 ENTRY = struct.Struct(">qiq")
 TIME = struct.Struct(">q")
 MOST_MESSAGE, MOST_CONFIG = 8 << 20, 64 << 20
+QUEUE_FILE = 300_000 * ENTRY.size  # mappedFileSizeConsumeQueue, where broker.conf has no other
 NUMBERED = re.compile(r"\d{20}")
 DOWN = tr("only a running broker knows")
 NO_SETTINGS = tr("there is no broker.conf beside the store; RocketMQ's defaults are taken")
@@ -47,6 +48,10 @@ NO_QUEUES = tr(
 NO_FILE = Words("there is no {name}")
 DAMAGED = Words("it is damaged ({why})")
 OLDER = Words("it is damaged ({why}); what it said before is taken, from {name}.bak")
+CUT = Words(
+    "the file of its entries from offset {at} has {size:,} bytes of {full:,} and no empty entry at "
+    "its end: it is cut, and entries may be missing"
+)
 LOST = Words("{n} entries lead to no message, the first at offset {at}: {why}")
 ELSEWHERE = "there lies another message"
 BEYOND = "the commit log has no such place"
@@ -147,7 +152,10 @@ class Store:
             return {}
         try:
             numbers = sorted(int(one.name) for one in folder.iterdir() if one.name.isdecimal())
-            return {number: self._bounds(self._queue(topic, number)) for number in numbers}
+            found = {number: self._bounds(self._queue(topic, number)) for number in numbers}
+            for number, (_, end) in found.items():
+                self._note_cut(f"{topic}-{number}", self._queue(topic, number), end)
+            return found
         except OSError as error:
             raise Refused(DAMAGED(why=error.strerror or str(error)), failed=True) from error
 
@@ -159,6 +167,22 @@ class Store:
         end = bisect_left(range(last, high), True, key=lambda n: _entry(files, n)[1] <= 0) + last
         first = bisect_left(range(low, end), self._log.first, key=lambda n: _entry(files, n)[0])
         return low + first, end
+
+    def _note_cut(self, queue: str, files: Files, end: int) -> None:
+        """A gap where a queue's last file is full before its time: it is written full of zeros
+        first, so that empty entries follow the last one."""
+        full = QUEUE_FILE
+        with suppress(Refused, KeyError, ValueError):
+            full = int(self.settings()["mappedFileSizeConsumeQueue"])
+        start = files.starts[-1] if files.starts else 0
+        size = files.end() - start
+        if (
+            files.starts
+            and end * ENTRY.size + ENTRY.size > start + size
+            and size + ENTRY.size <= full
+        ):
+            why = CUT(at=start // ENTRY.size, size=size, full=full)
+            self.gaps.append(Gap(Text(queue), why, failed=True))
 
     def producers(self, groups: Collection[str]) -> frozenset[str]:
         raise Refused(DOWN)
