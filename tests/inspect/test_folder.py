@@ -190,6 +190,12 @@ def test_a_file_that_is_cut_emptied_or_gone_is_told(  # type: ignore[no-untyped-
     assert {kind for kind, _ in list_found(report)} & of_txns == found
 
 
+def test_a_checkpoint_that_no_broker_has_written_yet_is_whole(tmp_path: Path) -> None:
+    root = unpack("4.3.1", tmp_path, "decided") / "node-1"
+    assert (root / "log-start-offset-checkpoint").stat().st_size == 0
+    assert not [gap for gap in look(root).reading.gaps if "checkpoint" in str(gap.what)]
+
+
 def test_deleted_records_are_neither_shown_nor_counted(tmp_path: Path) -> None:
     """DeleteRecords moves the first offset within a segment, whose bytes stay."""
     root = unpack("4.3.1", tmp_path)

@@ -138,9 +138,11 @@ class Partition:
 
     def read_checkpoint(self, file: str) -> int:
         """This partition's offset in a checkpoint of the data folder, 0 without one. Its lines are
-        a version, a number, and so many times `topic partition offset` (OffsetCheckpointFile)."""
+        a version, a number, and so many times `topic partition offset`; a broker that has just
+        started has made it empty (OffsetCheckpointFile, CheckpointReadBuffer#read)."""
         try:
-            version, count, *rows = (self.folder.parent / file).read_text("utf-8").splitlines()
+            lines = (self.folder.parent / file).read_text("utf-8").splitlines()
+            version, count, *rows = lines or ["0", "0"]
             found = {f"{topic}-{number}": int(at) for topic, number, at in map(str.split, rows)}
             if int(version) or int(count) != len(rows):
                 raise ValueError(version)
