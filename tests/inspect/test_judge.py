@@ -73,6 +73,18 @@ def test_a_decided_one_whose_markers_have_arrived_is_none() -> None:
     assert "hanging" in found([row], [elsewhere])
 
 
+def test_where_a_marker_is_missing_is_said_of_what_was_read() -> None:
+    def says(*partitions: str, opens: bool) -> str:
+        row, txns = state("PrepareCommit", 3, *partitions), (opened(),) if opens else ()
+        reading = Reading("kafka", "h:1", NOW, (), txns, own=Own((row,), True))
+        return judge(reading)[-1].says.en
+
+    assert says("a-0", "b-0", opens=True).endswith("missing in a-0.")
+    assert says("b-0", opens=False).endswith("missing in b-0, which was not read.")
+    several = "missing in one or more of b-0, c-0, which were not read."
+    assert says("b-0", "c-0", opens=False).endswith(several)
+
+
 @pytest.mark.parametrize(("age_ms", "kinds"), [(5_000, []), (20_000, ["pending-offset"])])
 def test_a_position_may_be_pending_for_a_moment(age_ms: int, kinds: list[str]) -> None:
     row = state("Ongoing", start_ms=NOW - age_ms)

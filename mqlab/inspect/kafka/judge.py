@@ -96,6 +96,10 @@ OLD_EPOCH = Words(
     "epoch {new}: another instance has taken its place."
 )
 NO_MARKER = Words("{id} is {state}; a marker is missing in {where}.")
+MARKER_UNREAD = Words("{id} is {state}; a marker is missing in {where}, which was not read.")
+MARKERS_UNREAD = Words(
+    "{id} is {state}; a marker is missing in one or more of {where}, which were not read."
+)
 TOO_LONG = Words("{id} has been open for {age}; its timeout is {timeout}.")
 WAITS = Words("{group} has a pending position in {log}; {who} must end first.")
 WAITS_FOR = Words("{id} ({state})")
@@ -204,11 +208,13 @@ def _judge_states(reading: Reading, own: Own) -> Iterator[Finding]:
         age = reading.at_ms - state.start_ms
         if state.state in DECIDED:
             # In a partition that was read and where nothing is open, the marker has arrived.
-            missing = [name for name in state.partitions
-                       if name not in seen or (str(state.pid), name) in opens]  # fmt: skip
-            if missing or not state.partitions:
-                names = ", ".join(missing) or "?"
-                says = NO_MARKER(id=state.txn_id, state=state.state, where=names)
+            missing = [name for name in state.partitions if (str(state.pid), name) in opens]
+            unread = [name for name in state.partitions if name not in seen]
+            if missing or unread or not state.partitions:
+                names = ", ".join(missing or unread) or "?"
+                unseen = MARKERS_UNREAD if len(unread) > 1 else MARKER_UNREAD
+                words = unseen if unread and not missing else NO_MARKER
+                says = words(id=state.txn_id, state=state.state, where=names)
                 where = ask_tool("topics", reading, own, "--describe", "--unavailable-partitions")
                 shown, advice = (_show_state(state),), ASK_LEADER if own.live else AT_START
                 yield Finding(MISSING, state.txn_id, says, shown, logs, advice, (where, asked))
