@@ -11,9 +11,13 @@ Whatever stands in a Reading came from outside, names included: it is escaped wh
 
 from __future__ import annotations
 
+import errno
+import os
+import stat
 from collections.abc import Callable
 from dataclasses import field
-from typing import Any
+from pathlib import Path
+from typing import Any, BinaryIO
 
 from ..kernel import NOTHING, Cell, Frontier, Text, frozen
 from ..kernel.text import WordedError
@@ -21,6 +25,27 @@ from ..kernel.text import WordedError
 
 class Unreadable(WordedError):
     """One sentence: what is there instead of what was asked for, and what to do next."""
+
+
+def open_file(path: Path, buffering: int = -1) -> BinaryIO:
+    """A file of a folder, to be read. OSError for what is none: a pipe or a device of that name
+    would never end."""
+
+    def open_regular(name: str, flags: int) -> int:
+        file = os.open(name, flags | getattr(os, "O_NONBLOCK", 0))
+        mode = os.fstat(file).st_mode
+        if stat.S_ISREG(mode) or stat.S_ISDIR(mode):  # of a folder Python itself says what it is
+            return file
+        os.close(file)
+        raise OSError(errno.EINVAL, "it is no regular file")
+
+    return open(path, "rb", buffering=buffering, opener=open_regular)
+
+
+def read_file(path: Path) -> bytes:
+    """All of a file of a folder. OSError as `open_file`."""
+    with open_file(path) as file:
+        return file.read()
 
 
 def say_nothing(line: str) -> None:

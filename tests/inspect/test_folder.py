@@ -3,6 +3,7 @@ damaged files cost themselves and nothing else. What is expected is what `damage
 
 from __future__ import annotations
 
+import os
 import shutil
 import struct
 import subprocess
@@ -188,6 +189,34 @@ def test_a_file_that_is_cut_emptied_or_gone_is_told(  # type: ignore[no-untyped-
     assert says in told[what.format(first)]
     of_txns = {"hanging", "zombie", "overdue"}
     assert {kind for kind, _ in list_found(report)} & of_txns == found
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes with a name")
+@pytest.mark.parametrize(
+    "name", ["orders-0/{}.log", "orders-0/{}.txnindex", "stock-0/{}.snapshot", "{}-checkpoint"]
+)
+def test_a_pipe_in_a_folder_is_not_waited_for(name: str, tmp_path: Path) -> None:
+    file = "replication-offset" if name.startswith("{") else f"{0:020d}"
+    path = unpack("4.3.1", tmp_path) / "node-1" / name.format(file)
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+    gaps = [gap for gap in look(tmp_path).reading.gaps if gap.failed]
+    assert any(path.name in str(gap.what) for gap in gaps), gaps
+
+
+def test_links_to_folders_that_are_there_are_no_copies(tmp_path: Path) -> None:
+    root = unpack("4.3.1", tmp_path) / "node-1"
+    whole = look(root)
+    (root / "loop-0").symlink_to(root, target_is_directory=True)
+    (root / "gone-0").symlink_to(root / "nowhere")
+    linked = tmp_path / "linked"
+    linked.symlink_to(root, target_is_directory=True)
+    for folder in (root, linked):
+        again = look(folder)
+        assert list_found(again) == list_found(whole)
+        assert [str(gap.what) for gap in again.reading.gaps] == [
+            str(gap.what) for gap in whole.reading.gaps
+        ]
 
 
 def test_a_checkpoint_that_no_broker_has_written_yet_is_whole(tmp_path: Path) -> None:

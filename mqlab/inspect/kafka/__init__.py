@@ -33,7 +33,7 @@ def read(ask: Ask) -> Reading:
         from .folder import read_folder
 
         return read_folder(ask)
-    if ask.target == "-" or path.is_file():
+    if ask.target == "-" or path.is_file() or path.is_fifo():
         from .tools import read_tools
 
         if ask.target == "-":

@@ -283,7 +283,11 @@ def find_partitions(root: Path, note: Callable[[str, int], None]) -> dict[tuple[
         return {(parent[1], int(parent[2])) if parent else (root.parent.name or "log", 0): root}
     found: dict[tuple[str, int], list[Path]] = {}
     try:
+        folders: dict[Path, Path] = {}
         for path in (root, *sorted(root.glob("*/")), *sorted(root.glob("*/*/"))):
+            # A link may lead to a folder that is here already, even to the one that it is in.
+            folders.setdefault(path.resolve(), path)
+        for path in folders.values():
             named = FOLDER.fullmatch(path.name)
             if named and next(path.glob("[0-9]*.log"), None):
                 found.setdefault((named[1], int(named[2])), []).append(path)

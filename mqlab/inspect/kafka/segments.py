@@ -33,6 +33,7 @@ from ...serve.kafka.wire.validation import (
     TRANSACTIONAL,
     Head,
 )  # fmt: skip
+from ..reading import open_file, read_file
 from .scan import ABORT, COMMIT, Open, Row
 
 HIGH_WATERMARKS, LOG_STARTS = "replication-offset-checkpoint", "log-start-offset-checkpoint"
@@ -96,7 +97,7 @@ class Partition:
         """The batches from byte `at` on, as far as there are any."""
         name = f"{self.name}/{path.name}"
         try:
-            with path.open("rb", buffering=PIECE) as file:
+            with open_file(path, PIECE) as file:
                 size = path.stat().st_size
                 yield from read_batches(file, size, name, self.tell, at, int(path.stem))
         except OSError as error:
@@ -107,7 +108,7 @@ class Partition:
         if offset <= base:
             return 0
         try:
-            with path.with_suffix(".index").open("rb") as file:
+            with open_file(path.with_suffix(".index")) as file:
                 count = path.with_suffix(".index").stat().st_size // ENTRY.size
                 low, high, found = 0, count, 0
                 while low < high:
@@ -118,7 +119,7 @@ class Partition:
                         low, found = middle + 1, at
                     else:  # zeros at the end are room that was set aside
                         high = middle
-            with path.open("rb") as log:
+            with open_file(path) as log:
                 log.seek(found)
                 start = log.read(HEAD.size)
             right = len(start) == HEAD.size and base <= Head.of(start).base <= offset
@@ -141,7 +142,7 @@ class Partition:
         a version, a number, and so many times `topic partition offset`; a broker that has just
         started has made it empty (OffsetCheckpointFile, CheckpointReadBuffer#read)."""
         try:
-            lines = (self.folder.parent / file).read_text("utf-8").splitlines()
+            lines = read_file(self.folder.parent / file).decode().splitlines()
             version, count, *rows = lines or ["0", "0"]
             found = {f"{topic}-{number}": int(at) for topic, number, at in map(str.split, rows)}
             if int(version) or int(count) != len(rows):
@@ -162,7 +163,7 @@ class Partition:
         for path in reversed([p for p in found if p.stem.isdecimal() and int(p.stem) <= upto]):
             name = f"{self.name}/{path.name}"
             try:
-                data = path.read_bytes()
+                data = read_file(path)
                 version, crc, count = struct.unpack_from(">hIi", data)
                 if version == 1 and crc == crc32c(data[6:]) and len(data) == 10 + 46 * count:
                     rows = PRODUCER.iter_unpack(data[10:])
@@ -179,7 +180,7 @@ class Partition:
         """(producer id, first, last offset) of each transaction in the .txnindex files."""
         for path in sorted(self.folder.glob("*.txnindex")):
             try:
-                with path.open("rb") as file:
+                with open_file(path) as file:
                     if path.stat().st_size % ABORTED.size:
                         self.tell(f"{self.name}/{path.name}", CUT)
                     while len(data := file.read(ABORTED.size)) == ABORTED.size:

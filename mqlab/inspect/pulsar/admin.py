@@ -27,7 +27,7 @@ from urllib.parse import quote, urlsplit
 
 from ...kernel import Words, tr
 from ..asking import Refused, read_settings
-from ..reading import Ask, Gap, Unreadable
+from ..reading import Ask, Gap, Unreadable, read_file
 
 PATIENCE_S, PAUSE_S = 40.0, 0.005
 """A broker gives up an operation of its own after 30 s, and answers then: 4.0.7 is so slow to list
@@ -186,7 +186,7 @@ def _read(path: Path) -> str:
         return sys.stdin.read(MOST_BYTES)
     if path.stat().st_size > MOST_BYTES:
         raise ValueError(LONG(most=MOST_BYTES).en)
-    return path.read_text("utf-8")
+    return read_file(path).decode()
 
 
 def _place(name: str, found: Any) -> Iterator[tuple[str, Any]]:

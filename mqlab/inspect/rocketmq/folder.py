@@ -27,7 +27,7 @@ from typing import Any
 from ...kernel import Text, Words, tr
 from ...rocketmq.remoting import MessageRecord, RemotingError, decode_json, decode_record
 from ..asking import Refused, parse_settings
-from ..reading import Ask, Gap, Unreadable
+from ..reading import Ask, Gap, Unreadable, open_file, read_file
 from .remote import Bounds, Places, parse_places
 
 ENTRY = struct.Struct(">qiq")
@@ -73,7 +73,7 @@ class Files:
         number = bisect_right(self.starts, at) - 1
         if number < 0:
             return b""
-        with open(self._path(number), "rb") as file:
+        with open_file(self._path(number)) as file:
             file.seek(at - self.starts[number])
             return file.read(size)
 
@@ -102,7 +102,7 @@ class Store:
         self._root, self._log = root, Files(root / "commitlog")
         self._queue = cache(lambda topic, n: Files(root / "consumequeue" / topic / str(n)))
         with suppress(OSError, struct.error):
-            self.newest = TIME.unpack_from((root / "checkpoint").read_bytes()[:8])[0]
+            self.newest = TIME.unpack_from(read_file(root / "checkpoint")[:8])[0]
 
     @property
     def now_ms(self) -> int:
@@ -113,7 +113,7 @@ class Store:
         for folder in (self._root, self._root.parent, self._root.parent / "conf"):
             with suppress(OSError):
                 # A comment may be of any encoding.
-                return parse_settings((folder / "broker.conf").read_text("utf-8", "replace"))
+                return parse_settings(read_file(folder / "broker.conf").decode("utf-8", "replace"))
         raise Refused(NO_SETTINGS)
 
     def topics(self) -> Mapping[str, Any]:
@@ -134,7 +134,7 @@ class Store:
             try:
                 if path.stat().st_size > MOST_CONFIG:
                     raise RemotingError(f"{path.stat().st_size} bytes")
-                table = decode_json(path.read_bytes())[key]
+                table = decode_json(read_file(path))[key]
                 table.items()
             except FileNotFoundError:
                 continue
