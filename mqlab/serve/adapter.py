@@ -252,22 +252,24 @@ HALF_S = 30.0  # how long an unfinished request may stand still
 
 
 def max_connections() -> int:
-    """How many clients there is room for; asks the system for more files first."""
+    """Return how many client connections this process has room for: the files that the system lets
+    it open, less those that the server itself needs. First raises the soft limit of open files as
+    far as the hard one allows."""
     try:
         import resource
     except ImportError:  # not on Windows
         return WANTED
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY:
-        return WANTED
-    wanted = WANTED if hard == resource.RLIM_INFINITY else min(hard, WANTED)
-    if soft < wanted:
+    soft_limit, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft_limit == resource.RLIM_INFINITY:
+        return WANTED  # no limit: as many as this server would ask for
+    wanted = WANTED if hard_limit == resource.RLIM_INFINITY else min(hard_limit, WANTED)
+    if soft_limit < wanted:
         try:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-            soft = wanted
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard_limit))
+            soft_limit = wanted
         except (OSError, ValueError):
-            log.debug("the limit of %d open files stays", soft)
-    return max(soft - BACKLOG - SPARE, LEAST)
+            log.debug("the limit of %d open files stays", soft_limit)
+    return max(soft_limit - BACKLOG - SPARE, LEAST)
 
 
 def max_traces(places: int) -> int:

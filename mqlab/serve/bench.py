@@ -77,27 +77,29 @@ def measure_cold_start(
     transact: Callable[[str, float], float],
     rounds: int = 3,
 ) -> tuple[float, float]:
-    """(seconds, MiB): from nothing to a client's first committed transaction, and what the
-    broker's processes hold then; medians of `rounds`. `start` begins a broker that has an
-    `address`, in processes of its own; `transact(address, seconds)` commits for so long, once at
-    least."""
+    """Measure how fast and how large a broker starts: (seconds, MiB), medians of `rounds`. The
+    seconds are those from nothing to a client's first committed transaction; the MiB are what the
+    broker's processes hold then. `start` begins a broker that has an `address`, in processes of its
+    own; `transact(address, seconds)` commits transactions for so long, at least one."""
     seconds, memory = [], []
     for _ in range(rounds):
         started = time.perf_counter()
         with start() as broker:
-            transact(broker.address, 0)
+            transact(broker.address, 0)  # no time at all: one transaction
             seconds.append(time.perf_counter() - started)
-            memory.append(_children_mib())
+            memory.append(_measure_children_mib())
     return median(seconds), median(memory)
 
 
-def _children_mib() -> float:
-    """Resident memory of all processes that this one has started, MiB."""
+def _measure_children_mib() -> float:
+    """Return the resident memory in MiB of all processes that this one has started, and those of
+    theirs (`ps` itself is left out)."""
     listed = subprocess.run(
         ["ps", "-A", "-o", "pid=,ppid=,rss=,comm="], capture_output=True, text=True, check=True
     )
     rows = [line.split(None, 3) for line in listed.stdout.splitlines()]
     family, size = {os.getpid()}, 0
+    # children, then their children, until a round finds no more
     while new := {int(pid) for pid, parent, *_ in rows if int(parent) in family} - family:
         family |= new
     for pid, _, kib, command in rows:

@@ -36,26 +36,29 @@ class Connection(asyncio.Protocol):
     """`number` names the client's node, conn-1, conn-2 …"""
 
     def __init__(self, server: Server, number: int) -> None:
+        """Begin the connection of a client that has just been accepted; asyncio calls
+        `connection_made` next, which makes what speaks the protocol (`_frames`)."""
         self.server = server
         self.number = number
         self.name = f"conn-{number}"
         self.peer = Peer()
-        self._frames: Frames  # of its protocol, once it is made
+        self._frames: Frames  # what cuts and reads the protocol; set by connection_made
         self._transport: asyncio.Transport | None = None
         self._buffer = bytearray()
-        self._asked = 0  # requests so far
-        self._open: dict[int, ClientRequest] = {}  # the requests under way, by number
-        self._ready: dict[int, bytes] = {}  # answers that wait for those before them
-        self._pushes = 0  # pushes so far
-        self._pushed: dict[int, tuple[str, int]] = {}  # who waits for an answer to which push
-        self._out: list[bytes] = []  # frames of this turn
-        self._unsent = 0  # bytes of them
-        self._full = False
-        self._refused = False  # a push, since what is under way was read last
-        self._paused = False
-        self._later = False
-        self._logged: set[str] = set()  # refusals that were logged
-        self._late: asyncio.TimerHandle | None = None  # while a request is not whole
+        self._request_count = 0  # requests received so far; gives each its number
+        self._in_flight: dict[int, ClientRequest] = {}  # requests without an answer yet, by number
+        self._ready_answers: dict[int, bytes] = {}  # by number, answers that wait for earlier ones
+        self._push_count = 0  # messages pushed so far; gives each its number
+        # by number: (role that pushed, its corr)
+        self._unanswered_pushes: dict[int, tuple[str, int]] = {}
+        self._outgoing: list[bytes] = []  # frames that leave at the end of this turn
+        self._unsent_bytes = 0  # bytes of _outgoing
+        self._write_full = False  # asyncio has asked not to write
+        self._push_refused = False  # so a role waits for Drained
+        self._reading_paused = False  # the client has sent too far ahead
+        self._will_continue = False  # `work` runs in the next round of the loop
+        self._logged_refusals: set[str] = set()  # each is logged once
+        self._alarm: asyncio.TimerHandle | None = None  # while half a request waits
         self.last_read = 0.0  # when bytes came last, by the loop's clock
 
     # -- what asyncio calls ------------------------------------------------------------------
@@ -75,10 +78,10 @@ class Connection(asyncio.Protocol):
         self.work()
 
     def pause_writing(self) -> None:
-        self._full = True
+        self._write_full = True
 
     def resume_writing(self) -> None:
-        self._full = False
+        self._write_full = False
         self._say_drained()
         self.work()
 
@@ -87,7 +90,7 @@ class Connection(asyncio.Protocol):
             self._say_goodbye(error)
         self._transport = None
         self._buffer.clear()
-        self._watch_half()
+        self._watch_unfinished()
         self.server.disconnect(self)
 
     # -- what is said of it ------------------------------------------------------------------
@@ -98,7 +101,7 @@ class Connection(asyncio.Protocol):
 
     def _say_goodbye(self, error: Exception | None) -> None:
         """A line where it did not leave in an orderly way; in a long poll it may."""
-        waiting = next((request for request in self._open.values() if not request.waits), None)
+        waiting = next((request for request in self._in_flight.values() if not request.waits), None)
         if error is not None:
             log.info("%s went away: %s", self, error)
         elif waiting is not None:
@@ -109,14 +112,16 @@ class Connection(asyncio.Protocol):
 
     def _say_refused(self, what: str, why: str) -> None:
         line = f"{what} refused, {why}"
-        if line not in self._logged and len(self._logged) < REASONS:
-            self._logged.add(line)
+        if line not in self._logged_refusals and len(self._logged_refusals) < REASONS:
+            self._logged_refusals.add(line)
             log.info("%s: %s", self, line)
 
     # -- requests ----------------------------------------------------------------------------
 
     def work(self) -> None:
-        """Handle the frames that have arrived whole, as long as nothing is in the way."""
+        """Cut whole frames out of the receive buffer and handle each, at most IN_A_ROW before other
+        connections have their turn. Stops earlier where the next frame is not complete, the
+        connection is closed, or it is muted (as many requests in flight as its protocol allows)."""
         for _ in range(IN_A_ROW):
             if self._transport is None or self._muted:
                 break
@@ -128,14 +133,14 @@ class Connection(asyncio.Protocol):
             except BadFrame as error:
                 self.close(str(error))
                 return
-            if frame is None:
+            if frame is None:  # not complete yet
                 break
             self._handle(frame)
-        else:
-            self._again()
+        else:  # IN_A_ROW frames were handled, and there may be more
+            self._continue_later()
         self._throttle()
-        if self._buffer or self._late is not None:
-            self._watch_half()
+        if self._buffer or self._alarm is not None:
+            self._watch_unfinished()
 
     def _handle(self, frame: bytes) -> None:
         try:
@@ -161,10 +166,10 @@ class Connection(asyncio.Protocol):
         log.debug("%s: %s, %d bytes", self, request.body, size)
         if not self.known:
             self.server.driver.connect(self.name, self.push)
-        self._asked += 1
+        self._request_count += 1
         if not request.one_way:
-            self._open[self._asked] = request
-        caller = Caller(self.name, self.number, self._asked)
+            self._in_flight[self._request_count] = request
+        caller = Caller(self.name, self.number, self._request_count)
         event = Request(caller, request.body, self.server.begin_turn())
         try:
             if self.server.gate.holds(self, event, size):
@@ -182,14 +187,16 @@ class Connection(asyncio.Protocol):
             self.close("its request could not be handled")
 
     def answer(self, number: int, body: Any) -> None:
-        """The answer to a request that is under way; None where the protocol has none."""
-        request = self._open.get(number)
+        """Write the answer to request `number` and let it leave when the protocol's order allows.
+        `body` is the role's answer: None where the protocol has none, a `Hangup` to close the
+        connection instead. A request that is no longer in flight is ignored."""
+        request = self._in_flight.get(number)
         if request is None:
             return
         if isinstance(body, Hangup):
             self.close(body.why)
             return
-        frame = b""
+        frame = b""  # where the protocol has no answer
         if body is not None:
             for refusal in self._frames.refusals(body):
                 self._say_refused(self._frames.name(request), refusal)
@@ -199,50 +206,52 @@ class Connection(asyncio.Protocol):
                 log.exception("%s: an answer to %s cannot be written", self.name, request.body)
                 self.close("its answer could not be written")
                 return
-        if self._frames.in_order and len(self._open) > 1:
+        if self._frames.in_order and len(self._in_flight) > 1:
             self._send_in_order(number, frame)
         else:
-            del self._open[number]
+            del self._in_flight[number]
             if frame:
                 self._send(frame)
         if request.last:
             self.close("it wanted one answer")
         elif self._buffer:
-            self._again()
+            self._continue_later()
 
     def _send_in_order(self, number: int, frame: bytes) -> None:
         """This answer, when all before it have been given; and those that waited for it."""
-        self._ready[number] = frame
-        for first in tuple(self._open):
-            if first not in self._ready:
+        self._ready_answers[number] = frame
+        for first in tuple(self._in_flight):
+            if first not in self._ready_answers:
                 break
-            del self._open[first]
-            frame = self._ready.pop(first)
+            del self._in_flight[first]
+            frame = self._ready_answers.pop(first)
             if frame:
                 self._send(frame)
 
     # -- pushes ------------------------------------------------------------------------------
 
     def push(self, role: str, corr: int, body: Any) -> bool:
-        """A message of `role` to this client; False where it does not read, and nothing was
-        sent. One that is about to be closed gets nothing: `ConnectionLost` will say so."""
+        """Send a message of `role` to this client, unasked; return False where the client has left
+        too much unread, so that nothing was sent. True also where the connection is closing: the
+        role then gets `ConnectionLost` instead. `corr` names the message in the client's answer to
+        it."""
         if self._transport is None:
             return True
-        if self._unsent + self._transport.get_write_buffer_size() >= WRITE_AHEAD:
-            self._refused = True
+        if self._unsent_bytes + self._transport.get_write_buffer_size() >= WRITE_AHEAD:
+            self._push_refused = True
             return False
         push = self.server.adapter.push
         assert push is not None, "only an adapter that pushes has the driver push"
-        self._pushes += 1
+        self._push_count += 1
         try:
-            frame, answered = push(self._pushes, body)
+            frame, wants_answer = push(self._push_count, body)
         except Exception:
             log.exception("%s: a push of %s cannot be written", self.name, role)
             self.close("a push could not be written")
             return True
-        if answered:
-            self._pushed[self._pushes] = (role, corr)
-        if len(self._pushed) > UNANSWERED:
+        if wants_answer:
+            self._unanswered_pushes[self._push_count] = (role, corr)
+        if len(self._unanswered_pushes) > UNANSWERED:
             self.evict(f"it owes the answers to more than {UNANSWERED} pushes")
         else:
             self._send(frame)
@@ -250,7 +259,7 @@ class Connection(asyncio.Protocol):
 
     def _take_answer(self, answered: PushAnswer, size: int) -> None:
         """A client answers a push: the role that has pushed hears it."""
-        role, corr = self._pushed.pop(answered.number, ("", 0))
+        role, corr = self._unanswered_pushes.pop(answered.number, ("", 0))
         if not role:
             self._say_refused("an answer", "to no push that waits for one")
             return
@@ -263,42 +272,42 @@ class Connection(asyncio.Protocol):
     # -- bytes out ---------------------------------------------------------------------------
 
     def _send(self, frame: bytes) -> None:
-        if not self._out:
+        if not self._outgoing:
             self.server.has_frames(self)
-        self._out.append(frame)
-        self._unsent += len(frame)
+        self._outgoing.append(frame)
+        self._unsent_bytes += len(frame)
 
     def flush(self) -> None:
         """Let this turn's answers go: what they tell is durable now."""
-        if self._out and self._transport is not None:
-            self._transport.write(self._out[0] if len(self._out) == 1 else b"".join(self._out))
-        self._out.clear()
-        self._unsent = 0
-        if self._refused and not self._full:  # all of it went out at once
+        if self._outgoing and self._transport is not None:
+            self._transport.write(b"".join(self._outgoing))
+        self._outgoing.clear()
+        self._unsent_bytes = 0
+        if self._push_refused and not self._write_full:  # all of it went out at once
             asyncio.get_running_loop().call_soon(self._say_drained)
 
     def _say_drained(self) -> None:
-        if self._refused and not self._full and self._transport is not None:
-            self._refused = False
+        if self._push_refused and not self._write_full and self._transport is not None:
+            self._push_refused = False
             self.server.drain(self)
 
     def close(self, why: str) -> None:
         """Answers given so far still leave; nothing more is read."""
         log.info("%s: closing, %s", self, why)
-        self._open.clear()
+        self._in_flight.clear()
         self.server.flush_one(self)
         if self._transport is not None:
             self._transport.close()
             self._transport = None
             self._buffer.clear()
-            self._watch_half()
+            self._watch_unfinished()
 
     def evict(self, why: str) -> None:
         """It must go at once: its answers are not waited for."""
         log.info("%s: closing, %s", self, why)
         transport, self._transport = self._transport, None
         self._buffer.clear()
-        self._watch_half()
+        self._watch_unfinished()
         if transport is not None:
             transport.abort()
 
@@ -311,7 +320,7 @@ class Connection(asyncio.Protocol):
     @property
     def idle(self) -> bool:
         """Whether nothing is under way, neither a request nor half of one."""
-        return not self._open and not self._buffer
+        return not self._in_flight and not self._buffer
 
     @property
     def client(self) -> str:
@@ -321,42 +330,42 @@ class Connection(asyncio.Protocol):
     @property
     def known(self) -> bool:
         """Whether any role has heard of this client."""
-        return self._asked > 0
+        return self._request_count > 0
 
     @property
     def _muted(self) -> bool:
-        return self._full or len(self._open) >= self._frames.at_once
+        return self._write_full or len(self._in_flight) >= self._frames.at_once
 
-    def _watch_half(self) -> None:
+    def _watch_unfinished(self) -> None:
         """While a request is not whole its bytes are counted, and it may not stand still."""
-        waiting = self._muted or self._later
+        waiting = self._muted or self._will_continue
         half = bool(self._buffer) and not waiting and self._transport is not None
         self.server.hold(self, len(self._buffer) if half else 0)
-        if half and self._late is None:
-            self._late = asyncio.get_running_loop().call_later(HALF_S, self._stands_still)
-        elif not half and self._late is not None:
-            self._late.cancel()
-            self._late = None
+        if half and self._alarm is None:
+            self._alarm = asyncio.get_running_loop().call_later(HALF_S, self._check_unfinished)
+        elif not half and self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
 
-    def _stands_still(self) -> None:
+    def _check_unfinished(self) -> None:
         loop = asyncio.get_running_loop()
         left = self.last_read + HALF_S - loop.time()
         if left > 0:
-            self._late = loop.call_later(left, self._stands_still)
+            self._alarm = loop.call_later(left, self._check_unfinished)
         else:
-            self._late = None
+            self._alarm = None
             self.evict(f"its request was not whole after {HALF_S:.0f} s of silence")
 
     # -- pace --------------------------------------------------------------------------------
 
-    def _again(self) -> None:
+    def _continue_later(self) -> None:
         """Go on in the event loop's next round."""
-        if not self._later:
-            self._later = True
+        if not self._will_continue:
+            self._will_continue = True
             asyncio.get_running_loop().call_soon(self._continue)
 
     def _continue(self) -> None:
-        self._later = False
+        self._will_continue = False
         self.work()
 
     def _throttle(self) -> None:
@@ -365,9 +374,9 @@ class Connection(asyncio.Protocol):
         if transport is None:
             return
         ahead = self._muted and len(self._buffer) > READ_AHEAD
-        if ahead and not self._paused:
-            self._paused = True
+        if ahead and not self._reading_paused:
+            self._reading_paused = True
             transport.pause_reading()
-        elif self._paused and not ahead:
-            self._paused = False
+        elif self._reading_paused and not ahead:
+            self._reading_paused = False
             transport.resume_reading()

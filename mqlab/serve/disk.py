@@ -355,9 +355,9 @@ class JsonForm:
     def encode(self, effect: Effect) -> bytes:
         match effect:
             case Append(log=name, entry=entry):
-                plain: list[Any] = ["append", name, self._plain(entry)]
+                plain: list[Any] = ["append", name, self._to_plain(entry)]
             case Put(table=table, key=key, value=value):
-                plain = ["put", table, key, self._plain(value)]
+                plain = ["put", table, key, self._to_plain(value)]
             case Truncate(log=name, end=end):
                 plain = ["truncate", name, end]
         return b"J" + json.dumps(plain, separators=(",", ":")).encode()
@@ -365,51 +365,52 @@ class JsonForm:
     def decode(self, body: bytes) -> Effect:
         match json.loads(body[1:]):
             case ["append", name, entry]:
-                return Append(name, self._value(entry))
+                return Append(name, self._from_plain(entry))
             case ["put", table, key, value]:
-                return Put(table, key, self._value(value))
+                return Put(table, key, self._from_plain(value))
             case ["truncate", name, end]:
                 return Truncate(name, end)
         raise ValueError("an entry of no kind there is")
 
-    def _plain(self, value: Any) -> Any:
+    def _to_plain(self, value: Any) -> Any:
         """{"Entry": [its fields]}; tuples are lists."""
         kind = type(value)
         if kind in self._flat:
             return value
         if kind in self._single:  # of one field an attrgetter gives the value, not a tuple of it
-            return {kind.__name__: [self._plain(self._values[kind](value))]}
+            return {kind.__name__: [self._to_plain(self._values[kind](value))]}
         if kind in self._values:
-            return {kind.__name__: [self._plain(v) for v in self._values[kind](value)]}
+            return {kind.__name__: [self._to_plain(v) for v in self._values[kind](value)]}
         if kind is tuple:
-            return [self._plain(v) for v in value]
+            return [self._to_plain(v) for v in value]
         if kind is bytes:
             return {BYTES: b64encode(value).decode()}
         raise TypeError(f"the journal has no form for a {kind.__name__}")
 
-    def _value(self, plain: Any) -> Any:
-        """The inverse of the JSON form: lists become tuples, and a named row an instance of its
-        class."""
+    def _from_plain(self, plain: Any) -> Any:
+        """Rebuild a value from its JSON form: a list becomes a tuple, {"Name": [field values]} an
+        instance of the class `Name`, {"bytes": …} bytes. Raises ValueError for a field that this
+        version does not know, or of another type."""
         if isinstance(plain, list):
-            return tuple(self._value(v) for v in plain)
+            return tuple(self._from_plain(v) for v in plain)
         if not isinstance(plain, dict):
             return plain
-        ((name, values),) = plain.items()
+        ((name, values),) = plain.items()  # one key: the class's name
         if name == BYTES:
             return b64decode(values)
         kind = self._kinds[name]
-        names = self._names[kind]
-        if len(values) > len(names):
+        field_names = self._names[kind]
+        if len(values) > len(field_names):
             raise ValueError(f"a {name} of a newer version of mqlab")
         # An older journal may lack the newest fields, which then have their defaults.
-        given = dict(zip(names, map(self._value, values), strict=False))
-        for field in names:
-            if (kind, field) in self._enums and given.get(field) is not None:
-                given[field] = self._enums[kind, field](given[field])
-        for field, plain_type in self._plains[kind].items():
-            if field in given and not isinstance(given[field], plain_type):
-                raise ValueError(f"{field} of a {name} is no {plain_type.__name__}")
-        return kind(**given)
+        kwargs = dict(zip(field_names, map(self._from_plain, values), strict=False))
+        for field in field_names:
+            if (kind, field) in self._enums and kwargs.get(field) is not None:
+                kwargs[field] = self._enums[kind, field](kwargs[field])
+        for field, expected_type in self._plains[kind].items():
+            if field in kwargs and not isinstance(kwargs[field], expected_type):
+                raise ValueError(f"{field} of a {name} is no {expected_type.__name__}")
+        return kind(**kwargs)
 
 
 def json_entries(

@@ -72,28 +72,35 @@ class Driver:
         journal: Journal | None = None,
         pace_ms: int = 0,
     ) -> None:
+        """Prepare a node without roles; `start` reads the journal and starts them. `answer(conn,
+        number, body)` takes each answer to a client; `journal` is None where nothing is kept;
+        `pace_ms` delays messages between roles."""
         self.adapter = adapter
         self.pace_ms = pace_ms
-        self._under_way: dict[str, Event] = {}  # by the timer that delivers it
+        self._paced_events: dict[str, Event] = {}  # by the timer that delivers each to a role
         self.answer = answer
         self.journal = journal
         self.disk = ServerDisk(adapter.keeping)
-        self.roles: dict[str, Any] = {}
+        self.roles: dict[str, Any] = {}  # by name
         self.readers: dict[str, list[str]] = {}  # by log, the roles that read it along
-        self._reads: dict[str, str] = {}  # by role, the log that it reads along
-        self.inbox: deque[tuple[str, Event]] = deque()
+        self._log_read_by: dict[str, str] = {}  # by role, the log that it reads along
+        self.inbox: deque[tuple[str, Event]] = deque()  # (role, event), next first
         self.now = now_ms()
         observer = adapter.observe(self.now, self.disk.log)
         self.live = Live(adapter.system, TITLE(name=adapter.name), observer, adapter.weigh)
         self.recorder = self.live.recorder
-        self._pushes = adapter.push is not None
+        self._can_push = adapter.push is not None
         self._clients: dict[str, Push] = {}  # those that are connected, by name
-        self._told: dict[str, dict[str, None]] = {}  # by client, who hears that it has gone
-        self._refused: dict[str, dict[str, None]] = {}  # by client, whose pushes it did not take
-        self._arrived = 0  # bytes of the request that is delivered just now
+        # by client, the roles that have pushed to it, and those whose pushes it did not take
+        # (a dict to None is a set in order)
+        self._pushed_by: dict[str, dict[str, None]] = {}
+        self._refused_pushes: dict[str, dict[str, None]] = {}
+        self._request_size = 0  # bytes of the request that is delivered just now
+        # by (role, timer): when it is due, in ms, and the number of its setting; the heap may also
+        # hold settings that are no longer valid
         self._timers: dict[tuple[str, str], tuple[int, int]] = {}
-        self._heap: list[tuple[int, int, str, str]] = []
-        self._count = itertools.count()
+        self._timer_heap: list[tuple[int, int, str, str]] = []
+        self._count = itertools.count()  # numbers timers: those due at once keep their order
 
     # -- starting ------------------------------------------------------------------------------
 
@@ -113,8 +120,8 @@ class Driver:
         """The node dies and starts again at once: what is in no log and no table is gone, with it
         timers, messages under way and clients. Recovery is told in the live trace."""
         for memory in (
-            self.inbox, self._under_way, self._timers, self._heap, self.roles, self.readers,
-            self._reads, self._clients, self._told, self._refused,
+            self.inbox, self._paced_events, self._timers, self._timer_heap, self.roles,
+            self.readers, self._log_read_by, self._clients, self._pushed_by, self._refused_pushes,
         ):  # fmt: skip
             memory.clear()
         self._wake()
@@ -130,14 +137,14 @@ class Driver:
         self.roles[name] = role
         if start.reads:
             self.readers.setdefault(start.reads, []).append(name)
-            self._reads[name] = start.reads
+            self._log_read_by[name] = start.reads
         else:
             self.recorder.record_start(self.now, name, role, effects)
-        self._do(name, effects)
+        self._do_effects(name, effects)
 
     def _stop(self, name: str) -> None:
         self.roles.pop(name, None)
-        log_name = self._reads.pop(name, None)
+        log_name = self._log_read_by.pop(name, None)
         if log_name is not None:
             self.readers[log_name].remove(name)
 
@@ -147,7 +154,7 @@ class Driver:
         """An event from outside, and everything that follows from it on this node. `size`: of
         the request it is, in bytes."""
         self.inbox.append((name, event))
-        self._arrived = size
+        self._request_size = size
         self.run()
 
     def look_ahead(self, name: str, event: Event) -> tuple[Any, Effects]:
@@ -174,37 +181,38 @@ class Driver:
         new, effects = self.roles.get(name, self.adapter.gone).step(event, self.disk)
         if name in self.roles:
             self.roles[name] = new
-        size, self._arrived = self._arrived, 0
+        size, self._request_size = self._request_size, 0
         self.recorder.record_step(self.now, name, new, event, effects, size)
-        self._do(name, effects)
+        self._do_effects(name, effects)
 
-    def _do(self, me: str, effects: Effects) -> None:
-        """Carry out the effects of a step: messages to roles join the inbox, answers go to
-        connections, appends and puts to disk and journal, timers are set."""
-        now, inbox, pushes = self.now, self.inbox, self._pushes
+    def _do_effects(self, me: str, effects: Effects) -> None:
+        """Carry out the effects of one step of the role `me`, in order: messages to roles join the
+        inbox (after `pace_ms`, if set), messages and answers to clients go to their connections,
+        appends and puts to disk and journal, timers are set or cancelled."""
+        now, inbox, pushes = self.now, self.inbox, self._can_push
         for effect in effects:
             if isinstance(effect, Send):
                 if pushes and effect.to.startswith(CLIENT):
-                    self._push(me, effect)
+                    self._push_to_client(me, effect)
                     continue
-                ask = Request(Caller(me, 0, effect.corr), effect.body, now)
+                request = Request(Caller(me, 0, effect.corr), effect.body, now)
                 if self.pace_ms:
-                    self._pass(me, effect.to, ask)
+                    self._send_paced(me, effect.to, request)
                 else:
-                    inbox.append((effect.to, ask))
+                    inbox.append((effect.to, request))
             elif isinstance(effect, Reply):
                 caller = effect.caller
-                if caller.conn:
+                if caller.conn:  # a client; 0 for a role
                     self.answer(caller.conn, caller.corr, effect.body)
                     continue
                 response = Response(me, caller.corr, effect.body, now)
                 if self.pace_ms:
-                    self._pass(me, caller.name, response)
+                    self._send_paced(me, caller.name, response)
                 else:
                     inbox.append((caller.name, response))
             elif isinstance(effect, Append):
                 keep(self.adapter, self.disk, effect)
-                self._note(effect)
+                self._add_to_journal(effect)
                 if effect.notify:
                     appended = Appended(effect.log, effect.entry.last + 1, now)
                     inbox.append((me, appended))
@@ -212,29 +220,29 @@ class Driver:
                         for reader in self.readers[effect.log]:
                             inbox.append((reader, appended))
             elif isinstance(effect, SetTimer):
-                self._set(me, effect.timer, effect.after_ms)
+                self._set_timer(me, effect.timer, effect.after_ms)
             elif isinstance(effect, CancelTimer):
                 self._timers.pop((me, effect.timer), None)
             elif isinstance(effect, Put | Truncate):
-                self._placed(effect)
+                self._do_put_or_truncate(effect)
 
-    def _pass(self, me: str, to: str, event: Request | Response) -> None:
+    def _send_paced(self, me: str, to: str, event: Request | Response) -> None:
         """A message that takes its time; the front is no broker of its own, so not to it."""
         if self.adapter.front in (me, to) or me == to:
             self.inbox.append((to, event))
             return
         timer = f"{PACED}{next(self._count)}"
-        self._under_way[timer] = event
-        self._set(to, timer, self.pace_ms)
+        self._paced_events[timer] = event
+        self._set_timer(to, timer, self.pace_ms)
 
-    def _placed(self, effect: Put | Truncate) -> None:
+    def _do_put_or_truncate(self, effect: Put | Truncate) -> None:
         """A table's key, or a log cut back; roles may come and go with the key."""
         if isinstance(effect, Truncate):
             keep(self.adapter, self.disk, effect)
-            self._note(effect)
+            self._add_to_journal(effect)
             return
         change, freed = put(self.adapter, self.disk, effect)
-        self._note(effect)
+        self._add_to_journal(effect)
         for name in change.end:
             self._stop(name)
         if freed > LARGE:
@@ -242,7 +250,7 @@ class Driver:
         for start in change.begin:
             self._start(start)
 
-    def _note(self, effect: Append | Put | Truncate) -> None:
+    def _add_to_journal(self, effect: Append | Put | Truncate) -> None:
         if self.journal is not None:
             self.journal.note(effect)
 
@@ -251,31 +259,31 @@ class Driver:
     def connect(self, client: str, push: Push) -> None:
         """A client asks for the first time, so that roles hear of it and may push to it.
         `push(role, corr, body)` says whether it was sent."""
-        if self._pushes:
+        if self._can_push:
             self._clients[client] = push
 
     def disconnect(self, client: str) -> None:
         """A client has gone: the front hears it, and each role that has pushed to it."""
         self._clients.pop(client, None)
-        self._refused.pop(client, None)
-        for name in dict.fromkeys((self.adapter.front, *self._told.pop(client, ()))):
+        self._refused_pushes.pop(client, None)
+        for name in dict.fromkeys((self.adapter.front, *self._pushed_by.pop(client, ()))):
             self.inbox.append((name, ConnectionLost(client, self.now)))
         self.run()
 
-    def _push(self, me: str, effect: Send) -> None:
+    def _push_to_client(self, me: str, effect: Send) -> None:
         push = self._clients.get(effect.to)
         if push is None:
             self.inbox.append((me, ConnectionLost(effect.to, self.now)))
             return
-        self._told.setdefault(effect.to, {})[me] = None
+        self._pushed_by.setdefault(effect.to, {})[me] = None
         if not push(me, effect.corr, effect.body):
-            self._refused.setdefault(effect.to, {})[me] = None
+            self._refused_pushes.setdefault(effect.to, {})[me] = None
             unsent = Response(effect.to, effect.corr, Unsent(effect.body), self.now)
             self.inbox.append((me, unsent))
 
     def drain(self, client: str) -> None:
         """A client has read what was under way: those hear it whose pushes were refused."""
-        for name in self._refused.pop(client, ()):
+        for name in self._refused_pushes.pop(client, ()):
             self.inbox.append((name, Response(client, 0, Drained(), self.now)))
         self.run()
 
@@ -289,18 +297,18 @@ class Driver:
         if self.journal is not None:
             self.journal.write()
 
-    def _set(self, role: str, timer: str, after_ms: int) -> None:
+    def _set_timer(self, role: str, timer: str, after_ms: int) -> None:
         due, number = self.now + after_ms, next(self._count)
         self._timers[role, timer] = (due, number)
-        heapq.heappush(self._heap, (due, number, role, timer))
-        if len(self._heap) > 64 + 4 * len(self._timers):
+        heapq.heappush(self._timer_heap, (due, number, role, timer))
+        if len(self._timer_heap) > 64 + 4 * len(self._timers):
             # Most of what is on the heap was cancelled or set again.
-            self._heap = [(d, n, r, t) for (r, t), (d, n) in self._timers.items()]
-            heapq.heapify(self._heap)
+            self._timer_heap = [(d, n, r, t) for (r, t), (d, n) in self._timers.items()]
+            heapq.heapify(self._timer_heap)
 
     def next_timer(self) -> int | None:
         """When the next timer is due, in ms since the epoch."""
-        heap = self._heap
+        heap = self._timer_heap
         while heap and self._timers.get(heap[0][2:]) != heap[0][:2]:
             heapq.heappop(heap)
         return heap[0][0] if heap else None
@@ -309,15 +317,15 @@ class Driver:
         """Fire a timer that is set, however long it has to go; False where none is set."""
         if (role, timer) not in self._timers:
             return False
-        self._set(role, timer, 0)
+        self._set_timer(role, timer, 0)
         self.fire()
         return True
 
     def fire(self) -> None:
         """Fire every timer that is due."""
         while (due := self.next_timer()) is not None and due <= self.now:
-            _, _, role, timer = heapq.heappop(self._heap)
+            _, _, role, timer = heapq.heappop(self._timer_heap)
             del self._timers[role, timer]
-            event = self._under_way.pop(timer, None)
+            event = self._paced_events.pop(timer, None)
             fired = Fired(timer, self.now) if event is None else replace(event, at_ms=self.now)
             self.deliver(role, fired)

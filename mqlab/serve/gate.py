@@ -106,19 +106,20 @@ class Gate:
     # -- requests --------------------------------------------------------------------------
 
     def holds(self, connection: Connection, request: Request, size: int) -> bool:
-        """Whether the gate holds this request, which then waits."""
+        """Hold a client's request if it would make the front send one of the messages waited for
+        (`kinds`), and return whether it was held. The front's step is computed to see what it would
+        send, and its result is not applied. `size`: of the request, in bytes."""
         if not self.kinds:
             return False
         driver, front = self._server.driver, self._server.adapter.front
         role, effects = driver.look_ahead(front, request)
-        sends = [e for e in effects if isinstance(e, Send) and _kind(e) in self.kinds]
+        sends = [e for e in effects if isinstance(e, Send) and _message_name(e) in self.kinds]
         if not sends:
             return False
         self._count += 1
-        first = sends[0]
-        text = put_in_words(first.body)
-        one = Waiting(connection, request, size, _kind(first), first.to, text)
-        self.waiting[self._count] = one
+        first, words = sends[0], put_in_words(sends[0].body)
+        held = Waiting(connection, request, size, _message_name(first), first.to, words)
+        self.waiting[self._count] = held
         driver.recorder.record_step(request.at_ms, front, Held(role), request, effects, size)
         return True
 
@@ -128,42 +129,46 @@ class Gate:
             del self.waiting[number]
 
     def act(self, verb: Verb, number: int) -> None:
-        """Release, drop or answer by a kill the request of this number. Raises ValueError where no
+        """Do what `verb` says with the held request `number`: let it go, drop it with its
+        connection, or crash the node before or after it is handled. Raises ValueError where no
         request of this number waits."""
-        one = self.waiting.pop(number, None)
-        if one is None:
+        held = self.waiting.pop(number, None)
+        if held is None:
             raise ValueError(f"no request number {number} waits at the gate")
-        server, connection = self._server, one.connection
+        server, connection = self._server, held.connection
         at_ms = server.begin_turn()
         if verb is Verb.DROP:
-            server.driver.recorder.record_outside(at_ms, connection.name, Dropped(one.to, one.text))
-            connection.evict(f"its {one.kind} was dropped at the gate")
+            dropped = Dropped(held.to, held.text)
+            server.driver.recorder.record_outside(at_ms, connection.name, dropped)
+            connection.evict(f"its {held.kind} was dropped at the gate")
             return
         if verb is not Verb.KILL_BEFORE:
-            connection.proceed(replace(one.request, at_ms=at_ms), one.size)
+            connection.proceed(replace(held.request, at_ms=at_ms), held.size)
         if verb is not Verb.LET_GO:
             self.waiting.clear()
-            unheard = one.text if verb is Verb.KILL_AFTER else NOTHING
-            server.crash(one.to, Killed(unheard))
+            # after handling, it is the answer that is lost; before, nothing was done
+            unanswered = held.text if verb is Verb.KILL_AFTER else NOTHING
+            server.crash(held.to, Killed(unanswered))
 
     def describe(self, facts: Mapping[Caller, int]) -> dict[str, Any]:
-        """The gate's state as JSON: `closed`, and of each request that waits: `id`, `kind`, what it
-        says, who asks, and the number of the fact that tells of it (0: none)."""
+        """Return the gate's state as JSON: `closed`, and for each held request its number, kind,
+        client, text and the live trace's fact about it. `facts` gives the number of that fact by
+        caller; 0 where the trace has none."""
         return {
             "closed": bool(self.kinds),
             "waiting": [
                 {
                     "id": number,
-                    "kind": one.kind,
-                    "client": name_of(one.connection.client),
-                    "to": one.to,
-                    "text": one.text.json(),
-                    "fact": facts.get(one.request.caller, 0),
+                    "kind": held.kind,
+                    "client": name_of(held.connection.client),
+                    "to": held.to,
+                    "text": held.text.json(),
+                    "fact": facts.get(held.request.caller, 0),
                 }
-                for number, one in self.waiting.items()
+                for number, held in self.waiting.items()
             ],
         }
 
 
-def _kind(send: Send) -> str:
+def _message_name(send: Send) -> str:
     return type(send.body).__name__

@@ -66,20 +66,22 @@ class Exchange:
         self._body = bytearray()
 
     def take(self, buffer: bytearray) -> HttpRequest | None:
-        """The request, once the buffer holds it whole; its bytes then leave the buffer, those of
-        the next stay. Raises HttpError as soon as it is clear that there will be none."""
+        """Return the next request in `buffer` and remove its bytes; None while it is not complete.
+        Bytes after it stay for the next exchange. Raises HttpError as soon as it is clear that the
+        bytes are no acceptable request."""
         try:
-            while not self._advance(buffer):
+            while not self._read_events(buffer):
                 if self._fed == len(buffer):
-                    return None
+                    return None  # h11 has seen all bytes and wants more
                 piece = bytes(buffer[self._fed : self._fed + MOST_HEAD])
                 self._h11.receive_data(piece)
                 self._fed += len(piece)
         except h11.RemoteProtocolError as error:
             raise HttpError(error.error_status_hint, f"this is no request: {error}") from error
-        del buffer[: self._read]
+        del buffer[: self._request_size]
         assert self._head is not None
         method, target = self._head.method.decode(), self._head.target.decode("latin-1")
+        # the client will send nothing more, or asked to close
         last = self._h11.their_state is not h11.DONE
         return HttpRequest(method, target, bytes(self._body), last)
 
@@ -106,16 +108,16 @@ class Exchange:
     # -- what h11 has found ------------------------------------------------------------------
 
     @property
-    def _read(self) -> int:
+    def _request_size(self) -> int:
         """Bytes of the buffer that belong to this request, as far as h11 has read it."""
         return self._fed - len(self._h11.trailing_data[0])
 
-    def _advance(self, buffer: bytearray) -> bool:
+    def _read_events(self, buffer: bytearray) -> bool:
         """Whether the request is whole."""
         while (event := self._h11.next_event()) is not h11.NEED_DATA:
             if isinstance(event, h11.Request):
                 self._head = event
-                self._check()
+                self._check_head()
             elif isinstance(event, h11.Data):
                 self._body += event.data
             elif isinstance(event, h11.EndOfMessage):
@@ -124,9 +126,10 @@ class Exchange:
                 raise HttpError(413, f"a body may have {MOST_BODY} bytes")
         return False
 
-    def _check(self) -> None:
-        """Before anything else is read: may this client ask, and how much does it say it sends?"""
-        if self._read > MOST_HEAD:
+    def _check_head(self) -> None:
+        """Refuse a request whose head is too large, comes by a foreign host name or from a foreign
+        web page, or announces too large a body. Raises HttpError; runs before the body is read."""
+        if self._request_size > MOST_HEAD:
             raise HttpError(431, f"the head of a request may have {MOST_HEAD} bytes")
         host, origin = self._header(b"host"), self._header(b"origin")
         if not is_here(host or "", self._here):

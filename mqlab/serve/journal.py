@@ -185,11 +185,11 @@ class Journal:
         self._name = adapter.name
         self._entries = adapter.entries
         self._encode = adapter.entries.encode
-        self._parts: list[bytes] = []
+        self._unwritten: list[bytes] = []
         self._size = 0
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self._file, self._head = _opened(self.path, adapter.name)
+            self._file, self._head = _open_journal(self.path, adapter.name)
         except OSError as error:
             raise JournalError(f"cannot use the data folder {folder}: {error.strerror}") from error
 
@@ -202,16 +202,16 @@ class Journal:
         self._size = max(self._size, self._head.size)
         damage = find_damage(self.path, self._size, self._entries)
         if damage:
-            raise self._damaged(damage)
+            raise self._damage_error(damage)
         self._put_torn_aside()
         os.lseek(self._file, self._size, os.SEEK_SET)
 
     def misfit(self, why: ValueError) -> JournalError:
         """The error for the effect that `replay` has just given, where it does not follow from
         those before it: frames that somebody has doubled, moved or taken out."""
-        return self._damaged(describe_misfit(max(self._size, self._head.size), why))
+        return self._damage_error(describe_misfit(max(self._size, self._head.size), why))
 
-    def _damaged(self, damage: str) -> JournalError:
+    def _damage_error(self, damage: str) -> JournalError:
         return JournalError(
             f"{self.path}: {damage}. Nothing was changed. If there is a copy of this file, "
             f"put it back; if not, `mqlab serve {self._name} --data-dir {self.path.parent} "
@@ -242,50 +242,51 @@ class Journal:
         return all(total * 2 < self._size for total in accumulate(sizes))
 
     def rewrite(self, effects: Iterable[Effect]) -> None:
-        """Compact the journal. Put these effects in the place of all there are: in a file beside,
-        and then by one renaming, so that a stop leaves the one or the other. Where there is no room
-        for it, the journal stays as it is, and nothing stays beside it."""
-        old, size, head = self._file, self._size, self._head
-        beside = self.path.with_suffix(".new")
+        """Compact the journal: write a new file that holds only `effects`, and rename it over the
+        old one, so that a stop leaves either the one or the other. Where the disk has no room, the
+        old journal stays as it is."""
+        old_file, old_size, old_head = self._file, self._size, self._head
+        new_path = self.path.with_suffix(".new")
         try:
-            beside.unlink(missing_ok=True)
-            self._file, self._head = _begun(beside, self._name)
+            new_path.unlink(missing_ok=True)
+            self._file, self._head = _create_journal(new_path, self._name)
             self._size = self._head.size
             for effect in effects:
                 self.note(effect)
-                if len(self._parts) > TOGETHER:
+                if len(self._unwritten) > TOGETHER:
                     self.write()
             self.write()
             self._sync()
-            beside.replace(self.path)
+            new_path.replace(self.path)
         except OSError as error:
             log.warning("%s cannot be written again: %s", self.path, error.strerror)
-            self._parts.clear()
-            if self._file != old:
+            self._unwritten.clear()
+            if self._file != old_file:  # the new file was created
                 os.close(self._file)
-            self._file, self._size, self._head = old, size, head
+            self._file, self._size, self._head = old_file, old_size, old_head
             with suppress(OSError):
-                beside.unlink(missing_ok=True)
+                new_path.unlink(missing_ok=True)
             return
-        os.close(old)
+        os.close(old_file)
         with suppress(OSError):
             _sync_folder(self.path.parent)
 
     def note(self, effect: Effect) -> None:
         """Remember an effect; `write` makes it durable."""
-        self._parts += pack_frame(self._encode(effect))
+        self._unwritten += pack_frame(self._encode(effect))
 
     def write(self) -> None:
-        """Write the entries of this turn. Raises OSError when the disk does not take it: then
-        nothing may be answered, and what was written of this turn is taken back."""
-        if not self._parts:
+        """Append this turn's entries to the file, and flush it if `fsync` is set. Raises OSError
+        where the disk does not take them all: what was written of them is cut off again, and none
+        of the turn's answers may leave."""
+        if not self._unwritten:
             return
-        data = memoryview(b"".join(self._parts))
-        self._parts.clear()
-        size = len(data)
+        unwritten_bytes = memoryview(b"".join(self._unwritten))
+        self._unwritten.clear()
+        size = len(unwritten_bytes)
         try:
-            while data:
-                data = data[os.write(self._file, data) :]
+            while unwritten_bytes:  # os.write may take only a part
+                unwritten_bytes = unwritten_bytes[os.write(self._file, unwritten_bytes) :]
             if self.fsync:
                 self._sync()
         except OSError:
@@ -302,7 +303,7 @@ class Journal:
         os.close(self._file)
 
 
-def _opened(path: Path, broker: str) -> tuple[int, Head]:
+def _open_journal(path: Path, broker: str) -> tuple[int, Head]:
     """The file, which no other process may use; begun where there is none. One that is there
     and is no journal of this broker is not touched."""
     if path.is_symlink():
@@ -310,7 +311,7 @@ def _opened(path: Path, broker: str) -> tuple[int, Head]:
     try:
         file = os.open(path, os.O_RDWR | BINARY)
     except FileNotFoundError:
-        return _begun(path, broker)
+        return _create_journal(path, broker)
     try:
         lock(file, path.parent)
         return file, check_head(file, path, broker)
@@ -319,7 +320,7 @@ def _opened(path: Path, broker: str) -> tuple[int, Head]:
         raise
 
 
-def _begun(path: Path, broker: str) -> tuple[int, Head]:
+def _create_journal(path: Path, broker: str) -> tuple[int, Head]:
     """A new journal. Raises OSError where there is a file of this name."""
     file, head = (
         os.open(path, os.O_RDWR | BINARY | os.O_CREAT | os.O_EXCL, 0o644),
@@ -337,9 +338,10 @@ def _begun(path: Path, broker: str) -> tuple[int, Head]:
 
 
 def check_head(file: int, path: Path, broker: str) -> Head:
-    """How a journal begins. Raises JournalError for a file that begins otherwise, or is of another
-    broker than this one."""
+    """Return the head of an open journal file. Raises JournalError where the file is no journal, or
+    is the journal of another broker than `broker`."""
     start = os.pread(file, LONGEST_HEAD, 0)
+    # too short for any head, or a head without its line end
     if len(start) < len(OLDER) or (len(start) < LONGEST_HEAD and b"\n" not in start):
         raise JournalError(
             f"{path} holds {len(start)} bytes, too few for a journal, and was left as it is: if "
@@ -349,7 +351,7 @@ def check_head(file: int, path: Path, broker: str) -> Head:
         head = read_head(start)
     except ValueError as error:
         raise JournalError(f"{path} is no journal of this version: use another folder") from error
-    if head.broker not in (broker, ""):
+    if head.broker not in (broker, ""):  # "": an older version did not say
         raise JournalError(
             f"{path.parent} is the data folder of another broker, {head.broker}, and was left as "
             f"it is: name another folder for {broker}, or run `mqlab serve {head.broker}`"

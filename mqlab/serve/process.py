@@ -61,13 +61,13 @@ class RunningBroker:
             self._process.wait(GRACE_S)
         except subprocess.TimeoutExpired:
             self._process.kill()
-        self._reaped()
+        self._release_process()
 
     def kill(self) -> None:
         """kill -9: no goodbye, nothing written any more."""
         if self._process is not None:
             self._process.kill()
-            self._reaped()
+            self._release_process()
 
     def restart(self) -> None:
         """Start it again where it was: same port, same data folder. Without a data folder it
@@ -105,8 +105,9 @@ class RunningBroker:
         return f"<broker {state}>"
 
     def _start(self, port: str, trace_port: str) -> None:
-        """Start the server's process and read the addresses from the first line that it prints.
-        Raises BrokerError with its standard error where that line does not come."""
+        """Start `mqlab serve` as a process and read the addresses of broker, trace and gate from
+        the first line that it prints. Raises BrokerError with its standard error where that line
+        does not come within PATIENCE_S."""
         command = [sys.executable, "-m", "mqlab", "serve", self.name, "--until-input-ends"]
         command += ["--gate", "--port", port, "--trace-port", trace_port]
         command += self._arguments
@@ -121,6 +122,7 @@ class RunningBroker:
             start_new_session=True,  # Ctrl-C in the notebook is not for the broker
         )
         assert self._process.stdout is not None
+        # readline has no timeout: killing the process ends it
         alarm = threading.Timer(PATIENCE_S, self._process.kill)
         alarm.start()
         line = self._process.stdout.readline()
@@ -130,11 +132,11 @@ class RunningBroker:
             self._process.wait()
             self._stderr.seek(0)
             words = self._stderr.read().decode(errors="replace").strip()
-            self._reaped()
+            self._release_process()
             raise BrokerError(f"the broker did not start: {words or 'it said nothing'}")
-        self.address, self.trace_url, self.gate_url = ready.groups("")
+        self.address, self.trace_url, self.gate_url = ready.groups("")  # "": it has no gate
 
-    def _reaped(self) -> None:
+    def _release_process(self) -> None:
         process, self._process = self._process, None
         if process is not None:
             process.wait()
@@ -154,8 +156,9 @@ def start_broker(
     fsync: bool = False,
     pace_ms: int = 0,
 ) -> RunningBroker:
-    """Start `mqlab serve NAME` on a free port of this machine. `arguments`: what only this
-    broker can be told. Raises BrokerError when it does not start."""
+    """Start `mqlab serve NAME` on a free port of this machine and return the running process.
+    `arguments` are the options that only this broker has; with `data_dir` a restart keeps the data,
+    with `fsync` a power cut does too. Raises BrokerError when it does not start."""
     if data_dir is not None and not str(data_dir).strip():
         raise BrokerError("an empty name is not a folder: name one, or leave out data_dir")
     folder = Path(data_dir).absolute() if data_dir is not None else None

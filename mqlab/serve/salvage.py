@@ -16,8 +16,9 @@ from .journal import JournalError, check_head, describe_misfit, find_damage, loc
 
 
 def salvage(source: Path, target: Path, adapter: Adapter) -> str:
-    """Copy what stands before the damage of a data folder's journal into another folder, which
-    must have none; what was done, in words. The source stays as it is. Raises JournalError."""
+    """Copy what precedes the damage in the journal of `source` into a new journal in `target`;
+    return what was done, in words. The source stays as it is. Raises JournalError, also where
+    `target` has a journal already."""
     path = source / "journal"
     if not path.is_file():
         raise JournalError(f"there is no {path}: name the folder whose journal is damaged")
@@ -26,32 +27,33 @@ def salvage(source: Path, target: Path, adapter: Adapter) -> str:
     file = os.open(path, os.O_RDONLY)
     try:
         lock(file, source)
-        whole, entries = check_head(file, path, adapter.name).size, 0
+        good_bytes, entries = check_head(file, path, adapter.name).size, 0
         damage, disk = "", ServerDisk(adapter.keeping)
         for at, effect, size in read_effects(path, adapter.entries):
             try:
                 keep(adapter, disk, effect)
-            except ValueError as error:
+            except ValueError as error:  # readable, but does not follow from what precedes
                 damage = describe_misfit(at, error)
                 break
-            whole, entries = at + size, entries + 1
-        damage = damage or find_damage(path, whole, adapter.entries)
-        left = os.fstat(file).st_size - whole
+            good_bytes, entries = at + size, entries + 1
+        # "": the last bytes are only what a stop leaves
+        damage = damage or find_damage(path, good_bytes, adapter.entries)
+        rest_bytes = os.fstat(file).st_size - good_bytes
         target.mkdir(parents=True, exist_ok=True)
-        _copy_front(path, whole, target / "journal")
+        _copy_beginning(path, good_bytes, target / "journal")
     except OSError as error:
         raise JournalError(f"cannot copy {path} into {target}: {error.strerror}") from error
     finally:
         os.close(file)
-    why = damage or ("no whole entry follows" if left else "the journal is whole")
+    why = damage or ("no whole entry follows" if rest_bytes else "the journal is whole")
     return (
-        f"{target / 'journal'} holds {entries} entries, all before byte {whole} of {path} ({why}); "
-        f"{left} bytes are in the old file only, which is as it was. "
+        f"{target / 'journal'} holds {entries} entries, all before byte {good_bytes} of {path} "
+        f"({why}); {rest_bytes} bytes are in the old file only, which is as it was. "
         f"Go on with: mqlab serve {adapter.name} --data-dir {target}"
     )
 
 
-def _copy_front(path: Path, size: int, to: Path) -> None:
+def _copy_beginning(path: Path, size: int, to: Path) -> None:
     """The first `size` bytes of a file as a new file. Raises OSError."""
     with open(path, "rb") as old, open(to, "xb") as new:
         while size:

@@ -63,20 +63,22 @@ class Server:
     """A running server; `run` returns when it was told to stop."""
 
     def __init__(self, adapter: Adapter, options: Options) -> None:
+        """Make a server that is not listening yet (`run`): its journal, if it has a data folder,
+        the driver of its roles, and its gate. Raises JournalError."""
         self.adapter = adapter
         self.options = options
         self.connections: dict[int, Connection] = {}
-        self._count = 0
-        self._places = max_connections()
-        self._held: dict[int, int] = {}  # bytes of unfinished requests, by connection
-        self._held_bytes = 0
+        self._count = 0  # connections so far; gives each its number
+        self._places = max_connections()  # clients at a time
+        self._unfinished: dict[int, int] = {}  # bytes of unfinished requests, by connection
+        self._unfinished_bytes = 0
         self._journal: Journal | None = None
-        self._speaking: list[Connection] = []
-        self._turn = False
+        self._have_frames: list[Connection] = []  # with frames that leave at the turn's end
+        self._in_turn = False  # a turn has begun, and its end is scheduled
         self._alarm: asyncio.TimerHandle | None = None
-        self._due: int | None = None  # what the alarm is set to
+        self._alarm_due: int | None = None  # when it rings, in ms; None for never
         self._stop = asyncio.Event()
-        self._failure = ""
+        self._failure = ""  # why the server had to stop by itself
         if options.data_dir is not None:
             self._journal = Journal(options.data_dir, adapter, options.fsync)
         self.driver = Driver(adapter, self._answer, self._journal, options.pace_ms)
@@ -96,11 +98,11 @@ class Server:
     def hold(self, connection: Connection, size: int) -> None:
         """So many bytes of a request that is not whole. Beyond a limit the connection that holds
         most must go."""
-        self._held_bytes += size - self._held.pop(connection.number, 0)
+        self._unfinished_bytes += size - self._unfinished.pop(connection.number, 0)
         if size:
-            self._held[connection.number] = size
-        while self._held_bytes > HELD:
-            most = max(self._held, key=lambda number: self._held[number])
+            self._unfinished[connection.number] = size
+        while self._unfinished_bytes > HELD:
+            most = max(self._unfinished, key=lambda number: self._unfinished[number])
             self.connections[most].evict("too many bytes of unfinished requests, most of them its")
 
     def forget(self, connection: Connection) -> None:
@@ -117,8 +119,8 @@ class Server:
 
     def begin_turn(self) -> int:
         """What time it is, in milliseconds: the same for all that happens in one turn."""
-        if not self._turn:
-            self._turn = True
+        if not self._in_turn:
+            self._in_turn = True
             self.driver.begin_turn()
             asyncio.get_running_loop().call_soon(self._end_turn)
         return self.driver.now
@@ -154,7 +156,7 @@ class Server:
             connection.answer(number, body)
 
     def has_frames(self, connection: Connection) -> None:
-        self._speaking.append(connection)
+        self._have_frames.append(connection)
         self.begin_turn()
 
     def flush_one(self, connection: Connection) -> None:
@@ -165,13 +167,13 @@ class Server:
     # -- turns and timers --------------------------------------------------------------------
 
     def _end_turn(self) -> None:
-        self._turn = False
+        self._in_turn = False
         if not self._write():
             return
-        speaking, self._speaking = self._speaking, []
+        speaking, self._have_frames = self._have_frames, []
         for connection in speaking:
             connection.flush()
-        self._wind()
+        self._set_alarm()
 
     def _write(self) -> bool:
         """Whether this turn's effects are durable. If not, nothing more is answered."""
@@ -187,24 +189,24 @@ class Server:
             return False
         return True
 
-    def _wind(self) -> None:
+    def _set_alarm(self) -> None:
         """Set the alarm to the next timer; most turns leave it where it is."""
         due = self.driver.next_timer()
-        if due == self._due:
+        if due == self._alarm_due:
             return
-        self._due = due
+        self._alarm_due = due
         if self._alarm is not None:
             self._alarm.cancel()
             self._alarm = None
         if due is not None:
             wait_ms = max(due - self.driver.now, 0)
             loop = asyncio.get_running_loop()
-            self._alarm = loop.call_later(wait_ms / 1000, self._ring)
+            self._alarm = loop.call_later(wait_ms / 1000, self._fire_timers)
 
-    def _ring(self) -> None:
-        self._alarm = self._due = None
-        if not self._turn:
-            self._turn = True
+    def _fire_timers(self) -> None:
+        self._alarm = self._alarm_due = None
+        if not self._in_turn:
+            self._in_turn = True
             asyncio.get_running_loop().call_soon(self._end_turn)
         self.driver.begin_turn()
         try:
@@ -232,20 +234,22 @@ class Server:
         self._stop.set()
 
     async def run(self) -> str:
-        """Serve until stopped; the reason if it had to stop by itself."""
+        """Recover from the journal, listen for clients and for readers of the live trace, print the
+        ready line, and serve until stopped. Returns "" then, else why the server had to stop by
+        itself."""
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(log_loop_error)
         self.driver.start()
-        if not self._write():
+        if not self._write():  # the data folder takes nothing
             return self._close()
-        self._wind()
+        self._set_alarm()
         listener = await self._listen()
         gate = KeyedGate(self.gate, secrets.token_urlsafe(16)) if self.options.gate else None
         trace = TraceServer(self.driver.live, max_traces(self._places), gate)
         trace_port = await self._listen_trace(trace)
         for number in STOPPING:
             if signal.getsignal(number) is signal.SIG_IGN:
-                continue  # nohup
+                continue  # as nohup wants it: such a signal is not for this process
             try:
                 loop.add_signal_handler(number, self.stop)
             except NotImplementedError:  # on Windows, where a loop hears no signals
@@ -314,8 +318,8 @@ def _loopback(host: str) -> bool:
 
 
 def _watch_input(stop: Callable[[], None], obey: Callable[[str], None]) -> None:
-    """Stop when standard input ends: the one who started this process holds its other end, and
-    it closes however that one dies. Until then each line is to be obeyed."""
+    """Call `obey` with each line of standard input, and `stop` when it ends. The process that
+    started this one holds the other end of the pipe, which closes however that process dies."""
     loop = asyncio.get_running_loop()
     file = sys.stdin.fileno()
     buffer = bytearray()
@@ -326,6 +330,7 @@ def _watch_input(stop: Callable[[], None], obey: Callable[[str], None]) -> None:
             loop.remove_reader(file)
             stop()
         buffer.extend(data)
+        # what follows the last line end is half a line: it stays in the buffer
         *lines, rest = buffer.split(b"\n")
         buffer[:] = rest
         for line in lines:
@@ -335,7 +340,8 @@ def _watch_input(stop: Callable[[], None], obey: Callable[[str], None]) -> None:
 
 
 def main(adapter: Adapter, options: Options) -> None:
-    """Serve in this process until a signal comes. Raises ServeError or JournalError."""
+    """Run a server of this adapter in this process until a signal stops it. Raises ServeError where
+    it cannot start or go on, JournalError where its data folder cannot be used."""
     set_up(options.verbose)
     if not _loopback(options.host):
         log.warning(

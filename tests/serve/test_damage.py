@@ -156,7 +156,7 @@ def test_an_entry_of_another_version_is_refused_in_words(tmp_path: Path) -> None
     list(journal.replay())
     journal.note(Put("lamps", "hall", 1))
     journal.write()
-    journal._parts += pack_frame(b'J["fold","spindle"]')
+    journal._unwritten += pack_frame(b'J["fold","spindle"]')
     journal.write()
     journal.close()
     with pytest.raises(JournalError, match="another version of mqlab"):

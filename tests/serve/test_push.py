@@ -125,11 +125,11 @@ async def test_where_a_protocol_wants_order_an_answer_waits_for_those_before_it(
         {"id": 3, "do": "wait", "text": "y"},
     )
     await other.ask("release", "y")
-    assert it.connections[1]._ready.keys() == {2, 3}, "both wait for the first"
+    assert it.connections[1]._ready_answers.keys() == {2, 3}, "both wait for the first"
     await other.ask("release", "x")
     heard = [await one.hear() for _ in range(3)]
     assert heard == [{"id": 1, "is": "x"}, {"id": 2, "is": "a"}, {"id": 3, "is": "y"}]
-    assert not it.connections[1]._ready and not it.connections[1]._open
+    assert not it.connections[1]._ready_answers and not it.connections[1]._in_flight
 
 
 @told()
@@ -139,7 +139,7 @@ async def test_no_more_requests_are_under_way_than_the_protocol_allows(
     one, other = await connect(), await connect()
     waits = [{"id": i, "do": "wait", "text": str(i)} for i in range(6)]
     one.send(*waits, {"id": 9, "do": "echo", "text": "last"})
-    await until(lambda: 1 in it.connections and len(it.connections[1]._open) == 4)
+    await until(lambda: 1 in it.connections and len(it.connections[1]._in_flight) == 4)
     assert sorted(it.driver.roles["front"].waiting) == ["0", "1", "2", "3"]
     assert not it.connections[1].idle
     for i in range(3):
@@ -254,7 +254,7 @@ async def test_whoever_has_gone_is_heard_of_once_and_gets_nothing(it: Server, co
     assert (await other.ask("release", "x"))["is"] == "released", "its answer is dropped"
     assert (await other.ask("feed", "more"))["is"] == "fed"
     assert feed(it) == lost * 2, "who pushes all the same hears it again"
-    assert len(it.driver._clients) == 1 and not it.driver._told
+    assert len(it.driver._clients) == 1 and not it.driver._pushed_by
 
 
 @told()

@@ -67,11 +67,11 @@ def test_answers_that_nobody_reads_hold_no_copies_and_end(monkeypatch: pytest.Mo
         lines = [await asyncio.open_connection("127.0.0.1", port, limit=1) for _ in range(READERS)]
         for _, writer in lines:
             writer.write(ASK)
-        while server._open < READERS:
+        while server._open_connections < READERS:
             await asyncio.sleep(0.01)
         await asyncio.sleep(0.5)  # what can be written ahead is
         assert tracemalloc.get_traced_memory()[1] < size, "not even one copy of the answer"
-        while server._open:
+        while server._open_connections:
             await asyncio.sleep(0.01)
         with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
             await lines[0][0].readexactly(size)  # its end shows: there is less than was promised

@@ -91,7 +91,7 @@ def test_the_alarm_is_set_only_where_another_timer_is_the_next(
         monkeypatch.setattr(loop, "call_later", listen)
         for after_ms in (60_000, 60_000, 90_000, 30_000, 30_000):
             server.begin_turn()
-            server.driver._set("role", f"timer {after_ms}", after_ms)
+            server.driver._set_timer("role", f"timer {after_ms}", after_ms)
             await asyncio.sleep(0)
         return set_for
 

@@ -25,15 +25,14 @@ def serve(
     coordinator: str | Path | None = None,
     pace_ms: int = 0,
 ) -> RunningBroker:
-    """Start a broker that speaks Kafka on a free port of this machine.
+    """Start a broker that speaks Kafka on a free port of this machine, and return it running.
 
     `data_dir`: keep everything there, so that `kill()` and `restart()` lose nothing that was
-    acknowledged; `fsync`: nor does a power cut. `auto_create`: a client that asks about a topic
-    which there is not makes one. `off`: safeguards that are switched off.
-    `coordinator`: the file of one that you wrote, in place of the engine's.
-    `pace_ms`: how long messages between coordinator and leaders take.
-    Raises BrokerError when it does not start.
-    """
+    acknowledged; `fsync`: nor does a power cut. `transaction_version`: the level of Kafka's feature
+    transaction.version, 0 or 2. `auto_create`: create a topic when a client asks about one that
+    does not exist. `off`: names of safeguards to switch off. `coordinator`: the file of a
+    transaction coordinator that you wrote, in place of the engine's. `pace_ms`: how long messages
+    between coordinator and partition leaders take. Raises BrokerError when it does not start."""
     options = KafkaOptions(
         transaction_version, auto_create, off, Path(coordinator) if coordinator else None
     )

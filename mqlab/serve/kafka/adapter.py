@@ -40,7 +40,9 @@ HELD = (
 def make_adapter(
     config: BrokerConfig | None = None, coordinator: Recover = Coordinator.recover
 ) -> Adapter:
-    """`coordinator(config, disk, at_ms)`: how the transaction coordinator starts."""
+    """Build the server's adapter for Kafka, which says how its protocol, roles and logs are served.
+    `config`: None for the default settings. `coordinator(config, disk, at_ms)`: what starts the
+    transaction coordinator, here possibly one that a learner wrote."""
     config = config if config is not None else BrokerConfig()
     kafka = config.kafka
     off = tuple(name for name in SAFEGUARDS if name not in kafka.on)

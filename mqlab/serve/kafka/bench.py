@@ -36,7 +36,8 @@ def invent_name(name: str) -> str:
 
 
 def transactions_per_second(address: str, seconds: float = 5.0) -> float:
-    """One producer; each transaction holds 100 records over 3 partitions."""
+    """Measure how many transactions one producer commits per second, one after the other, for
+    `seconds`. Each holds 100 records over 3 partitions."""
     topic = invent_name("bench-txn")
     create_topic(address, topic)
     producer = _client().Producer(
@@ -54,7 +55,8 @@ def transactions_per_second(address: str, seconds: float = 5.0) -> float:
 
 
 def records_per_second(address: str, records: int = 500_000) -> float:
-    """One idempotent producer, 100-byte values over 3 partitions, until all are answered."""
+    """Measure how many records per second one idempotent producer sends, until all are
+    acknowledged. Values have 100 bytes and go to 3 partitions."""
     topic = invent_name("bench-records")
     create_topic(address, topic)
     producer = _client().Producer(
@@ -71,7 +73,7 @@ def records_per_second(address: str, records: int = 500_000) -> float:
             try:
                 producer.produce(topic, VALUE, partition=i % PARTITIONS)
                 break
-            except BufferError:
+            except BufferError:  # the client's queue is full: let it send, then try again
                 producer.poll(0.01)
     producer.flush(60)
     return records / (time.perf_counter() - start)

@@ -45,7 +45,9 @@ class KafkaOptions:
     )  # fmt: skip
 
     def adapter(self) -> Adapter:
-        """Raises ServeError for a safeguard that there is not."""
+        """Build the adapter of a Kafka server with these options. Raises ServeError for the name of
+        a safeguard that does not exist. Imports the engine here, so that listing options stays
+        quick."""
         from ...kafka.config import SAFEGUARDS, KafkaConfig
         from ...kafka.coordinator import Coordinator
         from .adapter import make_adapter

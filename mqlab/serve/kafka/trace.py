@@ -179,22 +179,26 @@ class Model(Seen):
     limits = LIMITS
 
     def __init__(self, coordinator: str) -> None:
+        """Begin with an empty picture of a Kafka broker: lanes, roles, logs, transactions and
+        groups as the live trace has seen them. `coordinator` is the transaction coordinator's
+        name."""
         self.coordinator = coordinator
         self.lanes = Lanes(LANES, self._find_lane, self._head_lane)
-        self.roles: dict[str, Any] = {}
-        self.tails: dict[str, Tail] = {}
-        self.txns: dict[str, list[Txn]] = {}  # by id, that which has moved last at the end
-        self.entries: dict[str, Entry] = {}  # of these ids the latest record, the first id first
-        self.changes = 0  # of transactions
+        self.roles: dict[str, Any] = {}  # by name, as after its last step
+        self.tails: dict[str, Tail] = {}  # by partition, the end of its log
+        self.txns: dict[str, list[Txn]] = {}  # by transactional id, the last to change at the end
+        self.entries: dict[str, Entry] = {}  # by transactional id, its latest record
+        self.changes = 0  # of transactions; tells whether a drawn table is still right
         self.lights = Lights(claims.LIT)
+        # what the picture shows now: partitions and groups by name, and their state and rows
         self.partitions: tuple[str, ...] = ()
         self.groups: tuple[str, ...] = ()
         self.parts: dict[str, Partition] = {}
-        self.rows: dict[str, tuple[Row, ...]] = {}
-        self._part = Parts(self._version).draw
-        self._pids: dict[int, str] = {}
-        self._begun = 0
-        self._turn = 0
+        self.rows: dict[str, tuple[Row, ...]] = {}  # by partition, the records drawn
+        self._draw_part = Parts(self._version_of).draw
+        self._pids: dict[int, str] = {}  # by producer id, the transactional id
+        self._begun = 0  # transactions so far; they are named by their number
+        self._turn = 0  # changes of logs so far; says which is the newest
 
     def find_part(self, name: str) -> Partition | None:
         part: Partition | None = getattr(self.roles.get(name), "part", None)
@@ -306,13 +310,13 @@ class Model(Seen):
         names = (*self.partitions, *self.groups)
         self.parts = {name: self.roles[name].part for name in names}
         self.rows = {name: self.tails[name].list_rows() for name in names}
-        return plain_of(draw_seen(self, self.lanes.draw, self._draw_lights, self._part))
+        return plain_of(draw_seen(self, self.lanes.draw, self._draw_lights, self._draw_part))
 
     def _list_names(self, kind: int) -> tuple[str, ...]:
         names = self.lanes.list_names(kind)
         return tuple(n for n in names if n in self.tails and self.find_part(n) is not None)
 
-    def _version(self, what: str, of: str) -> Hashable:
+    def _version_of(self, what: str, of: str) -> Hashable:
         """Of a part of the Snapshot."""
         match what:
             case "lanes":
@@ -323,7 +327,7 @@ class Model(Seen):
                 return Same(self.rows[of]), Same(self.parts[of])
             case "members":
                 return Same(self.roles[of].groups)
-        logs = tuple(self._version("log", name) for name in self.parts)
+        logs = tuple(self._version_of("log", name) for name in self.parts)
         return self.changes, self.lanes.changes, logs
 
     def _draw_lights(self) -> tuple[Light, ...]:
@@ -422,47 +426,48 @@ class Observer(Teller):
         return say_unguarded(super()._tell(fact, telling, why), self.off, UNGUARDED)
 
     def take(self, step: Step, listener: Callable[[Fact], None] | None = None) -> None:
-        """The next step; its facts are counted, and told where somebody listens."""
-        at_ms, name, new, event, effects = step
+        """Draw the next recorded step into the model, and tell its facts to `listener`, where there
+        is one: what a role recovered, which event it took, and each of its effects."""
+        at_ms, name, role, event, effects = step
         self._count(at_ms, listener)
-        if new is None or isinstance(new, Outside):
-            self._from_outside(name, new)
+        if role is None or isinstance(role, Outside):
+            self._from_outside(name, role)
             return
-        if isinstance(new, Held):
-            self._hold(new.role, event, effects)
+        if isinstance(role, Held):
+            self._take_held(role.role, event, effects)
             return
-        if isinstance(new, StateReader):
+        if isinstance(role, StateReader):
             return  # it only reads what another has written
-        old = self.model.roles.get(name)
-        self.model.roles[name] = new
+        before = self.model.roles.get(name)
+        self.model.roles[name] = role
         if name == BROKER:
-            self._front(new, event, effects)
+            self._take_front(role, event, effects)
         elif event is None:
-            self._recovered(name, new)
+            self._take_recovered(name, role)
         else:
-            self._began(name, old, new, event)
+            self._tell_event(name, before, role, event)
             for effect in effects:
-                self._done(name, event, effect)
+                self._tell_effect(name, event, effect)
 
     def skip(self, step: Step) -> None:
         """Update the model by a step that has left the ring buffer undrawn, and make no facts of
         it: only what a later picture needs is kept. It counts as one fact, so that a follower sees
         by the numbers that it missed some."""
-        at_ms, name, new, event, effects = step
+        at_ms, name, role, event, effects = step
         self._count(at_ms, None)
         self.facts += 1
-        if new is None or isinstance(new, Outside):
-            self._from_outside(name, new)
+        if role is None or isinstance(role, Outside):
+            self._from_outside(name, role)
             return
-        if isinstance(new, Held):
+        if isinstance(role, Held):
             return  # a request that is held at the gate: nothing has happened yet
-        self.model.roles[name] = new
+        self.model.roles[name] = role
         if name == BROKER:
             if isinstance(event, Request) and isinstance(event.body, Ask):
                 self._seen(event.caller.name, event.body)
-            self._deleted(effects)
+            self._forget_deleted(effects)
         elif event is None:
-            self._recovered(name, new)
+            self._take_recovered(name, role)
         else:
             for effect in effects:
                 if isinstance(effect, Append):
@@ -470,7 +475,7 @@ class Observer(Teller):
 
     # -- clients and the front -----------------------------------------------------------------
 
-    def _front(self, broker: Any, event: Event | None, effects: Any) -> None:
+    def _take_front(self, broker: Any, event: Event | None, effects: Any) -> None:
         """What the front sends on is told as the client's own request."""
         if isinstance(event, Request) and isinstance(event.body, Ask):
             self._seen(event.caller.name, event.body)
@@ -481,16 +486,16 @@ class Observer(Teller):
                 waiting = broker.open.get(effect.corr >> PARTS)
                 if waiting is not None:
                     self._sent(waiting.caller.name, effect)
-        self._deleted(effects)
+        self._forget_deleted(effects)
 
-    def _hold(self, broker: Any, event: Event | None, effects: Any) -> None:
+    def _take_held(self, broker: Any, event: Event | None, effects: Any) -> None:
         """A request that waits at the gate is told as sent; `broker`: as it would be."""
         next_fact = self.facts + 1
-        self._front(broker, event, effects)
+        self._take_front(broker, event, effects)
         if self.facts >= next_fact and isinstance(event, Request):
             self.held[event.caller] = next_fact
 
-    def _deleted(self, effects: Any) -> None:
+    def _forget_deleted(self, effects: Any) -> None:
         topics = {
             effect.key
             for effect in effects
@@ -509,7 +514,7 @@ class Observer(Teller):
 
     # -- roles ---------------------------------------------------------------------------------
 
-    def _recovered(self, name: str, new: Any) -> None:
+    def _take_recovered(self, name: str, new: Any) -> None:
         if hasattr(new, "part") and name not in self.model.tails:
             self.model.note_recovery(name, self._log(name))
         empty = hasattr(new, "part") and not new.part.hw
@@ -517,7 +522,7 @@ class Observer(Teller):
             if not empty and self.lanes.admit(name, self.steps):
                 self._add_recovery(name, new)
 
-    def _began(self, name: str, old: Any, new: Any, event: Event) -> None:
+    def _tell_event(self, name: str, old: Any, new: Any, event: Event) -> None:
         """What precedes the effects: a timer, a frontier that moved."""
         if isinstance(event, Fired):
             self._add_timer(name, event.timer)
@@ -525,7 +530,7 @@ class Observer(Teller):
             for text in new.describe_changes(old):
                 self._add_change(name, text, self._explain_change(name, event))
 
-    def _done(self, name: str, event: Event, effect: Any) -> None:
+    def _tell_effect(self, name: str, event: Event, effect: Any) -> None:
         model = self.model
         if isinstance(effect, Append):
             log, entry = effect.log, effect.entry

@@ -78,7 +78,7 @@ class TraceServer:
         self.gate = gate
         self.at_once = at_once
         self._server: asyncio.Server | None = None
-        self._open = 0
+        self._open_connections = 0
 
     async def start(self, port: int) -> int:
         """Listen; the port. Raises OSError where that is not possible."""
@@ -92,43 +92,46 @@ class TraceServer:
             self._server.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serve one connection: one request, one answer, each with a timeout."""
-        if self._open >= self.at_once:
-            writer.close()  # a page that follows asks again
+        """Serve one connection: read a request, answer it, close. Reading and writing each have a
+        timeout; at most `at_once` connections are served at a time."""
+        if self._open_connections >= self.at_once:
+            writer.close()  # too many; a page that follows the trace asks again
             return
-        self._open += 1
+        self._open_connections += 1
         writer.transport.set_write_buffer_limits(high=PIECE)
         exchange = Exchange((HOST, 0))
         try:
             async with asyncio.timeout(PATIENCE_S):
-                request = await _hear(reader, exchange)
-            status, kind, lines = await self._answer(request)
+                request = await _receive(reader, exchange)
+            status, content_type, lines = await self._answer(request)
             async with asyncio.timeout(PATIENCE_S):
-                await _respond(writer, exchange, status, kind, lines)
+                await _respond(writer, exchange, status, content_type, lines)
         except (TimeoutError, ConnectionError, EOFError):
             writer.transport.abort()
         finally:
-            self._open -= 1
+            self._open_connections -= 1
             writer.close()
 
     async def _answer(self, request: HttpRequest | HttpError) -> tuple[int, str, list[bytes]]:
-        """Status, kind and lines."""
+        """Return (status, content type, lines of the body) for a request: GET /trace gives the
+        facts after a number, GET /gate the gate's state, POST /gate an order to the gate. A request
+        that could not be read comes as its HttpError."""
         try:
             if isinstance(request, HttpError):
                 raise request
-            path, given = _split(request)
+            path, query = _split(request)
             if path == "/gate" and request.method == "POST":
-                self._unlock(given).obey(request.body)
+                self._unlock(query).obey(request.body)
                 return 204, PLAIN, []
             if request.method != "GET":
                 raise HttpError(405, "only GET")
             if path == "/gate":
-                state = self._state(self._unlock(given).gate)
+                state = self._state(self._unlock(query).gate)
                 return 200, JSON_LINES, [json.dumps(state).encode() + b"\n"]
             if path != "/trace":
                 raise HttpError(404, ONLY)
-            after, last = _number(given, "after"), min(_number(given, "last"), KEPT)
-            gate = self._unlock(given).gate if "key" in given else None
+            after, last = _number(query, "after"), min(_number(query, "last"), KEPT)
+            gate = self._unlock(query).gate if "key" in query else None
             return 200, JSON_LINES, await self.live.lines(after, last, partial(self._state, gate))
         except HttpError as error:
             return error.status, PLAIN, [f"{error}\n".encode()]
@@ -149,7 +152,7 @@ class TraceServer:
         return {"gate": gate.describe(self.live.observer.held)}
 
 
-async def _hear(reader: asyncio.StreamReader, exchange: Exchange) -> HttpRequest | HttpError:
+async def _receive(reader: asyncio.StreamReader, exchange: Exchange) -> HttpRequest | HttpError:
     """A request, or why there is none. Raises EOFError where the client has gone."""
     buffer = bytearray()
     try:

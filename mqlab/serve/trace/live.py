@@ -171,34 +171,37 @@ class Turn:
 
 
 class Live:
-    """`lines`: (number of the fact, change, line) of the facts drawn last, `_before` the
-    Snapshot before them, `_now` the one after."""
+    """`lines`: (number of the fact, change, line) of the facts drawn last, `_kept_from` the
+    Snapshot before them, `_drawn` the one after."""
 
     def __init__(
         self, system: str, title: Text, observer: Observer, weigh: Callable[[Effects], int]
     ) -> None:
+        """Begin the live trace of a server that has done nothing yet: steps go into a ring
+        (`recorder`), and are drawn into lines only when somebody asks. `weigh(effects)`: how many
+        bytes they keep alive."""
         self.recorder = Recorder(self._forget, weigh)
         self.observer = observer
         self.system = system
         self.title = title
-        self._lines: deque[tuple[int, Any, bytes]] = deque()
-        self._before: Any = self.observer.draw()
-        self._now: Any = self._before
-        self._after = 0  # the number of the fact before the first line
+        self._lines: deque[tuple[int, Any, bytes]] = deque()  # (number of the fact, change, line)
+        self._kept_from: Any = self.observer.draw()  # the Snapshot before the first line
+        self._drawn: Any = self._kept_from  # the Snapshot after the last line
+        self._last_forgotten = 0  # the number of the fact before the first line
         self._size = 0  # bytes of the lines
-        self._gap = False
-        self._failed = False
+        self._has_gap = False  # a step left the ring undrawn: the lines must begin again
+        self._failed = False  # a step could not be drawn, which is logged once
         self._drawing = asyncio.Lock()
-        self._whole_until = 0.0  # the moment until which no step is passed over
+        self._whole_until = 0.0  # until then somebody wants every step drawn
 
     # -- steps into lines ----------------------------------------------------------------------
 
     def _forget(self, step: Step) -> None:
         """A step leaves the ring undrawn: a picture can begin only behind it."""
-        self._survive(lambda: self.observer.skip(step))
-        self._gap = True
+        self._run_guarded(lambda: self.observer.skip(step))
+        self._has_gap = True
 
-    def _survive(self, draw: Callable[[], Any], instead: Any = None) -> Any:
+    def _run_guarded(self, draw: Callable[[], Any], instead: Any = None) -> Any:
         """What cannot be drawn is left out, and said once: clients are served all the same."""
         try:
             return draw()
@@ -211,40 +214,41 @@ class Live:
     def _begin_anew(self) -> None:
         self._lines.clear()
         self._size = 0
-        self._before = self._now = self._survive(self.observer.draw, self._now)
-        self._after = self.observer.facts
-        self._gap = False
+        self._kept_from = self._drawn = self._run_guarded(self.observer.draw, self._drawn)
+        self._last_forgotten = self.observer.facts
+        self._has_gap = False
 
     def _keep(self, fact: Fact) -> None:
-        new = self._survive(self.observer.draw, self._now)
-        change = diff(self._now, new)
+        new = self._run_guarded(self.observer.draw, self._drawn)
+        change = diff(self._drawn, new)
         line = json.dumps({"fact": sparse(fact), "change": change}, ensure_ascii=False)
         data = line.encode(errors="backslashreplace") + b"\n"
         self._lines.append((fact.index, change, data))
         self._size += len(data)
-        self._now = new
+        self._drawn = new
         while len(self._lines) > KEPT or self._size > BYTES:
-            self._after, gone, data = self._lines.popleft()
+            self._last_forgotten, gone, data = self._lines.popleft()
             self._size -= len(data)
-            self._before = patch(self._before, gone)
+            self._kept_from = patch(self._kept_from, gone)
 
     async def catch_up(self, most: int) -> None:
-        """Draw what has happened: the newest steps, as many as are asked for."""
+        """Draw the newest `most` of the recorded steps into lines; older ones leave the ring
+        undrawn. Gives way to the server's clients every few milliseconds."""
         async with self._drawing:
             recorder, turn = self.recorder, Turn()
-            passed = max(0, len(recorder.steps) - most)
-            left = len(recorder.steps) - passed
-            while passed > 0 and recorder.steps:
+            to_skip = max(0, len(recorder.steps) - most)
+            to_draw = len(recorder.steps) - to_skip
+            while to_skip > 0 and recorder.steps:
                 self._forget(recorder.take())
-                passed -= 1
+                to_skip -= 1
                 await turn.give_way()
-            while left > 0 and recorder.steps:
-                if self._gap:
+            while to_draw > 0 and recorder.steps:
+                if self._has_gap:
                     self._begin_anew()
-                self._survive(partial(self.observer.take, recorder.take(), self._keep))
-                left -= 1
+                self._run_guarded(partial(self.observer.take, recorder.take(), self._keep))
+                to_draw -= 1
                 await turn.give_way()
-            if self._gap:
+            if self._has_gap:
                 self._begin_anew()
 
     # -- answers -------------------------------------------------------------------------------
@@ -252,24 +256,25 @@ class Live:
     async def lines(
         self, after: int, last: int = 0, more: Callable[[], dict[str, Any]] = dict
     ) -> list[bytes]:
-        """What is kept behind fact number `after`, at most the `last` newest facts: a Snapshot,
-        then a line for each. From the oldest kept if `after` is older, or of a server that was
-        here before. The lines are the very ones that are kept, not copies.
-        `more`: what else to say beside the Snapshot."""
+        """Return the live trace after fact number `after` as JSON lines: first a Snapshot, then a
+        line for each fact. With `last` at most so many of the newest facts; from the oldest kept
+        where `after` is older, or the number of an earlier server. `more()` gives further entries
+        of the first line."""
         now = asyncio.get_running_loop().time()
         if last:
             self._whole_until = now + PATIENCE_S
-        # A question that names no number takes nothing from those that do.
+        # Somebody who asked for `last` facts wants every step; a follower, the newest; one who has
+        # just come, enough for a picture, without taking steps from those who want them all.
         await self.catch_up(ALL if now < self._whole_until else NEWEST if after else FIRST)
-        if not self._after <= after <= self.observer.facts:
-            after = self._after
+        if not self._last_forgotten <= after <= self.observer.facts:
+            after = self._last_forgotten
         kept = [(index, line) for index, _, line in self._lines if index > after]
-        most = last or FIRST
-        if len(kept) > most:
-            del kept[: len(kept) - most]
+        max_facts = last or FIRST
+        if len(kept) > max_facts:
+            del kept[: len(kept) - max_facts]
             after = kept[0][0] - 1
         head = {
-            "snapshot": self._at(after, len(kept)),
+            "snapshot": self._picture_at(after, len(kept)),
             "system": self.system,
             "title": self.title.json(),
             "after": after,
@@ -278,11 +283,11 @@ class Live:
         first = json.dumps(head, ensure_ascii=False).encode() + b"\n"
         return [first, *(line for _, line in kept)]
 
-    def _at(self, after: int, lines: int) -> Any:
+    def _picture_at(self, after: int, lines: int) -> Any:
         """The Snapshot after a fact."""
         if not lines:
-            return self._now
-        snapshot = self._before
+            return self._drawn
+        snapshot = self._kept_from
         for index, change, _ in self._lines:
             if index > after:
                 break

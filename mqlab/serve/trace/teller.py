@@ -274,7 +274,8 @@ class Teller:
             self._add(fact, meaning())
 
     def _add(self, fact: Fact, telling: Telling) -> None:
-        """Hand the listener one fact, with what is said of it and names cut to a cell's length."""
+        """Count one fact, and give it to the listener (where there is one) with its number, its
+        time, what `telling` says of it, and texts cut to a cell's length."""
         self.facts += 1
         if self._listener is not None:
             self._listener(
@@ -311,11 +312,14 @@ class Teller:
         self._add(change, telling or Telling())
 
     def _from_outside(self, name: str, what: Outside | None) -> None:
-        """What happened to a client, or to the node of the role `name`; None: it has gone."""
+        """Tell what happened from outside the roles: `what` is a crash of the node on which the
+        role `name` is, a request of the client `name` dropped at the gate, or None where that
+        client has gone."""
         if isinstance(what, Killed):
-            for conn in list(self.lanes.conns):
-                self.lanes.end_client(conn)
+            for client in list(self.lanes.conns):
+                self.lanes.end_client(client)
             self.held.clear()
+            # the node's lane: of that role, else of the first role drawn (kind 0 are the clients)
             kinds = range(1, len(self.lanes.most) + 1)
             roles = [role for kind in kinds for role in self.lanes.list_names(kind)]
             if roles:
@@ -332,6 +336,7 @@ class Teller:
                 self._add(lost, Telling(label=SHORT_LOST, why=WHY_LOST))
         else:
             self._end_client(name)
+        # requests that waited at the gate go with their client
         self.held = {who: fact for who, fact in self.held.items() if who.name != name}
 
     def _end_client(self, conn: str) -> None:

@@ -120,14 +120,14 @@ def break_connections() -> None:
 
 def refuse_partitions() -> None:
     """After a while no topic may be written to any more."""
-    honest = transactions._impossible
+    honest = transactions._partition_errors
 
     def judge(broker, named):
         refused = next(ANSWERS) > 5 * EVERY
         error = Error.TOPIC_AUTHORIZATION_FAILED
         return dict.fromkeys(named, error) if refused else honest(broker, named)
 
-    transactions._impossible = judge
+    transactions._partition_errors = judge
 
 
 def refuse_ids() -> None:

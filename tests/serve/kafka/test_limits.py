@@ -124,16 +124,16 @@ def test_whole_requests_that_wait_their_turn_are_no_unfinished_ones() -> None:
         one.connection_made(Wire())
         one.pause_writing()
         one.data_received(versions * 100)
-        assert not one.idle and one._late is None and it._held == {}
+        assert not one.idle and one._alarm is None and it._unfinished == {}
         one.resume_writing()
-        while not one.idle or one._later:
+        while not one.idle or one._will_continue:
             await asyncio.sleep(0)
-            assert one._late is None and it._held_bytes == 0
-        assert one._asked == 100
+            assert one._alarm is None and it._unfinished_bytes == 0
+        assert one._request_count == 100
         one.data_received(versions[:7])
-        assert one._late is not None and it._held == {1: 7} and it._held_bytes == 7
+        assert one._alarm is not None and it._unfinished == {1: 7} and it._unfinished_bytes == 7
         one.data_received(versions[7:])
-        assert one._late is None and it._held == {} and it._held_bytes == 0
+        assert one._alarm is None and it._unfinished == {} and it._unfinished_bytes == 0
 
     asyncio.run(story())
 
@@ -150,7 +150,7 @@ def test_unfinished_requests_are_bounded_together(
             await writer.drain()
         done = [asyncio.create_task(reader.read()) for reader, _ in streams]
         await asyncio.wait(done, return_when=asyncio.FIRST_COMPLETED)
-        assert it._held_bytes <= 3_000_000 and it._held_bytes == sum(it._held.values())
+        assert sum(it._unfinished.values()) == it._unfinished_bytes <= 3_000_000
         assert len(it.connections) == 3
         for task in done:
             task.cancel()

@@ -158,9 +158,10 @@ def _producers(
 
 
 def begin_markers(broker: Broker, caller: Caller, ask: Ask) -> Result:
-    """WriteTxnMarkers. What a coordinator of another broker sends, or an administrator. Before
-    version 2 a marker does not say by which rules it was made."""
-    parts: list[tuple[str, Any]] = []
+    """Handle WriteTxnMarkers, which a coordinator of another broker or an administrator sends: pass
+    each marker to the leaders of its partitions. When all have answered, `finish_markers` makes the
+    response from the plan, which holds the partitions that are refused here with their error."""
+    requests: list[tuple[str, Any]] = []
     plan = []
     for marker in ask.body.markers:
         request = WriteTxnMarkers(
@@ -169,22 +170,23 @@ def begin_markers(broker: Broker, caller: Caller, ask: Ask) -> Result:
             marker.producer_epoch,
             marker.transaction_result,
             marker.coordinator_epoch,
-            getattr(marker, "transaction_version", 0),
+            getattr(marker, "transaction_version", 0),  # requests before version 2 lack it
         )
         topics = []
         for topic in marker.topics:
-            row: list[tuple[int, Error | int]] = []
+            # by partition: why it is refused, or the index of its message in `requests`
+            outcomes: list[tuple[int, Error | int]] = []
             for index in topic.partition_indexes:
                 role = broker.find_role(topic.name, index)
                 if error := _marker_error(marker, topic.name, role):
-                    row.append((index, error))
+                    outcomes.append((index, error))
                     continue
                 assert role is not None
-                row.append((index, len(parts)))
-                parts.append((role, request))
-            topics.append((topic.name, tuple(row)))
+                outcomes.append((index, len(requests)))
+                requests.append((role, request))
+            topics.append((topic.name, tuple(outcomes)))
         plan.append((marker.producer_id, tuple(topics)))
-    return broker.gather(caller, ask, parts, tuple(plan))
+    return broker.gather(caller, ask, requests, tuple(plan))
 
 
 def _marker_error(marker: Any, topic: str, role: str | None) -> Error:
@@ -198,22 +200,22 @@ def _marker_error(marker: Any, topic: str, role: str | None) -> Error:
 
 
 def finish_markers(broker: Broker, done: Gathering) -> MarkersWritten:
-    """The response to WriteTxnMarkers. The plan has, for each partition, an error if it was not
-    sent the marker, else the place of its answer among those that were gathered."""
+    """Make the response to WriteTxnMarkers from the leaders' answers. The plan holds, for each
+    partition, the error with which it was refused, or the index of its answer in `done.got`."""
 
-    def error_of(known: Error | int) -> Error:
-        error: Error = known if isinstance(known, Error) else done.got[known].error
+    def error_of(outcome: Error | int) -> Error:
+        error: Error = outcome if isinstance(outcome, Error) else done.got[outcome].error
         return error
 
     return MarkersWritten(
         tuple(
             Marked(
-                pid,
+                producer_id,
                 tuple(
-                    OfTopic(name, tuple(PartitionError(i, error_of(k)) for i, k in row))
-                    for name, row in topics
+                    OfTopic(name, tuple(PartitionError(i, error_of(each)) for i, each in outcomes))
+                    for name, outcomes in topics
                 ),
             )
-            for pid, topics in done.plan
+            for producer_id, topics in done.plan
         )
     )

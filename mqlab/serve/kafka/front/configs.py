@@ -135,7 +135,8 @@ def _known(name: str, kind: str, flags: str, value: str, synonyms: str, words: s
 
 
 def config_problem(pairs: Iterable[tuple[str, str | None]]) -> str:
-    """Why a topic cannot be configured like this; empty if it can."""
+    """Return why a topic cannot have these configs, in Kafka's words; "" if it can. Checks names,
+    then each value, then values that exclude each other."""
     given: dict[str, str] = {}
     for name, value in pairs:
         if value is None:
@@ -149,10 +150,10 @@ def config_problem(pairs: Iterable[tuple[str, str | None]]) -> str:
         problem = value_problem(table[name], value)
         if problem:
             return problem
-    return _together(given)
+    return _conflict(given)
 
 
-def _together(given: dict[str, str]) -> str:
+def _conflict(given: dict[str, str]) -> str:
     if given.get("remote.storage.enable", "").strip().lower() == "true":
         return (
             "Tiered Storage functionality is disabled in the broker. "
@@ -169,21 +170,23 @@ def _together(given: dict[str, str]) -> str:
 
 
 def value_problem(config: Known, value: str) -> str:
-    """Why this config cannot have this value; empty if it can."""
+    """Return why this config cannot have this value, in Kafka's words; "" if it can: its type, its
+    bounds, the values it is limited to."""
     name, text = config.name, value.strip()
-    wrong = f"Invalid value {value} for configuration {name}: "
+    prefix = f"Invalid value {value} for configuration {name}: "
     if config.kind == BOOLEAN and text.lower() not in ("true", "false"):
-        return f"{wrong}Expected value to be either true or false"
+        return f"{prefix}Expected value to be either true or false"
     if config.kind in (INT, SHORT, LONG, DOUBLE):
-        number = _number(config.kind, text)
+        number = _parse_number(config.kind, text)
         if number is None:
-            return f"{wrong}Not a number of type {TYPES[config.kind]}"
+            return f"{prefix}Not a number of type {TYPES[config.kind]}"
         return _bounds(name, number, f"Invalid value {text.lstrip('+')} for configuration {name}: ")
+    # None: any text will do
     allowed = ONE_OF.get(name)
-    for part in _parts(text) if config.kind == LIST else [text]:
-        if allowed is not None and part not in allowed:
+    for item in _list_items(text) if config.kind == LIST else [text]:
+        if allowed is not None and item not in allowed:
             choice = ", ".join(allowed)
-            return f"Invalid value {part} for configuration {name}: String must be one of: {choice}"
+            return f"Invalid value {item} for configuration {name}: String must be one of: {choice}"
     if name.endswith(".throttled.replicas") and not THROTTLED.fullmatch(text):
         return (
             f"Invalid value [{text}] for configuration {name}: {name} must be the literal '*' or a "
@@ -193,7 +196,7 @@ def value_problem(config: Known, value: str) -> str:
     return ""
 
 
-def _number(kind: int, text: str) -> float | None:
+def _parse_number(kind: int, text: str) -> float | None:
     if len(text) > LONGEST:
         return None
     if kind == DOUBLE:
@@ -214,7 +217,7 @@ def _bounds(name: str, number: float, wrong: str) -> str:
     return ""
 
 
-def _parts(text: str) -> list[str]:
+def _list_items(text: str) -> list[str]:
     return [part.strip() for part in text.split(",")] if text else []
 
 
@@ -264,16 +267,18 @@ def value(name: str, overrides: Pairs, given: Given) -> str:
 
 @lru_cache(maxsize=1024)
 def rules(overrides: Pairs, given: Given) -> Rules:
-    """What these configs demand of a batch."""
+    """Collect what a topic's configs demand of each batch that is produced to it: its size,
+    compression and timestamps. `overrides` are the topic's own configs, `given` those of the
+    broker, which apply where the topic has none."""
 
     def number(name: str) -> int:
         return int(value(name, overrides, given))
 
-    wanted = value("compression.type", overrides, given).strip()
-    zstd = NAMES.get(wanted) == ZSTD
+    compression = value("compression.type", overrides, given).strip()
+    zstd = NAMES.get(compression) == ZSTD
     return Rules(
         max_message_bytes=number("max.message.bytes"),
-        compression_type=wanted,
+        compression_type=compression,
         level=number("compression.zstd.level" if zstd else "compression.gzip.level"),
         append_time=value("message.timestamp.type", overrides, given).strip() == "LogAppendTime",
         compact=is_compacted(overrides, given),
@@ -284,7 +289,7 @@ def rules(overrides: Pairs, given: Given) -> Rules:
 
 def policy(overrides: Pairs, given: Given) -> list[str]:
     """`cleanup.policy`, part by part."""
-    return _parts(value("cleanup.policy", overrides, given).strip())
+    return _list_items(value("cleanup.policy", overrides, given).strip())
 
 
 def is_compacted(overrides: Pairs, given: Given) -> bool:

@@ -39,24 +39,26 @@ def finish_groups(broker: Broker, done: Gathering) -> Results:
 
 
 def begin_offsets(broker: Broker, caller: Caller, ask: Ask) -> Result:
-    """OffsetDelete. Partitions there are not are refused here; `plan`: of each topic the partitions
-    with what is known of them, an error or the place among those sent on."""
+    """Handle OffsetDelete: ask the group's coordinator to forget the committed offsets of these
+    partitions. Partitions that do not exist are refused here: the plan has, for each, its error or
+    its index among the names sent on."""
     body = ask.body
     names: list[str] = []
     plan = []
     for topic in body.topics:
-        row: list[tuple[int, Error | int]] = []
-        for part in topic.partitions:
-            name = broker.partition(topic.name, part.partition_index)
+        # by partition: why it is refused, or its index in `names`
+        outcomes: list[tuple[int, Error | int]] = []
+        for partition in topic.partitions:
+            name = broker.partition(topic.name, partition.partition_index)
             if name is None:
-                row.append((part.partition_index, Error.UNKNOWN_TOPIC_OR_PARTITION))
+                outcomes.append((partition.partition_index, Error.UNKNOWN_TOPIC_OR_PARTITION))
             else:
-                row.append((part.partition_index, len(names)))
+                outcomes.append((partition.partition_index, len(names)))
                 names.append(name)
-        plan.append((topic.name, tuple(row)))
-    where = offsets_log(body.group_id, broker.config.kafka)
-    parts = [(where, DeleteOffsets(body.group_id, tuple(names)))] if names else []
-    return broker.gather(caller, ask, parts, tuple(plan))
+        plan.append((topic.name, tuple(outcomes)))
+    coordinator = offsets_log(body.group_id, broker.config.kafka)
+    requests = [(coordinator, DeleteOffsets(body.group_id, tuple(names)))] if names else []
+    return broker.gather(caller, ask, requests, tuple(plan))
 
 
 def finish_offsets(broker: Broker, done: Gathering) -> DeletedOffsets:

@@ -44,7 +44,9 @@ def describe_configs(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, 
 
 
 def _refusal(broker: Broker, kind: int, name: str) -> tuple[Error, str]:
-    """Why DescribeConfigs of a resource is refused, with Kafka's words; Error.NONE if it is not."""
+    """Return why a DescribeConfigs request for this resource is refused: (error, Kafka's words),
+    with Error.NONE if it is not. `kind` is the resource type: a topic, or this broker (by its id or
+    "")."""
     if kind == TOPIC:
         problem = name_problem(name)
         if problem:
@@ -53,12 +55,12 @@ def _refusal(broker: Broker, kind: int, name: str) -> tuple[Error, str]:
         return (Error.UNKNOWN_TOPIC_OR_PARTITION, "") if missing else (Error.NONE, "")
     if kind != BROKER:
         return Error.INVALID_REQUEST, NO_SUCH_CONFIGS
-    me = str(broker.config.node_id)
-    if name in ("", me):
+    own_id = str(broker.config.node_id)
+    if name in ("", own_id):
         return Error.NONE, ""
     if not name.isascii() or not name.lstrip("-").isdigit():
         return Error.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}"
-    words = f"Unexpected broker id, expected {me} or empty string, but received {name}"
+    words = f"Unexpected broker id, expected {own_id} or empty string, but received {name}"
     return Error.INVALID_REQUEST, words
 
 

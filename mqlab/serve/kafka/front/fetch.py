@@ -58,51 +58,53 @@ class Plan:
 
 
 def begin(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
-    """Fetch: ask the leader of each partition. A partition named twice is read once, from where it
-    was named last."""
+    """Handle Fetch: read from the leader of each wanted partition, one after the other, starting
+    with the first. Partitions that are refused have their error in the plan; `take_part` goes on as
+    the leaders answer. A partition named twice is read once, from where it was named last."""
     body = ask.body
+    # -1: an older request, without fetch sessions, which this server does not keep
     if getattr(body, "session_epoch", -1) not in FIRST_SESSION:
-        declined = Fetched((), Error.FETCH_SESSION_ID_NOT_FOUND)
-        return broker, (Reply(caller, declined),)
+        return broker, (Reply(caller, Fetched((), Error.FETCH_SESSION_ID_NOT_FOUND)),)
     isolation = READ_COMMITTED if body.isolation_level else READ_UNCOMMITTED
     if body.isolation_level not in LEVELS:
-        return broker, (Reply(caller, _refuse(body, Error.UNKNOWN_SERVER_ERROR)),)
+        return broker, (Reply(caller, _refuse_all(body, Error.UNKNOWN_SERVER_ERROR)),)
     reads: list[tuple[str, Fetch]] = []
     rows = []
-    for name, topic_id, parts in _wanted(body):
-        known = broker.topic(name, topic_id)
-        row: list[tuple[int, int | FetchResponse]] = []
-        for part in parts:
-            role = broker.partition(known.name, part.partition) if known else None
-            error = epoch_error(getattr(part, "current_leader_epoch", -1))
-            if role is None:
+    for name, topic_id, partitions in _wanted_partitions(body):
+        topic = broker.topic(name, topic_id)
+        # by partition: its refusal, or the index of its read in `reads`
+        outcomes: list[tuple[int, int | FetchResponse]] = []
+        for partition in partitions:
+            leader = broker.partition(topic.name, partition.partition) if topic else None
+            error = epoch_error(getattr(partition, "current_leader_epoch", -1))
+            if leader is None:
                 error = Error.UNKNOWN_TOPIC_OR_PARTITION if name else Error.UNKNOWN_TOPIC_ID
-            if error or role is None:
-                row.append((part.partition, FetchResponse(error)))
+            if error or leader is None:
+                outcomes.append((partition.partition, FetchResponse(error)))
             else:
-                row.append((part.partition, len(reads)))
-                limit = min(part.partition_max_bytes, body.max_bytes)
-                reads.append((role, Fetch(part.fetch_offset, isolation, limit)))
-        rows.append((known.name if known else name or "", topic_id, tuple(row)))
+                outcomes.append((partition.partition, len(reads)))
+                limit = min(partition.partition_max_bytes, body.max_bytes)
+                reads.append((leader, Fetch(partition.fetch_offset, isolation, limit)))
+        rows.append((topic.name if topic else name or "", topic_id, tuple(outcomes)))
     plan = Plan(tuple(reads), tuple(rows), _max_bytes(ask))
     if not reads:
         return broker.gather(caller, ask, [], plan)
     number, new = broker.begin(Gathering(caller, ask, plan, len(reads)))
-    return new, (_read(number, plan, 0),)
+    return new, (_read_partition(number, plan, 0),)
 
 
-def _refuse(body: Any, error: Error) -> Fetched:
+def _refuse_all(body: Any, error: Error) -> Fetched:
     """The whole request (FetchRequest#getErrorResponse)."""
     rows = (
         FetchedTopic(
             name or "", topic_id, tuple(FetchedPartition(part.partition, error) for part in parts)
         )
-        for name, topic_id, parts in _wanted(body)
+        for name, topic_id, parts in _wanted_partitions(body)
     )
     return Fetched(tuple(rows), error)
 
 
-def _wanted(body: Any) -> list[tuple[str | None, UUID | None, list[Any]]]:
+def _wanted_partitions(body: Any) -> list[tuple[str | None, UUID | None, list[Any]]]:
     """Each topic once, with each of its partitions once."""
     topics: dict[tuple[str | None, UUID | None], dict[int, Any]] = {}
     for topic in body.topics:
@@ -115,7 +117,7 @@ def _max_bytes(ask: Ask) -> int:
     return max(min(int(ask.body.max_bytes), ANSWER), 0)
 
 
-def _read(number: int, plan: Plan, part: int) -> Send:
+def _read_partition(number: int, plan: Plan, part: int) -> Send:
     """Ask for the next part. One after the other, each for no more than the answer has room
     for: so nothing is gathered that would not travel."""
     role, read = plan.reads[part]
@@ -124,30 +126,33 @@ def _read(number: int, plan: Plan, part: int) -> Send:
 
 
 def take_part(
-    broker: Broker, number: int, waiting: Gathering, part: int, body: Any
+    broker: Broker, number: int, waiting: Gathering, part: int, answer: Any
 ) -> tuple[Broker, Effects]:
-    """A partition has answered a fetch: ask the next one, or answer the client if there is enough,
-    or watch the partitions until there is or the time is over."""
+    """Take a leader's answer for partition number `part` of a waiting fetch: the records read, or,
+    while the partitions are watched, the notice of new ones. Then read the next partition; after
+    the last, answer the client if there is enough, or else watch the partitions until there is or
+    the client's time is over."""
     plan: Plan = waiting.plan
-    if isinstance(body, Watched):
+    if isinstance(answer, Watched):
         if plan.phase != WATCHING:
-            # It crossed with our reading, which has seen what it is about.
+            # This notice of new records crossed with our reading, which has seen them.
             return broker, ()
         return _read_again(broker, number, waiting, READING)
-    body = _readable(broker, body)
-    plan = replace(plan, bytes_left=max(plan.bytes_left - sum(b.size for b in body.batches), 0))
-    got = waiting.got.set(part, body)
+    answer = _in_wire_format(broker, answer)
+    plan = replace(plan, bytes_left=max(plan.bytes_left - sum(b.size for b in answer.batches), 0))
+    got = waiting.got.set(part, answer)
     waiting = replace(waiting, plan=plan, got=got, left=waiting.left - 1)
     if waiting.left:
         new = replace(broker, open=broker.open.set(number, waiting))
-        return new, (_read(number, plan, part + 1),)
-    if plan.phase == LAST or _enough(waiting):
+        return new, (_read_partition(number, plan, part + 1),)
+    # LAST: the time is over, so whatever there is will do
+    if plan.phase == LAST or _has_enough(waiting):
         timer = (CancelTimer(str(number)),) if plan.timed and plan.phase != LAST else ()
         return broker.end(number, waiting), (*timer, Reply(waiting.caller, finish(broker, waiting)))
     return _watch(broker, number, waiting)
 
 
-def _readable(broker: Broker, answer: FetchResponse) -> FetchResponse:
+def _in_wire_format(broker: Broker, answer: FetchResponse) -> FetchResponse:
     """What a group coordinator wrote is turned into Kafka's records."""
     if all(b.size for b in answer.batches):
         return answer
@@ -159,7 +164,7 @@ def _readable(broker: Broker, answer: FetchResponse) -> FetchResponse:
     return replace(answer, batches=tuple(as_sent(b, topic_id) for b in answer.batches))
 
 
-def _enough(waiting: Gathering) -> bool:
+def _has_enough(waiting: Gathering) -> bool:
     body = waiting.ask.body
     answers = waiting.got.values()
     refused = any(isinstance(k, FetchResponse) for _, _, row in waiting.plan.rows for _, k in row)
@@ -193,7 +198,7 @@ def _read_again(
     renewed = replace(plan, phase=phase, bytes_left=_max_bytes(waiting.ask))
     again = replace(waiting, plan=renewed, left=len(plan.reads), got=Map())
     new = replace(broker, open=broker.open.set(number, again))
-    return new, (*unwatch(number, plan), _read(number, renewed, 0))
+    return new, (*unwatch(number, plan), _read_partition(number, renewed, 0))
 
 
 def unwatch(number: int, plan: Plan) -> tuple[Send, ...]:

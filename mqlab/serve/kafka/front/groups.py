@@ -81,14 +81,15 @@ CLASSIC = "classic"  # the one kind of group there is (GroupType)
 SUFFIX = len("-") + len(str(UUID(int=0)))
 
 
-def _ms(time: timedelta) -> int:
+def _to_ms(time: timedelta) -> int:
     return round(time.total_seconds() * 1000)
 
 
 def begin_join(broker: Broker, caller: Caller, ask: Ask) -> Result:
-    """JoinGroup, from the wire to the group coordinator's message."""
+    """Handle JoinGroup: pass the request to the group's coordinator, as its own message. A client
+    whose member id would become longer than a text may be is refused here."""
     body = ask.body
-    session_ms = _ms(body.session_timeout)
+    session_ms = _to_ms(body.session_timeout)
     instance = getattr(body, "group_instance_id", None)
     if not body.member_id and len((instance or ask.client).encode()) + SUFFIX > LONGEST_TEXT:
         # The id that a real broker makes of it, with a UUID, is longer than a text may be.
@@ -102,7 +103,7 @@ def begin_join(broker: Broker, caller: Caller, ask: Ask) -> Result:
         protocols=tuple((p.name, p.metadata) for p in body.protocols),
         instance=instance,
         session_ms=session_ms,
-        rebalance_ms=_ms(body.rebalance_timeout) if ask.version >= 1 else session_ms,
+        rebalance_ms=_to_ms(body.rebalance_timeout) if ask.version >= 1 else session_ms,
         protocol_type=body.protocol_type,
         version=ask.version,
         host=ask.host,
@@ -245,29 +246,33 @@ UNKNOWN = Error.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def begin_list_offsets(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
-    """ListOffsets: ask the leader of each partition; those that are refused are answered here."""
+    """Handle ListOffsets: ask the leader of each partition for the offset at a timestamp (or at the
+    log's begin or end). Partitions that are refused, and questions about tiered storage, are
+    answered here."""
     level = getattr(ask.body, "isolation_level", 0)
     isolation = READ_COMMITTED if level else READ_UNCOMMITTED
-    parts: list[tuple[str, Any]] = []
+    requests: list[tuple[str, Any]] = []
     plan = []
-    times = Counter((t.name, p.partition_index) for t in ask.body.topics for p in t.partitions)
+    mentions = Counter((t.name, p.partition_index) for t in ask.body.topics for p in t.partitions)
     for topic in ask.body.topics:
-        row: list[tuple[int, int | ListOffsetsResponse]] = []
-        for part in {p.partition_index: p for p in topic.partitions}.values():
-            role = broker.partition(topic.name, part.partition_index)
+        # by partition: the answer if it is known, or the index of its question in `requests`
+        outcomes: list[tuple[int, int | ListOffsetsResponse]] = []
+        # named twice: the last one counts
+        for partition in {p.partition_index: p for p in topic.partitions}.values():
+            leader = broker.partition(topic.name, partition.partition_index)
             # There is no tiered storage, so all of a log is local.
-            at_ms = EARLIEST if part.timestamp == EARLIEST_LOCAL else part.timestamp
-            error = _refusal(ask, part, times[topic.name, part.partition_index])
-            if role is None or error:
+            at_ms = EARLIEST if partition.timestamp == EARLIEST_LOCAL else partition.timestamp
+            error = _refusal(ask, partition, mentions[topic.name, partition.partition_index])
+            if leader is None or error:
                 refused = ListOffsetsResponse(-1, error=error or UNKNOWN)
-                row.append((part.partition_index, refused))
+                outcomes.append((partition.partition_index, refused))
             elif at_ms in TIERED:
-                row.append((part.partition_index, NOWHERE))
+                outcomes.append((partition.partition_index, NOWHERE))
             else:
-                row.append((part.partition_index, len(parts)))
-                parts.append((role, ListOffsets(at_ms, isolation)))
-        plan.append((topic.name, tuple(row)))
-    return broker.gather(caller, ask, parts, tuple(plan))
+                outcomes.append((partition.partition_index, len(requests)))
+                requests.append((leader, ListOffsets(at_ms, isolation)))
+        plan.append((topic.name, tuple(outcomes)))
+    return broker.gather(caller, ask, requests, tuple(plan))
 
 
 def _refusal(ask: Ask, part: Any, times: int) -> Error:
@@ -297,38 +302,40 @@ def finish_list_offsets(broker: Broker, done: Gathering) -> Topics:
 
 
 def begin_offset_commit(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
-    """OffsetCommit and TxnOffsetCommit. All positions go to the group's coordinator at once; what
-    names no partition, or says too much about itself, is refused on its own. From OffsetCommit v10
-    on topics are named by their ids."""
+    """Handle OffsetCommit and TxnOffsetCommit: send all positions to the group's coordinator at
+    once. A partition that does not exist, or whose metadata is too long, is refused on its own;
+    from OffsetCommit v10 on topics are named by their ids."""
     body = ask.body
     positions: list[Position] = []
     plan = []
-    new = too_new(broker, ask)
+    # the version belongs to transaction.version 2, which is switched off here
+    is_too_new = too_new(broker, ask)
     for topic in body.topics:
         name, topic_id = getattr(topic, "name", None), getattr(topic, "topic_id", None)
         known = broker.topic(name, topic_id)
+        # the error of its partitions if there is no such topic
         missing = UNKNOWN if name is not None else Error.UNKNOWN_TOPIC_ID
-        row = []
-        for part in topic.partitions:
-            role = broker.partition(known.name, part.partition_index) if known else None
-            note = part.committed_metadata or ""
-            error = Error.NONE if role is not None else missing
-            if role is not None and count_chars(note) > METADATA_LIMIT:
+        errors = []
+        for partition in topic.partitions:
+            leader = broker.partition(known.name, partition.partition_index) if known else None
+            metadata = partition.committed_metadata or ""
+            error = Error.NONE if leader is not None else missing
+            if leader is not None and count_chars(metadata) > METADATA_LIMIT:
                 error = Error.OFFSET_METADATA_TOO_LARGE
-            if new:
+            if is_too_new:
                 error = Error.UNSUPPORTED_VERSION
-            if role is not None and not error:
-                epoch = getattr(part, "committed_leader_epoch", -1)
-                positions.append(Position(role, part.committed_offset, note, epoch))
-            row.append((part.partition_index, error))
-        plan.append((name or "", topic_id, tuple(row)))
-    where = offsets_log(body.group_id, broker.config.kafka)
+            if leader is not None and not error:
+                epoch = getattr(partition, "committed_leader_epoch", -1)
+                positions.append(Position(leader, partition.committed_offset, metadata, epoch))
+            errors.append((partition.partition_index, error))
+        plan.append((name or "", topic_id, tuple(errors)))
+    coordinator = offsets_log(body.group_id, broker.config.kafka)
     if _is_too_large(broker, ask, positions):
         unknown = Error.UNKNOWN_SERVER_ERROR
         plan = [(n, t, tuple((i, error or unknown) for i, error in row)) for n, t, row in plan]
         positions = []
-    parts = [(where, _commit(ask, tuple(positions)))] if positions else []
-    return broker.gather(caller, ask, parts, tuple(plan))
+    requests = [(coordinator, _make_commit(ask, tuple(positions)))] if positions else []
+    return broker.gather(caller, ask, requests, tuple(plan))
 
 
 def count_chars(text: str) -> int:
@@ -351,8 +358,9 @@ def _is_too_large(broker: Broker, ask: Ask, positions: list[Position]) -> bool:
     return as_sent(batch, lambda name: _id_of(broker, name)).size > limit
 
 
-def _commit(ask: Ask, positions: tuple[Position, ...]) -> OffsetCommit | TxnOffsetCommit:
-    """OffsetCommit or TxnOffsetCommit, from the wire to the coordinator's message."""
+def _make_commit(ask: Ask, positions: tuple[Position, ...]) -> OffsetCommit | TxnOffsetCommit:
+    """Make the coordinator's message, OffsetCommit or TxnOffsetCommit, from a client's request.
+    `positions`: the offsets of the partitions that were not refused."""
     body = ask.body
     if ask.api is Api.OFFSET_COMMIT:
         generation = body.generation_id_or_member_epoch
@@ -391,26 +399,28 @@ Wanted = tuple[tuple[str, UUID | None, tuple[int, ...]], ...]
 
 
 def begin_offset_fetch(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
-    """OffsetFetch. Up to version 7 a request is about one group, from 8 on about several; from 10
-    on topics are named by their ids."""
+    """Handle OffsetFetch: ask the coordinator of each group for its committed offsets. Up to
+    version 7 a request is about one group, from 8 on about several; from 10 on topics are named by
+    their ids."""
     body = ask.body
+    # before version 8 the body itself describes the one group
     groups = getattr(body, "groups", None) or ((body,) if ask.version < 8 else ())
     stable = bool(getattr(body, "require_stable", False))
-    parts: list[tuple[str, Any]] = []
+    requests: list[tuple[str, Any]] = []
     plan = []
     for group in groups:
         rows: Wanted | None = None
-        names = None
+        names = None  # and rows: all partitions of which the group has an offset
         if group.topics is not None:
-            rows = tuple(_wanted(broker, topic) for topic in group.topics)
+            rows = tuple(_name_partitions(broker, topic) for topic in group.topics)
             names = tuple(f"{name}-{i}" for name, _, indexes in rows for i in indexes)
-        where = offsets_log(group.group_id, broker.config.kafka)
-        parts.append((where, OffsetFetch(group.group_id, names, stable)))
+        coordinator = offsets_log(group.group_id, broker.config.kafka)
+        requests.append((coordinator, OffsetFetch(group.group_id, names, stable)))
         plan.append((group.group_id, rows))
-    return broker.gather(caller, ask, parts, tuple(plan))
+    return broker.gather(caller, ask, requests, tuple(plan))
 
 
-def _wanted(broker: Broker, topic: Any) -> tuple[str, UUID | None, tuple[int, ...]]:
+def _name_partitions(broker: Broker, topic: Any) -> tuple[str, UUID | None, tuple[int, ...]]:
     name, topic_id = getattr(topic, "name", None), getattr(topic, "topic_id", None)
     if name is None:
         known = broker.topic(None, topic_id)
@@ -422,31 +432,33 @@ def finish_offset_fetch(broker: Broker, done: Gathering) -> Offsets:
     groups = tuple(
         OffsetGroup(group, (), done.got[i].error)
         if done.got[i].error
-        else OffsetGroup(group, _topics(broker, rows, done.got[i]))
+        else OffsetGroup(group, _offsets_by_topic(broker, rows, done.got[i]))
         for i, (group, rows) in enumerate(done.plan)
     )
     return Offsets(groups, groups[0].topics if groups else ())
 
 
-def _topics(
+def _offsets_by_topic(
     broker: Broker, wanted: Wanted | None, answer: OffsetFetchResponse
 ) -> tuple[OfTopic, ...]:
-    """The positions by topic: of what was asked for, or of all the group has."""
+    """Arrange a group's committed offsets by topic, as OffsetFetch answers them: for the partitions
+    that were asked for, or, where `wanted` is None, for all that the group has."""
     unstable = frozenset(answer.unstable)
     positions = {position.partition: position for position in answer.positions}
 
     def offset_of(topic: str, index: int) -> OffsetPartition:
         name = f"{topic}-{index}"
-        if not topic:
+        if not topic:  # no topic has the id that was asked for
             return OffsetPartition(index, error_code=Error.UNKNOWN_TOPIC_ID)
         if name in unstable:
             return OffsetPartition(index, error_code=Error.UNSTABLE_OFFSET_COMMIT)
-        known = positions[name]
-        return OffsetPartition(index, known.offset, known.leader_epoch, known.metadata)
+        position = positions[name]
+        return OffsetPartition(index, position.offset, position.leader_epoch, position.metadata)
 
     if wanted is None:
         wanted = tuple((t, _id_of(broker, t), tuple(i)) for t, i in by_topic(positions).items())
-    return tuple(OfTopic(t, tuple(offset_of(t, i) for i in row), given) for t, given, row in wanted)
+    # of each topic its name, its id (if it was asked for by that) and its partitions' numbers
+    return tuple(OfTopic(t, tuple(offset_of(t, i) for i in row), uuid) for t, uuid, row in wanted)
 
 
 def _id_of(broker: Broker, name: str) -> UUID | None:

@@ -80,12 +80,15 @@ class StateReader(Quiet):
     watchers: Watchers = Map()
 
     def step(self, event: Event, disk: Disk) -> tuple[StateReader, Effects]:
+        """Answer a client that reads the log of the transaction coordinator, `__transaction_state`:
+        fetches, offsets, producers (there are none), and watches that wake when something was
+        appended. Returns the reader and its effects."""
         end = disk.log(self.name).end
         match event:
             case Request(caller=caller, body=Fetch() as ask):
-                return self, (Reply(caller, self._read(ask, disk)),)
+                return self, (Reply(caller, self._fetch(ask, disk)),)
             case Request(caller=caller, body=ListOffsets(at_ms=at_ms)):
-                return self, (Reply(caller, self._offset(at_ms, disk)),)
+                return self, (Reply(caller, self._list_offset(at_ms, disk)),)
             case Request(caller=caller, body=DescribeProducers()):
                 # The coordinator writes without a producer id, so there never is one.
                 return self, (Reply(caller, DescribeProducersResponse()),)
@@ -101,7 +104,7 @@ class StateReader(Quiet):
                 raise TypeError(f"{self.name} is never sent {type(body).__name__}")
         return self, ()
 
-    def _read(self, ask: Fetch, disk: Disk) -> FetchResponse:
+    def _fetch(self, ask: Fetch, disk: Disk) -> FetchResponse:
         log = disk.log(self.name)
         if not log.start <= ask.offset <= log.end:
             return FetchResponse(Error.OFFSET_OUT_OF_RANGE)
@@ -116,7 +119,7 @@ class StateReader(Quiet):
         aborted = () if ask.isolation == READ_COMMITTED else None
         return FetchResponse(Error.NONE, log.end, log.end, log.start, tuple(batches), aborted)
 
-    def _offset(self, at_ms: int, disk: Disk) -> ListOffsetsResponse:
+    def _list_offset(self, at_ms: int, disk: Disk) -> ListOffsetsResponse:
         log = disk.log(self.name)
         if at_ms in (EARLIEST, LATEST):
             return ListOffsetsResponse(log.start if at_ms == EARLIEST else log.end)

@@ -34,26 +34,30 @@ UNKNOWN = Error.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def begin_delete(broker: Broker, caller: Caller, ask: Ask) -> Result:
-    """DeleteRecords: ask the leader of each partition; those that are refused are answered here."""
-    parts: list[tuple[str, Any]] = []
+    """Handle DeleteRecords: ask the leader of each partition to delete the records before an
+    offset. Refused here: partitions that do not exist, internal topics, and topics whose records
+    only compaction removes."""
+    requests: list[tuple[str, Any]] = []
     plan = []
     for topic in ask.body.topics:
-        row: list[tuple[int, Error | int]] = []
-        for part in {p.partition_index: p for p in topic.partitions}.values():
-            role = broker.partition(topic.name, part.partition_index)
-            error = _kept(broker, topic.name) if role is not None else UNKNOWN
-            if topic.name in INTERNAL and broker.has_internal(topic.name, part.partition_index):
+        # by partition: why it is refused, or the index of its message in `requests`
+        outcomes: list[tuple[int, Error | int]] = []
+        # named twice: the last one counts
+        for index, partition in {p.partition_index: p for p in topic.partitions}.items():
+            leader = broker.partition(topic.name, index)
+            error = _policy_error(broker, topic.name) if leader is not None else UNKNOWN
+            if topic.name in INTERNAL and broker.has_internal(topic.name, index):
                 error = Error.INVALID_TOPIC_EXCEPTION
-            if error or role is None:
-                row.append((part.partition_index, error))
+            if error or leader is None:
+                outcomes.append((index, error))
                 continue
-            row.append((part.partition_index, len(parts)))
-            parts.append((role, DeleteRecords(part.offset)))
-        plan.append((topic.name, tuple(row)))
-    return broker.gather(caller, ask, parts, tuple(plan))
+            outcomes.append((index, len(requests)))
+            requests.append((leader, DeleteRecords(partition.offset)))
+        plan.append((topic.name, tuple(outcomes)))
+    return broker.gather(caller, ask, requests, tuple(plan))
 
 
-def _kept(broker: Broker, name: str) -> Error:
+def _policy_error(broker: Broker, name: str) -> Error:
     """POLICY_VIOLATION for a topic whose records only compaction removes."""
     topic = broker.topics.get(name)
     policies = policy(topic.configs, broker.given) if topic is not None else []
@@ -78,23 +82,27 @@ def finish_delete(broker: Broker, done: Gathering) -> Topics:
 
 
 def begin_epochs(broker: Broker, caller: Caller, ask: Ask) -> Result:
-    """OffsetForLeaderEpoch: there was one leader epoch only, so its end is the log's end."""
-    parts: list[tuple[str, Any]] = []
+    """Handle OffsetForLeaderEpoch: for each partition, where a leader epoch ended. Each partition
+    here has had a single leader epoch, which ends where the log does: its leader is asked for
+    that."""
+    requests: list[tuple[str, Any]] = []
     plan = []
     for topic in ask.body.topics:
-        row: list[tuple[int, Error | int, int]] = []
-        for part in topic.partitions:
-            role = broker.partition(topic.topic, part.partition)
-            error = epoch_error(part.current_leader_epoch, older=True)
-            if role is None or error:
-                row.append((part.partition, error if role is not None else UNKNOWN, -1))
-            elif part.leader_epoch == -1 or part.leader_epoch > EPOCH:
-                row.append((part.partition, Error.NONE, -1))
+        # by partition: (its number, why it is refused or the index of its message in `requests`,
+        # the epoch; -1 for none)
+        outcomes: list[tuple[int, Error | int, int]] = []
+        for partition in topic.partitions:
+            leader = broker.partition(topic.topic, partition.partition)
+            error = epoch_error(partition.current_leader_epoch, older=True)
+            if leader is None or error:
+                outcomes.append((partition.partition, error if leader is not None else UNKNOWN, -1))
+            elif partition.leader_epoch == -1 or partition.leader_epoch > EPOCH:
+                outcomes.append((partition.partition, Error.NONE, -1))
             else:
-                row.append((part.partition, len(parts), part.leader_epoch))
-                parts.append((role, ListOffsets(LATEST, READ_UNCOMMITTED)))
-        plan.append((topic.topic, tuple(row)))
-    return broker.gather(caller, ask, parts, tuple(plan))
+                outcomes.append((partition.partition, len(requests), partition.leader_epoch))
+                requests.append((leader, ListOffsets(LATEST, READ_UNCOMMITTED)))
+        plan.append((topic.topic, tuple(outcomes)))
+    return broker.gather(caller, ask, requests, tuple(plan))
 
 
 def finish_epochs(broker: Broker, done: Gathering) -> Topics:

@@ -54,50 +54,54 @@ Plan = tuple[tuple[str, UUID | None, tuple[Row, ...]], ...]
 
 
 def begin(broker: Broker, caller: Caller, ask: Ask, at_ms: int) -> tuple[Broker, Effects]:
-    """Produce: check each batch and ask the leader of its partition. A partition named twice counts
-    once, with what came last."""
+    """Handle Produce: check each batch and send the good ones to the leaders of their partitions. A
+    batch with a flaw is refused here, except where it would begin a transaction all the same: then
+    the leader gets it with its error. A partition named twice counts once, with what came last."""
     body = ask.body
-    parts: list[tuple[str, Any]] = []
+    requests: list[tuple[str, Any]] = []
     plan = []
-    refused = _refused(ask)
-    new, verify = too_new(broker, ask), verifies(broker.given)
-    pids = set()
+    request_flaw = _request_flaw(ask)
+    # too new: the version belongs to transaction.version 2, which is switched off here; verify:
+    # a leader asks the coordinator before it opens a transaction
+    is_too_new, verify = too_new(broker, ask), verifies(broker.given)
+    producer_ids = set()
     for topic in body.topic_data:
         name, topic_id = getattr(topic, "name", None), getattr(topic, "topic_id", None)
         known = broker.topic(name, topic_id)
-        row = []
+        rows = []  # by partition, with -1 in place of an index where the batch is not sent on
         for part in {p.index: p for p in topic.partition_data}.values():
-            role = broker.partition(known.name, part.index) if known is not None else None
-            if refused is not None:
-                row.append(Row(part.index, -1, refused))
+            leader = broker.partition(known.name, part.index) if known is not None else None
+            if request_flaw is not None:
+                rows.append(Row(part.index, -1, request_flaw))
                 continue
-            if role is None or known is None:
+            if leader is None or known is None:
                 error = Error.UNKNOWN_TOPIC_OR_PARTITION if name else Error.UNKNOWN_TOPIC_ID
-                row.append(Row(part.index, -1, Flaw(error)))
+                rows.append(Row(part.index, -1, Flaw(error)))
                 continue
             if known.name in broker.internal:
-                row.append(Row(part.index, -1, Flaw(Error.INVALID_TOPIC_EXCEPTION)))
+                rows.append(Row(part.index, -1, Flaw(Error.INVALID_TOPIC_EXCEPTION)))
                 continue
             rules = _rules(broker, known)
-            batch, flaw = inspect_batch(part.records, rules, at_ms, role)
+            batch, flaw = inspect_batch(part.records, rules, at_ms, leader)
             if batch is not None and batch.transactional:
-                pids.add(batch.pid)
-                flaw = Flaw(Error.UNSUPPORTED_VERSION) if new else flaw
-            if batch is None or _needs_no_leader(batch, flaw, new):
-                row.append(Row(part.index, -1, flaw))
+                producer_ids.add(batch.pid)
+                flaw = Flaw(Error.UNSUPPORTED_VERSION) if is_too_new else flaw
+            if batch is None or _is_refused_here(batch, flaw, is_too_new):
+                rows.append(Row(part.index, -1, flaw))
                 continue
             error = flaw.error if flaw is not None else Error.NONE
-            row.append(Row(part.index, len(parts), flaw, at_ms if rules.append_time else -1))
-            sent = Produce(batch, body.transactional_id, ask.version, error, verify)
-            parts.append((role, sent))
-        plan.append((known.name if known else name or "", topic_id, tuple(row)))
-    if len(pids) > 1:
-        # Nothing is written at all (ReplicaManager#handleProduceAppend).
-        parts, plan = [], [(n, i, tuple(Row(r.index, -1, TWO_IDS) for r in t)) for n, i, t in plan]
-    return broker.gather(caller, ask, parts, tuple(plan))
+            rows.append(Row(part.index, len(requests), flaw, at_ms if rules.append_time else -1))
+            message = Produce(batch, body.transactional_id, ask.version, error, verify)
+            requests.append((leader, message))
+        plan.append((known.name if known else name or "", topic_id, tuple(rows)))
+    if len(producer_ids) > 1:
+        # Batches of two producers: nothing is written at all (ReplicaManager#handleProduceAppend).
+        requests.clear()
+        plan = [(n, i, tuple(Row(r.index, -1, TWO_IDS) for r in t)) for n, i, t in plan]
+    return broker.gather(caller, ask, requests, tuple(plan))
 
 
-def _refused(ask: Ask) -> Flaw | None:
+def _request_flaw(ask: Ask) -> Flaw | None:
     """What is wrong with the request as a whole."""
     body = ask.body
     if body.transactional_id is None and any(
@@ -114,7 +118,7 @@ def _rules(broker: Broker, topic: Topic) -> Rules:
     return configs.rules(topic.configs, broker.given)
 
 
-def _needs_no_leader(batch: Batch, flaw: Flaw | None, new: bool) -> bool:
+def _is_refused_here(batch: Batch, flaw: Flaw | None, new: bool) -> bool:
     """Whether the answer is known: a flaw, and no transaction that would begin all the same."""
     return flaw is not None and (not batch.transactional or new)
 
@@ -123,7 +127,7 @@ def finish(broker: Broker, done: Gathering) -> Responses | Hangup | None:
     plan: Plan = done.plan
     answer = Responses(
         tuple(
-            ProducedTopic(name, topic_id, tuple(_answered(done, row) for row in rows))
+            ProducedTopic(name, topic_id, tuple(_finish_partition(done, row) for row in rows))
             for name, topic_id, rows in plan
         )
     )
@@ -134,21 +138,21 @@ def finish(broker: Broker, done: Gathering) -> Responses | Hangup | None:
     return Hangup("a batch sent with acks=0 was refused") if refused else None
 
 
-def _answered(done: Gathering, row: Row) -> ProducedPartition:
-    """One partition's part of the ProduceResponse, with the errors of records where the batch was
-    refused before it reached the leader."""
+def _finish_partition(done: Gathering, row: Row) -> ProducedPartition:
+    """Make one partition's part of the response to Produce: where the leader appended the batch, or
+    why it or this front refused it, with the errors of single records."""
     flaw = row.flaw
-    if row.part >= 0:
+    if row.part >= 0:  # its batch was sent to the leader
         answer: ProduceResponse = done.got[row.part]
         if not answer.error:
             ms = answer.at_ms if answer.at_ms >= 0 else row.at_ms
-            at = datetime.fromtimestamp(ms / 1000, UTC) if ms >= 0 else None
-            return ProducedPartition(row.index, Error.NONE, answer.base_offset, at, answer.start)
+            time = datetime.fromtimestamp(ms / 1000, UTC) if ms >= 0 else None
+            return ProducedPartition(row.index, Error.NONE, answer.base_offset, time, answer.start)
+        # an error of the leader's own, not the one that the batch was sent with
         if flaw is None or answer.error is not flaw.error:
-            version = done.ask.version
-            unadded = answer.error is Error.INVALID_TXN_STATE and version < 11
+            not_added = answer.error is Error.INVALID_TXN_STATE and done.ask.version < 11
             transactional = done.ask.body.transactional_id is not None
-            words = NOT_ADDED if unadded and transactional else None
+            words = NOT_ADDED if not_added and transactional else None
             return ProducedPartition(
                 row.index, answer.error, log_start_offset=-1, error_message=words
             )

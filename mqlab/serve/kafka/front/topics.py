@@ -70,31 +70,34 @@ TWICE: Refusal = (Error.INVALID_REQUEST, "Duplicate topic name.")
 
 
 def create_topics(broker: Broker, caller: Caller, ask: Ask) -> Result:
-    """CreateTopics: each topic is checked and made, or refused with Kafka's words, independently of
-    the others."""
+    """Handle CreateTopics: check and create each topic, or refuse it with Kafka's words,
+    independently of the others. With `validate_only` nothing is created."""
     body = ask.body
     effects: list[Put] = []
     times = Counter(topic.name for topic in body.topics)
     wanted = {topic.name: topic for topic in body.topics}
-    partitions = sum(map(_count, wanted.values()))
-    everything = excess(count_partitions(broker), partitions)
-    if partitions + sum(1 + len(topic.configs) for topic in wanted.values()) > MOST_RECORDS:
-        everything = everything if everything[0] else (Error.POLICY_VIOLATION, TOO_LARGE)
-    taken = {plain(name): name for name in broker.topics}
+    new_partitions = sum(map(_partition_count, wanted.values()))
+    # (error, words) with which every topic of the request is refused, where there are too many
+    for_all = excess(count_partitions(broker), new_partitions)
+    # each topic, partition and config is a record of the controller's metadata
+    if new_partitions + sum(1 + len(topic.configs) for topic in wanted.values()) > MOST_RECORDS:
+        for_all = for_all if for_all[0] else (Error.POLICY_VIOLATION, TOO_LARGE)
+    # a name that differs from one of these in "." and "_" only collides with it
+    by_plain = {plain(name): name for name in broker.topics}
     rows = []
     for name, topic in wanted.items():
-        error, words = everything
+        error, words = for_all
         if not error:
-            error, words = TWICE if times[name] > 1 else _cannot(broker, topic, taken)
+            error, words = TWICE if times[name] > 1 else _cannot_create(broker, topic, by_plain)
         if error:
             rows.append(CreatedTopic(name, error, words))
             continue
-        configs = _pairs(topic.configs)
+        configs = _config_pairs(topic.configs)
         if not body.validate_only:
             warn_of_idle(f"topic {name}", configs)
-            broker, made = make_topic(broker, name, _count(topic), configs)
+            broker, made = make_topic(broker, name, _partition_count(topic), configs)
             effects += made
-        rows.append(_created(broker, name, _count(topic), configs, len(wanted) <= SHOWN))
+        rows.append(_created(broker, name, _partition_count(topic), configs, len(wanted) <= SHOWN))
     return broker, (*effects, Reply(caller, Topics(tuple(rows))))
 
 
@@ -114,16 +117,18 @@ def excess(there: int, more: int) -> Refusal:
     return FINE
 
 
-def _count(wanted: Any) -> int:
+def _partition_count(wanted: Any) -> int:
     return len(wanted.assignments) or max(wanted.num_partitions, 1)
 
 
-def _pairs(configs: Iterable[Any]) -> Pairs:
+def _config_pairs(configs: Iterable[Any]) -> Pairs:
     return tuple(sorted({config.name: config.value for config in configs}.items()))
 
 
-def _cannot(broker: Broker, wanted: Any, taken: dict[str, str]) -> Refusal:
-    """Why a topic cannot be made; `taken`: the names there are, by their plain form."""
+def _cannot_create(broker: Broker, wanted: Any, taken: dict[str, str]) -> Refusal:
+    """Return why a topic cannot be created: (error, Kafka's words), FINE if it can. `taken` maps
+    the names that collide in metrics (`plain`: "." and "_" are the same) to the topic that has
+    each."""
     name = wanted.name
     problem = name_problem(name)
     if problem:
@@ -139,11 +144,11 @@ def _cannot(broker: Broker, wanted: Any, taken: dict[str, str]) -> Refusal:
     if problem:
         return Error.INVALID_CONFIG, problem
     if wanted.assignments:
-        return _placed(broker, wanted)
+        return _assignment_refusal(broker, wanted)
     return count_problem(wanted.num_partitions, wanted.replication_factor)
 
 
-def _placed(broker: Broker, wanted: Any) -> Refusal:
+def _assignment_refusal(broker: Broker, wanted: Any) -> Refusal:
     if wanted.replication_factor != -1:
         words = "A manual partition assignment was specified, but replication factor was not set"
         return Error.INVALID_REQUEST, f"{words} to -1."
@@ -186,12 +191,13 @@ def make_topic(
 
 
 def create_partitions(broker: Broker, caller: Caller, ask: Ask) -> Result:
-    """CreatePartitions: more partitions for topics that are there; the records stay where they are,
-    so a key may come to lie in two partitions."""
+    """Handle CreatePartitions: raise the number of partitions of topics that exist, or refuse it
+    with Kafka's words. Records stay where they are, so records of one key may then be in two
+    partitions."""
     effects: list[Put] = []
     times = Counter(row.name for row in ask.body.topics)
     rows = []
-    there = count_partitions(broker)
+    there = count_partitions(broker)  # of all topics
     for wanted in {row.name: row for row in ask.body.topics}.values():
         error, words = TWICE if times[wanted.name] > 1 else _cannot_grow(broker, wanted, there)
         rows.append(PartitionsOfTopic(wanted.name, error, words or None))
@@ -205,7 +211,8 @@ def create_partitions(broker: Broker, caller: Caller, ask: Ask) -> Result:
 
 
 def _cannot_grow(broker: Broker, wanted: Any, there: int) -> Refusal:
-    """Why CreatePartitions is refused, with Kafka's words."""
+    """Return why a topic cannot have so many partitions: (error, Kafka's words), FINE if it can.
+    `there`: how many partitions this broker has by now, of all topics."""
     topic = broker.topic(wanted.name)
     if topic is None:
         return Error.UNKNOWN_TOPIC_OR_PARTITION, ""
@@ -236,16 +243,18 @@ def _cannot_grow(broker: Broker, wanted: Any, there: int) -> Refusal:
 
 
 def delete_topics(broker: Broker, caller: Caller, ask: Ask) -> Result:
-    """DeleteTopics, by name or by id."""
+    """Handle DeleteTopics: remove each topic, named or given by its id, from the broker and from
+    the durable table `topics`; the server then drops its logs. Internal and unknown topics are
+    refused."""
     body = ask.body
     effects: list[Put] = []
     wanted = getattr(body, "topics", None)
-    if wanted is None:
-        pairs = [(name, None) for name in body.topic_names]
+    if wanted is None:  # an older request has names only
+        names_and_ids = [(name, None) for name in body.topic_names]
     else:
-        pairs = [(state.name, state.topic_id) for state in wanted]
+        names_and_ids = [(state.name, state.topic_id) for state in wanted]
     rows = []
-    for name, wanted_id in pairs:
+    for name, wanted_id in names_and_ids:
         topic = broker.topic(name, wanted_id)
         if topic is not None and topic.name in broker.internal:
             rows.append(DeletedTopic(name, wanted_id, Error.INVALID_TOPIC_EXCEPTION, KEPT))
@@ -254,8 +263,8 @@ def delete_topics(broker: Broker, caller: Caller, ask: Ask) -> Result:
             error = Error.UNKNOWN_TOPIC_OR_PARTITION if name else Error.UNKNOWN_TOPIC_ID
             rows.append(DeletedTopic(name, wanted_id, error, "there is no such topic"))
             continue
-        left = broker.topics.remove(topic.name)
-        broker = replace(broker, topics=left, ids=broker.ids.remove(topic.uuid))
+        remaining = broker.topics.remove(topic.name)
+        broker = replace(broker, topics=remaining, ids=broker.ids.remove(topic.uuid))
         effects.append(Put("topics", topic.name, None))
         rows.append(DeletedTopic(topic.name, topic.uuid))
     return broker, (*effects, Reply(caller, Responses(tuple(rows))))
@@ -288,20 +297,21 @@ def api_versions(broker: Broker, caller: Caller, ask: Ask) -> Result:
 
 
 def find_coordinator(broker: Broker, caller: Caller, ask: Ask) -> Result:
-    """FindCoordinator: this broker is the coordinator of all groups and transactional ids; its
-    internal topic is made when it is asked for first."""
+    """Handle FindCoordinator: answer with this broker, which is the coordinator of all groups and
+    transactional ids. The internal topic that the coordinator keeps is created when it is first
+    asked for."""
     host, port = ask.here
     keys = getattr(ask.body, "coordinator_keys", None)
-    if keys is None:
+    if keys is None:  # an older request asks about one key
         keys = (ask.body.key,)
-    known = getattr(ask.body, "key_type", GROUP) in (GROUP, TRANSACTION)
-    if known:
-        kind = getattr(ask.body, "key_type", GROUP)
-        broker = broker.with_internal(OFFSETS if kind == GROUP else STATE)
+    is_known_type = getattr(ask.body, "key_type", GROUP) in (GROUP, TRANSACTION)
+    if is_known_type:
+        key_type = getattr(ask.body, "key_type", GROUP)
+        broker = broker.with_internal(OFFSETS if key_type == GROUP else STATE)
     node = broker.config.node_id
-    error = Error.NONE if known else Error.INVALID_REQUEST
-    words = "" if known else "there are coordinators of groups and of transactions only"
-    if not known:
+    error = Error.NONE if is_known_type else Error.INVALID_REQUEST
+    words = "" if is_known_type else "there are coordinators of groups and of transactions only"
+    if not is_known_type:
         node, host, port = -1, "", -1
     coordinators = tuple(CoordinatorNode(k, node, host, port, error, words) for k in keys)
     return broker, (Reply(caller, FoundCoordinator(coordinators, node, host, port, error, words)),)
@@ -311,26 +321,26 @@ def find_coordinator(broker: Broker, caller: Caller, ask: Ask) -> Result:
 
 
 def metadata(broker: Broker, caller: Caller, ask: Ask) -> Result:
-    """Metadata of all topics, or of those named (by name, or by id from version 10 on). A topic
-    that is made because of this request is unknown in its answer, as a real broker only asks the
-    controller for one; clients ask again."""
+    """Handle Metadata: describe all topics, or those named (by name, or by id from version 10 on),
+    and this broker. A topic that is created because of this request is still unknown in its answer:
+    a real broker only asks the controller for one, too, and clients ask again."""
     body = ask.body
-    everything = body.topics is None or (ask.version == 0 and not body.topics)
+    wants_all = body.topics is None or (ask.version == 0 and not body.topics)
     rows: list[MetadataTopic] = []
     effects: tuple[Put, ...] = ()
-    if everything:
-        rows += [_row(broker, topic) for topic in broker.topics.values()]
-        rows += [_row(broker, topic) for topic in broker.internal.values()]
+    if wants_all:
+        rows += [_describe_topic(broker, topic) for topic in broker.topics.values()]
+        rows += [_describe_topic(broker, topic) for topic in broker.internal.values()]
     else:
         wanted = [(topic.name, getattr(topic, "topic_id", None)) for topic in body.topics]
         missing = {name for name, _ in wanted if name and name not in broker.topics}
-        rows += [_found(broker, name, topic_id) for name, topic_id in wanted]
+        rows += [_describe_wanted(broker, name, topic_id) for name, topic_id in wanted]
         if missing and broker.config.auto_create:
             if getattr(body, "allow_auto_topic_creation", True):
                 broker, effects = _make_topics(broker, sorted(missing))
     host, port = ask.here
-    node = broker.config.node_id
-    answer = Metadata((Node(node, host, port),), broker.config.cluster_id, node, tuple(rows))
+    node_id = broker.config.node_id
+    answer = Metadata((Node(node_id, host, port),), broker.config.cluster_id, node_id, tuple(rows))
     return broker, (*effects, Reply(caller, answer))
 
 
@@ -350,10 +360,10 @@ def _make_topics(broker: Broker, names: list[str]) -> tuple[Broker, tuple[Put, .
     return broker, tuple(effects)
 
 
-def _found(broker: Broker, name: str | None, wanted: UUID | None) -> MetadataTopic:
+def _describe_wanted(broker: Broker, name: str | None, wanted: UUID | None) -> MetadataTopic:
     topic = broker.topic(name, wanted)
     if topic is not None:
-        return _row(broker, topic)
+        return _describe_topic(broker, topic)
     if name is None:
         return MetadataTopic(None, wanted, Error.UNKNOWN_TOPIC_ID)
     bad = name in INTERNAL or name_problem(name)
@@ -361,7 +371,7 @@ def _found(broker: Broker, name: str | None, wanted: UUID | None) -> MetadataTop
     return MetadataTopic(name, NO_ID, error)
 
 
-def _row(broker: Broker, topic: Topic) -> MetadataTopic:
+def _describe_topic(broker: Broker, topic: Topic) -> MetadataTopic:
     me = (broker.config.node_id,)
     partitions = tuple(MetadataPartition(i, me[0], me, me) for i in range(topic.count))
     internal = topic.name in broker.internal

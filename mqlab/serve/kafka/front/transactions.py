@@ -77,16 +77,16 @@ def finish_init(broker: Broker, done: Gathering) -> InitProducerIdResponse:
 
 
 def begin_add_partitions(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
-    """AddPartitionsToTxn. All or nothing: one partition that does not exist, and none is added.
-    From version 4 on it is a leader of another broker that asks, about several transactions at
-    once."""
+    """Handle AddPartitionsToTxn: ask the transaction coordinator to add these partitions to the
+    transaction. All or nothing: if one of them cannot be added, none is. From version 4 on the
+    request comes from the leader of another broker and may name several transactions."""
     if ask.version >= 4:
-        return _begin_batch(broker, caller, ask)
+        return _begin_add_batch(broker, caller, ask)
     body = ask.body
     named = [(t.name, i) for t in body.v3_and_below_topics for i in t.partitions]
-    errors = _impossible(broker, named)
+    errors = _partition_errors(broker, named)
     if errors:
-        return broker, (Reply(caller, _added(ask, errors)),)
+        return broker, (Reply(caller, _refuse(ask, errors)),)
     request = AddPartitionsToTxn(
         txn_id=body.v3_and_below_transactional_id,
         pid=body.v3_and_below_producer_id,
@@ -96,7 +96,7 @@ def begin_add_partitions(broker: Broker, caller: Caller, ask: Ask) -> tuple[Brok
     return broker.gather(caller, ask, [(broker.config.kafka.coordinator, request)])
 
 
-def _impossible(broker: Broker, named: list[tuple[str, int]]) -> dict[tuple[str, int], Error]:
+def _partition_errors(broker: Broker, named: list[tuple[str, int]]) -> dict[tuple[str, int], Error]:
     """Each partition with its error, if one of them cannot be added; else nothing. Internal
     topics are not for clients: offsets are added by AddOffsetsToTxn."""
     errors = {}
@@ -110,32 +110,34 @@ def _impossible(broker: Broker, named: list[tuple[str, int]]) -> dict[tuple[str,
     return {part: errors.get(part, Error.OPERATION_NOT_ATTEMPTED) for part in named}
 
 
-def _begin_batch(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
-    """AddPartitionsToTxn from version 4 on. Another broker's leaders may name `__consumer_offsets`
-    too."""
+def _begin_add_batch(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
+    """Handle AddPartitionsToTxn from version 4 on, for several transactions: each is added or
+    refused by itself. Another broker's leaders may name `__consumer_offsets` too. The plan has, for
+    each transaction, its index among the messages to the coordinator and the errors with which it
+    was refused."""
     if too_new(broker, ask) and not all(txn.verify_only for txn in ask.body.transactions):
         return broker, (
             Reply(caller, AddPartitionsToTxnResponse((), (), Error.UNSUPPORTED_VERSION)),
         )
-    parts: list[tuple[str, AddPartitionsToTxn]] = []
+    requests: list[tuple[str, AddPartitionsToTxn]] = []
     plan: list[tuple[int, dict[tuple[str, int], Error]]] = []
     for txn in ask.body.transactions:
-        pairs = [(t.name, i) for t in txn.topics for i in t.partitions]
-        errors = _impossible(broker, [p for p in pairs if p[0] not in INTERNAL])
-        plan.append((len(parts), errors))
+        partitions = [(t.name, i) for t in txn.topics for i in t.partitions]
+        errors = _partition_errors(broker, [p for p in partitions if p[0] not in INTERNAL])
+        plan.append((len(requests), errors))
         if errors:
             continue
-        named = tuple(sorted(f"{name}-{index}" for name, index in pairs))
+        names = tuple(sorted(f"{name}-{index}" for name, index in partitions))
         request = AddPartitionsToTxn(
             txn.transactional_id,
             txn.producer_id,
             txn.producer_epoch,
-            named,
+            names,
             verify_only=txn.verify_only,
             implicit=not txn.verify_only,
         )
-        parts.append((broker.config.kafka.coordinator, request))
-    return broker.gather(caller, ask, list(parts), plan)
+        requests.append((broker.config.kafka.coordinator, request))
+    return broker.gather(caller, ask, list(requests), plan)
 
 
 def _finish_batch(done: Gathering) -> AddPartitionsToTxnResponse:
@@ -158,10 +160,10 @@ def finish_add_partitions(broker: Broker, done: Gathering) -> AddPartitionsToTxn
         return _finish_batch(done)
     error = older(done.got[0].error, done.ask.version, 2)
     topics = done.ask.body.v3_and_below_topics
-    return _added(done.ask, {(t.name, i): error for t in topics for i in t.partitions})
+    return _refuse(done.ask, {(t.name, i): error for t in topics for i in t.partitions})
 
 
-def _added(ask: Ask, errors: dict[tuple[str, int], Error]) -> AddPartitionsToTxnResponse:
+def _refuse(ask: Ask, errors: dict[tuple[str, int], Error]) -> AddPartitionsToTxnResponse:
     return AddPartitionsToTxnResponse(
         tuple(
             AddedTopic(t.name, tuple(AddedPartition(i, errors[t.name, i]) for i in t.partitions))

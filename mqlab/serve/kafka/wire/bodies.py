@@ -43,67 +43,74 @@ class Walked:
 
 
 def walk_records(body: bytes, count: int, base_ms: int) -> Walked:
-    """Over all records of an opened batch. Raises Unreadable where `body` is not exactly
-    `count` records."""
+    """Check all records of an uncompressed batch without building them; return their timestamps and
+    which of them have no key. `body` must be exactly `count` records, else Unreadable is raised.
+    Records whose fields are as long as those of the one before are checked many at a time, which is
+    far quicker than walking over each."""
     stamps: list[int] = []
     keyless: list[int] = []
-    number = at = 0
+    number = offset = 0
     stretch = STRETCH
     try:
         while number < count:
-            upto = min(number + stretch, count)
-            start, at = _walk(body, at, range(number, upto), stamps, keyless)
-            number = upto
-            alike = _pass_alike(body, start, at, count - number, stamps, keyless)
+            until = min(number + stretch, count)
+            start, offset = _walk_some(body, offset, range(number, until), stamps, keyless)
+            number = until
+            alike = _skip_alike(body, start, offset, count - number, stamps, keyless)
             # A comparison costs as much as walking over some records: where few are alike,
             # they are compared ever less often.
             stretch = STRETCH if alike >= WORTH else stretch * 2
-            number, at = number + alike, at + alike * (at - start)
+            number, offset = number + alike, offset + alike * (offset - start)
     except IndexError as error:
         raise Unreadable("a batch ends inside a record") from error
-    if at != len(body):
+    if offset != len(body):
         raise Unreadable(f"there is more than {count} records")
+    # Timestamps are zigzag deltas to that of the batch: even ones are positive, odd ones negative.
     # A batch is filled within milliseconds, so it has few different timestamps.
-    at_ms = {stamp: base_ms + (stamp >> 1 ^ -(stamp & 1)) for stamp in set(stamps)}
-    times = at_ms.values()
+    stamp_ms = {stamp: base_ms + (stamp >> 1 ^ -(stamp & 1)) for stamp in set(stamps)}
+    all_ms = stamp_ms.values()
     return Walked(
-        [at_ms[stamp] for stamp in stamps],
+        [stamp_ms[stamp] for stamp in stamps],
         keyless,
-        min(times, default=base_ms),
-        max(times, default=base_ms),
+        min(all_ms, default=base_ms),
+        max(all_ms, default=base_ms),
     )
 
 
-def _walk(
+def _walk_some(
     body: bytes, at: int, numbers: range, stamps: list[int], keyless: list[int]
 ) -> tuple[int, int]:
-    """Over the records of these numbers, the first of which is at `at`: where the last begins
-    and ends. A call costs more than a field, so numbers of one byte are read here, and of two
-    where they are usual; `read_rest` reads the others."""
-    start, whole = at, len(body)
+    """Walk over the records with these numbers, the first of which begins at byte `at`; return
+    where the last one begins and ends. Appends each record's timestamp to `stamps`, and its number
+    to `keyless` if it has no key.
+
+    A field is a zigzag varint of seven bits a byte (0x7F), with the highest bit set where more
+    bytes follow; an odd length is -1, null. A function call costs more than a field, so varints of
+    one byte are read here, and of two where they are usual; `read_rest` reads the others."""
+    record_start, body_size = at, len(body)
     for number in numbers:
-        start = at
+        record_start = at
         size = body[at]
         at += 1
         if size > 0x7F:
-            if (more := body[at]) > 0x7F:
+            if (second := body[at]) > 0x7F:
                 size, at = read_rest(body, at, size)
             else:
-                size += (more << 7) - 0x80
+                size += (second << 7) - 0x80
                 at += 1
         end = at + (size >> 1)
-        if size & 1 or end > whole:
+        if size & 1 or end > body_size:
             raise Unreadable("a record ends outside its batch")
         stamp = body[at + 1]  # after the attributes
         at += 2
         if stamp > 0x7F:
             stamp, at = read_rest(body, at, stamp, LONGEST_STAMP)
         stamps.append(stamp)
-        delta = body[at]
+        offset_delta = body[at]
         at += 1
-        if delta > 0x7F:
+        if offset_delta > 0x7F:
             if body[at] > 0x7F:
-                delta, at = read_rest(body, at, delta)
+                offset_delta, at = read_rest(body, at, offset_delta)
             else:
                 at += 1
         key = body[at]
@@ -117,23 +124,23 @@ def _walk(
         value = body[at]
         at += 1
         if value > 0x7F:
-            if (more := body[at]) > 0x7F:
+            if (second := body[at]) > 0x7F:
                 value, at = read_rest(body, at, value)
             else:
-                value += (more << 7) - 0x80
+                value += (second << 7) - 0x80
                 at += 1
         if not value & 1:
             at += value >> 1
-        headers = body[at]
+        header_count = body[at]
         at += 1
-        if headers:
-            at = _headers(body, at, headers)
+        if header_count:
+            at = _skip_headers(body, at, header_count)
         if at != end:
             raise Unreadable("a record is not as long as it says")
-    return start, at
+    return record_start, at
 
 
-def _pass_alike(
+def _skip_alike(
     body: bytes, start: int, end: int, most: int, stamps: list[int], keyless: list[int]
 ) -> int:
     """How many records behind the one in [start, end) are like it, `most` at most."""
@@ -149,7 +156,7 @@ def _pass_alike(
     return count
 
 
-def _headers(body: bytes, at: int, count: int) -> int:
+def _skip_headers(body: bytes, at: int, count: int) -> int:
     """Past all headers of a record: a key that is there, a value that may be missing."""
     if count > 0x7F:
         count, at = read_rest(body, at, count)

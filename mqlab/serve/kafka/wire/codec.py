@@ -63,20 +63,21 @@ def _response(api: int, version: int) -> tuple[Any, bytes]:
 
 
 def decode(frame: bytes, here: tuple[str, int], host: str = "") -> tuple[int, Ask]:
-    """(correlation id, request) of a frame that came to the listener `here` (host, port) from the
-    client at `host`. A first pass checks every length before the second builds anything. Raises
-    BadFrame or Refused."""
+    """Decode a request's frame: return its correlation id and the request. `here` is the listener
+    (host, port) to which it came, `host` where its client is. A first pass checks every length
+    before the second builds anything. Raises BadFrame, or Refused for an API or a version that is
+    not offered."""
     if len(frame) < START.size:
         raise BadFrame("a frame without a header")
     api, version, corr = START.unpack_from(frame)
-    lowest, highest = OFFERED.get(api, (0, -1))
+    lowest, highest = OFFERED.get(api, (0, -1))  # an API not offered has no versions
     if not lowest <= version <= highest:
         raise _refused(api, version, corr)
     try:
         walk_header, walk_body, read_header, read_body = _request(api, version)
         walk_body(frame, walk_header(frame, 0))
-        header, size = read_header(frame, 0)
-        body, _ = read_body(frame, size)
+        header, body_start = read_header(frame, 0)
+        body, _ = read_body(frame, body_start)
     except BadFrame:
         raise
     except Exception as error:  # whatever a decoder may trip over, it is the frame's fault

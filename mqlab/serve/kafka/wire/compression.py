@@ -45,7 +45,8 @@ class TooLarge(Unreadable):
 
 
 def decompress(kind: int, data: bytes, limit: int = OPENED) -> bytes:
-    """What was compressed. Raises Unreadable, or TooLarge beyond `limit` bytes."""
+    """Decompress `data`, of the compression `kind` that a batch names. Raises Unreadable where it
+    is none such, TooLarge where more than `limit` bytes would come out."""
     if kind == NONE:
         return data
     if kind == GZIP:
@@ -57,12 +58,13 @@ def decompress(kind: int, data: bytes, limit: int = OPENED) -> bytes:
             return _unsnapped(data, limit)
         arrow = _arrow()
         source = arrow.BufferReader(data)
-        opened: bytes = arrow.CompressedInputStream(source, LIBRARY[kind]).read(limit + 1)
+        # one byte more than allowed, to see whether there is more
+        content: bytes = arrow.CompressedInputStream(source, LIBRARY[kind]).read(limit + 1)
     except (OSError, ValueError, struct.error) as error:
         if isinstance(error, Unreadable):
             raise
         raise Unreadable(f"not {LIBRARY[kind]}") from error
-    return _within(opened, limit)
+    return _within(content, limit)
 
 
 def compress(kind: int, data: bytes, level: int) -> bytes:

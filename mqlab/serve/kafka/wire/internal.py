@@ -50,7 +50,8 @@ STATUS = {
 
 
 def transaction(record: StateRecord, flexible: bool) -> Pair:
-    """The key and value of a record of `__transaction_state` (TransactionLog#valueToBytes).
+    """Encode a record of `__transaction_state` as Kafka's key and value
+    (TransactionLog#valueToBytes). The value of an id that is deleted is None, a tombstone.
     `flexible`: transaction.version is 1 or more; else the value is of version 0."""
     entry = record.entry
     key = struct.pack(">h", TXN_KEY) + string(entry.txn_id)
@@ -58,6 +59,7 @@ def transaction(record: StateRecord, flexible: bool) -> Pair:
         return key, None
     fixed = struct.pack(">qhib", entry.pid, entry.epoch, entry.timeout_ms, STATUS[entry.state])
     stamps = struct.pack(">qq", entry.update_ms, entry.start_ms)
+    # t is a topic's name, i its partitions' numbers
     topics = by_topic(entry.partitions)
     if not flexible:
         rows = b"".join(
@@ -65,13 +67,13 @@ def transaction(record: StateRecord, flexible: bool) -> Pair:
         )
         count = -1 if entry.state is TxnState.EMPTY else len(topics)
         return key, struct.pack(">h", 0) + fixed + struct.pack(">i", count) + rows + stamps
-    partitions = b"\0"
+    partitions = b"\0"  # null
     if entry.state is not TxnState.EMPTY:
         partitions = array(compact(t) + ints(i) + NO_TAGS for t, i in topics.items())
-    return key, struct.pack(">h", 1) + fixed + partitions + stamps + _neighbours(entry)
+    return key, struct.pack(">h", 1) + fixed + partitions + stamps + _producer_id_tags(entry)
 
 
-def _neighbours(entry: Entry) -> bytes:
+def _producer_id_tags(entry: Entry) -> bytes:
     """The tagged fields: the ids before and after a rotation, and the client's version."""
     fields: list[tuple[int, bytes]] = []
     for number, pid in ((0, entry.prev_pid), (1, entry.next_pid)):
@@ -86,7 +88,9 @@ def _neighbours(entry: Entry) -> bytes:
 
 
 def group_records(record: object, at_ms: int, topic_id: TopicId) -> list[Pair]:
-    """What one entry of a batch is in Kafka's records."""
+    """Encode one entry of a group coordinator's batch as records of `__consumer_offsets`: (key,
+    value) pairs, one for each partition of an offset commit; a tombstone's value is None. `at_ms`
+    is when it was written; `topic_id(name)` gives a topic's id."""
     match record:
         case Offsets(group=group, positions=positions):
             return [
@@ -102,7 +106,7 @@ def group_records(record: object, at_ms: int, topic_id: TopicId) -> list[Pair]:
         case OffsetTombstones(group=group, partitions=partitions):
             return [(offset_key(group, p), None) for p in partitions]
         case GroupMetadata():
-            return [(struct.pack(">h", GROUP_KEY) + string(record.group), _group(record, at_ms))]
+            return [(struct.pack(">h", GROUP_KEY) + string(record.group), _value(record, at_ms))]
         case GroupTombstone(group=group):
             return [(struct.pack(">h", GROUP_KEY) + string(group), None)]
     raise TypeError(f"__consumer_offsets holds no {type(record).__name__}")
@@ -122,7 +126,7 @@ def _int(number: int) -> bytes:
     return struct.pack(">i", number)
 
 
-def _group(record: GroupMetadata, at_ms: int) -> bytes:
+def _value(record: GroupMetadata, at_ms: int) -> bytes:
     head = struct.pack(">h", GROUP_VALUE) + string(record.protocol_type)
     head += _int(record.generation) + string(record.protocol or None)
     head += string(record.leader if record.members else None) + struct.pack(">q", at_ms)

@@ -44,55 +44,59 @@ class Misfit(Exception):
 
 
 def walker(schema: Any) -> Move:
-    """The walk over one object of this schema. Raises TypeError for a schema that has
-    something no request offered here has."""
+    """Return a function that walks over one object of this kio schema in a frame, checks each
+    length against the frame's end, and returns where the object ends. Fixed fields that follow each
+    other are skipped at once. Raises TypeError for a schema with something that no request offered
+    here has."""
     flexible: bool = schema.__flexible__
-    moves: list[Move] = []
+    walks: list[Move] = []
     tags: dict[int, Move] = {}
-    step = 0  # bytes of fixed fields that follow each other
-    for f in fields(schema):
-        if "tag" in f.metadata:
-            tags[f.metadata["tag"]] = _field(f, flexible)
+    fixed_size = 0  # bytes of fixed fields that follow each other
+    for field in fields(schema):
+        if "tag" in field.metadata:
+            tags[field.metadata["tag"]] = _field_walk(field, flexible)
             continue
-        size = FIXED.get(f.metadata.get("kafka_type", ""), 0)
-        if size and not _is_array(f.type):
-            step += size
+        field_size = FIXED.get(field.metadata.get("kafka_type", ""), 0)
+        if field_size and not _is_array(field.type):
+            fixed_size += field_size
             continue
-        if step:
-            moves.append(_over(step))
-            step = 0
+        if fixed_size:
+            walks.append(_skip_bytes(fixed_size))
+            fixed_size = 0
         # The client id of a header never became a compact string.
-        old = schema.__name__ == "RequestHeader"
-        moves.append(_field(f, flexible and not old))
-    if step:
-        moves.append(_over(step))
+        is_header = schema.__name__ == "RequestHeader"
+        walks.append(_field_walk(field, flexible and not is_header))
+    if fixed_size:
+        walks.append(_skip_bytes(fixed_size))
     if flexible:
-        moves.append(_tagged(tags))
-    return moves[0] if len(moves) == 1 else _all(tuple(moves))
+        walks.append(_skip_tagged(tags))
+    return walks[0] if len(walks) == 1 else _in_sequence(tuple(walks))
 
 
-def _field(f: Any, flexible: bool) -> Move:
-    """The walk over one field of a message: how its length is checked before kio decodes it."""
-    kind = f.metadata.get("kafka_type", "")
-    inner = _bare(f.type)
-    least_length = -1 if inner is not f.type else 0
-    array = get_origin(inner) is tuple
+def _field_walk(field: Any, flexible: bool) -> Move:
+    """Return the walk over one field of a message, which checks its length before kio decodes it.
+    `flexible`: whether lengths are compact (varints), as newer versions of a request have them."""
+    wire_type = field.metadata.get("kafka_type", "")
+    kind = _without_none(field.type)
+    # -1 stands for null, where the field may be null
+    least_length = -1 if kind is not field.type else 0
+    array = get_origin(kind) is tuple
     if array:
-        inner = get_args(inner)[0]
-    if kind in FIXED:
-        one, size = _over(FIXED[kind]), FIXED[kind]
-    elif kind:
-        length = _compact if flexible else LONG_OR_SHORT[kind]
-        most = LONGEST_TEXT if kind == "string" else LONGEST
-        one, size = _sized(length, 0 if array else least_length, most), 1
-    elif is_dataclass(inner) and (array or "tag" in f.metadata or inner is f.type):
-        one, size = walker(inner), 1
+        kind = get_args(kind)[0]
+    if wire_type in FIXED:
+        walk, size = _skip_bytes(FIXED[wire_type]), FIXED[wire_type]
+    elif wire_type:
+        length = _compact if flexible else LONG_OR_SHORT[wire_type]
+        longest = LONGEST_TEXT if wire_type == "string" else LONGEST
+        walk, size = _sized(length, 0 if array else least_length, longest), 1
+    elif is_dataclass(kind) and (array or "tag" in field.metadata or kind is field.type):
+        walk, size = walker(kind), 1
     else:
-        raise TypeError(f"no walk over the field {f.name}")
-    return _array(one, size, flexible, least_length) if array else one
+        raise TypeError(f"no walk over the field {field.name}")
+    return _array(walk, size, flexible, least_length) if array else walk
 
 
-def _bare(kind: Any) -> Any:
+def _without_none(kind: Any) -> Any:
     """A type without its `| None`."""
     if get_origin(kind) in (Union, types.UnionType):
         return next(arg for arg in get_args(kind) if arg is not type(None))
@@ -100,13 +104,13 @@ def _bare(kind: Any) -> Any:
 
 
 def _is_array(kind: Any) -> bool:
-    return get_origin(_bare(kind)) is tuple
+    return get_origin(_without_none(kind)) is tuple
 
 
 # ---- moves -------------------------------------------------------------------------------
 
 
-def _over(size: int) -> Move:
+def _skip_bytes(size: int) -> Move:
     def move(frame: bytes, at: int) -> int:
         at += size
         if at > len(frame):
@@ -116,7 +120,7 @@ def _over(size: int) -> Move:
     return move
 
 
-def _all(moves: tuple[Move, ...]) -> Move:
+def _in_sequence(moves: tuple[Move, ...]) -> Move:
     def move(frame: bytes, at: int) -> int:
         for step in moves:
             at = step(frame, at)
@@ -152,7 +156,7 @@ def _array(one: Move, size: int, flexible: bool, shortest: int) -> Move:
     return move
 
 
-def _tagged(known: dict[int, Move]) -> Move:
+def _skip_tagged(known: dict[int, Move]) -> Move:
     def move(frame: bytes, at: int) -> int:
         count, at = _unsigned(frame, at)
         for _ in range(count):

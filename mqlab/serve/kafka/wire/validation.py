@@ -225,14 +225,15 @@ class Flaw:
 def inspect_batch(
     data: bytes | None, rules: Rules, now_ms: int, partition: str
 ) -> tuple[Batch | None, Flaw | None]:
-    """(batch, why it is refused): a batch alone is as it will be kept, one with a flaw is
-    what its head says, and where not even that can be read there is none."""
-    flaw = _shape(data)
+    """Validate the bytes of a produced batch: return (batch, flaw). A good batch is as the log will
+    hold it, with no flaw; one that is refused is what its head says, with the flaw; where not even
+    the head can be read the batch is None."""
+    flaw = _format_flaw(data)
     if flaw is not None:
         return None, flaw
     assert data is not None
     head = Head.of(data)
-    flaw = _head(data, head, rules)
+    flaw = _head_flaw(data, head, rules)
     if flaw is not None:
         return parse_batch(data), flaw
     try:
@@ -242,25 +243,26 @@ def inspect_batch(
     except Unreadable:
         return parse_batch(data), Flaw(Error.UNKNOWN_SERVER_ERROR)
     if head.count > MOST_RECORDS and len(body) >= head.count * SHORTEST:
-        words = f"a batch holds at most {MOST_RECORDS:,} records here"
-        return parse_batch(data), Flaw(Error.INVALID_RECORD, words)
+        text = f"a batch holds at most {MOST_RECORDS:,} records here"
+        return parse_batch(data), Flaw(Error.INVALID_RECORD, text)
     try:
-        inside = walk_records(body, head.count, head.base_ms)
+        records = walk_records(body, head.count, head.base_ms)
     except Endless:
         return parse_batch(data), Flaw(Error.UNKNOWN_SERVER_ERROR)
     except Unreadable:
         return parse_batch(data), Flaw(Error.INVALID_RECORD)
-    flaw = _keys(inside, rules, partition) or _stamps(inside, rules, now_ms)
+    flaw = _key_flaw(records, rules, partition) or _timestamp_flaw(records, rules, now_ms)
     if flaw is not None:
         return parse_batch(data), flaw
-    kept = _kept(data, head, body, inside.newest, rules, now_ms)
+    kept = _seal(data, head, body, records.newest, rules, now_ms)
     if len(kept) > rules.max_message_bytes:
         return parse_batch(data), Flaw(Error.MESSAGE_TOO_LARGE)
     return parse_batch(kept), None
 
 
-def _shape(data: bytes | None) -> Flaw | None:
-    """One whole batch of the current format, or what is there instead."""
+def _format_flaw(data: bytes | None) -> Flaw | None:
+    """Return why `data` is not exactly one whole batch of the current format; None if it is. Bytes
+    8 to 11 hold the batch's length, which counts from byte 12 on; byte 16 its format, the magic."""
     if not data or len(data) <= 16:
         return Flaw(Error.INVALID_RECORD)
     length = int.from_bytes(data[8:12], "big", signed=True)
@@ -278,7 +280,7 @@ def _shape(data: bytes | None) -> Flaw | None:
     return None
 
 
-def _head(data: bytes, head: Head, rules: Rules) -> Flaw | None:
+def _head_flaw(data: bytes, head: Head, rules: Rules) -> Flaw | None:
     if head.base != 0:
         return Flaw(Error.INVALID_RECORD)
     if len(data) > rules.max_message_bytes:
@@ -292,7 +294,7 @@ def _head(data: bytes, head: Head, rules: Rules) -> Flaw | None:
     return None
 
 
-def _keys(inside: Walked, rules: Rules, partition: str) -> Flaw | None:
+def _key_flaw(inside: Walked, rules: Rules, partition: str) -> Flaw | None:
     """Compaction keeps the latest record of each key, so each must have one."""
     if not rules.compact or not inside.keyless:
         return None
@@ -308,13 +310,14 @@ def _keys(inside: Walked, rules: Rules, partition: str) -> Flaw | None:
     )
 
 
-def _stamps(inside: Walked, rules: Rules, now_ms: int) -> Flaw | None:
-    """Timestamps that are too far from now (message.timestamp.before.max.ms and after.max.ms), or
-    None."""
+def _timestamp_flaw(records: Walked, rules: Rules, now_ms: int) -> Flaw | None:
+    """Return the flaw of a batch with timestamps too far from now (message.timestamp.before.max.ms
+    and after.max.ms), None if it has none or the broker sets the timestamps itself. -1 is a record
+    without a timestamp."""
     if rules.append_time:
         return None
     earliest, latest = now_ms - rules.before_max_ms, now_ms + rules.after_max_ms
-    if earliest <= inside.oldest and inside.newest <= latest:
+    if earliest <= records.oldest and records.newest <= latest:
         return None
     errors = tuple(
         (
@@ -322,14 +325,14 @@ def _stamps(inside: Walked, rules: Rules, now_ms: int) -> Flaw | None:
             f"Timestamp {stamp} of message with offset {i} is out of range. "
             f"The timestamp should be within [{earliest}, {latest}]",
         )
-        for i, stamp in enumerate(inside.stamps)
+        for i, stamp in enumerate(records.stamps)
         if stamp != -1 and not earliest <= stamp <= latest
     )
     words = "One or more records have been rejected due to invalid timestamp"
     return Flaw(Error.INVALID_TIMESTAMP, words, errors[:LISTED]) if errors else None
 
 
-def _kept(data: bytes, head: Head, body: bytes, newest_ms: int, rules: Rules, now_ms: int) -> bytes:
+def _seal(data: bytes, head: Head, body: bytes, newest_ms: int, rules: Rules, now_ms: int) -> bytes:
     """The batch as it goes into the log."""
     kind = head.bits & COMPRESSION
     wanted = NAMES.get(rules.compression_type, kind)
