@@ -55,14 +55,16 @@ def inspect_broker(
     play: bool = False,
     say: Callable[[str], None] = print,
 ) -> Report:
-    """What is stuck in a broker of yours, and why; the last line of a cell shows it. It only reads.
+    """Inspect a broker of yours and return a report of what is stuck in it, and why; the last line
+    of a notebook's cell shows it. It only reads.
 
         inspect_broker("kafka", "localhost:9092")
         inspect_broker("kafka", "/var/lib/kafka", topic="orders:0", offsets="100..200")
 
-    `target`: an address, a data folder, or a file with what the broker's tools have printed.
-    `play`: what may happen next, searched; `.playground()` of the report is that by hand.
-    Raises Unreadable, whose message says what to do."""
+    `target`: an address, a data folder, or a file with what the broker's tools have printed;
+    `payloads`: show keys and values; `config`: a file with a client's settings. `play`: also search
+    what may happen next; `.playground()` of the report is that by hand. Raises Unreadable, whose
+    message says what to do."""
     ask = parse_ask(target, topic, offsets, payloads, config)
     return inspect(broker, replace(ask, say=say), play)
 

@@ -104,7 +104,7 @@ class Future:
         return Play(self.taken.system, self.taken.start, BY_HAND)
 
 
-class Left(list[Gap]):
+class LeftOut(list[Gap]):
     """What is not taken over, as it turns out."""
 
     def note(self, what: str | Text, why: Text) -> None:

@@ -170,19 +170,21 @@ def _join(names: Sequence[str], most: int = 4) -> str:
 
 def write_text(report: Report) -> str:
     """The report in lines of a terminal; nothing in it that a terminal would obey."""
-    return "\n".join(map(escape_unseen, _lines(report)))
+    return "\n".join(map(escape_unseen, _text_lines(report)))
 
 
-def _lines(report: Report) -> Iterator[str]:
+def _text_lines(report: Report) -> Iterator[str]:
+    """The report as lines of text for a terminal: heading, findings, then what was read (logs,
+    transactions, groups), what could not be read, and what may happen next."""
     reading = report.reading
-    yield " · ".join(filter(None, (_heading(reading), _taken(reading))))
+    yield " · ".join(filter(None, (_heading(reading), _say_when(reading))))
     yield ""
     for number, finding in enumerate(report.findings, 1):
         yield from _finding_lines(number, finding, reading)
         yield ""
     if not report.findings:
         yield str(NOTHING_FOUND)
-    yield _looked(reading)
+    yield _say_looked_at(reading)
     for title, lines in (
         (LOGS, [line for log in reading.logs for line in _log_lines(log)]),
         (TXNS, _table_lines(list_txns(reading))),
@@ -214,12 +216,12 @@ def _heading(reading: Reading) -> str:
     return str(HEADING(broker=title, source=reading.source))
 
 
-def _taken(reading: Reading) -> str:
+def _say_when(reading: Reading) -> str:
     """As of when; a store that was never written to does not say."""
     return str(TAKEN(time=say_time(reading.at_ms))) if reading.at_ms else ""
 
 
-def _looked(reading: Reading) -> str:
+def _say_looked_at(reading: Reading) -> str:
     txns, groups = len(reading.txns), len(reading.positions)
     return str(LOOKED(n=len(reading.logs), txns=txns, groups=groups))
 
@@ -234,10 +236,10 @@ def _finding_lines(number: int, finding: Finding, reading: Reading) -> Iterator[
         yield from _wrapped(f"{DO}: {finding.advice}", "   ")
     yield from (f"     {command}" for command in finding.commands)
     if finding.kind.see:
-        yield from _wrapped(f"{SEE}: {', '.join(map(_see, finding.kind.see))}", "   ")
+        yield from _wrapped(f"{SEE}: {', '.join(map(_say_reference, finding.kind.see))}", "   ")
 
 
-def _see(name: str) -> str:
+def _say_reference(name: str) -> str:
     """What explains it, as one finds it: a story by the command that opens it."""
     return f"mqlab view {name}" if "/" in name else name
 
@@ -253,18 +255,22 @@ def _table_lines(rows: list[tuple[str, ...]]) -> list[str]:
 
 
 def _log_lines(log: LogRead) -> Iterator[str]:
+    """A log as lines of text: its offsets and frontiers (LSO, high watermark …), then each strip of
+    records, with each frontier as |NAME| before the record at its offset."""
+    # an inclusive frontier is printed at the last record before it
     flags = " ".join(f"{f.name} {f.at - f.inclusive}" for f in log.frontiers)
     counts = ", ".join(f"{number:,} {what}" for what, number in log.counts)
     yield f"{log.name}  {log.start} … {log.end - 1}  {flags}  {counts}".rstrip()
     for strip in cut_strips(log):
+        # by offset, the names of all frontiers that are there
         flags_at = {f.at: f.name for f in reversed(strip.frontiers)}
         for f in strip.frontiers:
             flags_at[f.at] = "|".join(g.name for g in strip.frontiers if g.at == f.at)
         words = []
         for cell in strip.cells:
             words += [f"|{flags_at.pop(cell.offset)}|"] if cell.offset in flags_at else []
-            of = (f"/{cell.txn}" if cell.txn else "") + ("✗" if cell.aborted else "")
-            words.append(f"{cell.offset}:{'◆' * (cell.kind == 'control')}{cell.label}{of}")
+            txn_mark = (f"/{cell.txn}" if cell.txn else "") + ("✗" if cell.aborted else "")
+            words.append(f"{cell.offset}:{'◆' * (cell.kind == 'control')}{cell.label}{txn_mark}")
         words += [f"|{name}|" for _, name in sorted(flags_at.items())]
         if strip.cells:
             yield from _wrapped(" ".join(words), "    ")
@@ -285,58 +291,60 @@ def write_html(report: Report) -> str:
 
 
 def _html(report: Report, h1: str, h2: str) -> str:
-    return f'<div class="mqlab report">{"".join(_pieces(report, h1, h2))}</div>'
+    return f'<div class="mqlab report">{"".join(_html_pieces(report, h1, h2))}</div>'
 
 
-def _pieces(report: Report, h1: str, h2: str) -> Iterator[str]:
+def _html_pieces(report: Report, h1: str, h2: str) -> Iterator[str]:
     """The report as HTML, piece by piece: each finding with its picture, evidence and commands,
-    then what was read. `h1`, `h2`: the elements of its headings."""
+    then what was read. `h1`, `h2`: the HTML elements of its headings, which depend on where it is
+    shown."""
     reading = report.reading
     yield _tag(h1, _heading(reading))
-    found = FOUND(n=len(report.findings)) if report.findings else NOTHING_FOUND
-    yield _tag("p", f"{found} {_looked(reading)} {_taken(reading)}".strip(), "note")
+    summary = FOUND(n=len(report.findings)) if report.findings else NOTHING_FOUND
+    yield _tag("p", f"{summary} {_say_looked_at(reading)} {_say_when(reading)}".strip(), "note")
     logs = {log.name: log for log in reading.logs}
     for finding in report.findings:
         yield f"<section>{_tag(h2, f'{finding.kind.title} · {finding.where}')}"
         yield _tag("p", str(finding.says))
-        yield _figure([logs[name] for name in finding.logs if name in logs])
+        yield _draw_strips([logs[name] for name in finding.logs if name in logs])
         rows = [(RISK, _tag("span", str(finding.kind.risk)))]
-        told = [_tag("span", str(finding.advice))] if finding.advice.en else []
-        told += [_tag("pre", command) for command in finding.commands]
-        rows += [(DO, "".join(told))] if told else []
-        shown = (f"{_tag('code', e.line)} {_tag('small', e.source)}" for e in finding.evidence)
-        rows += [(SHOWS, "<br>".join(shown))] if finding.evidence else []
-        rows += [(SEE, ", ".join(_tag("code", _see(name)) for name in finding.kind.see))]
+        advice = [_tag("span", str(finding.advice))] if finding.advice.en else []
+        advice += [_tag("pre", command) for command in finding.commands]
+        rows += [(DO, "".join(advice))] if advice else []
+        evidence = (f"{_tag('code', e.line)} {_tag('small', e.source)}" for e in finding.evidence)
+        rows += [(SHOWS, "<br>".join(evidence))] if finding.evidence else []
+        rows += [(SEE, ", ".join(_tag("code", _say_reference(name)) for name in finding.kind.see))]
         body = "".join(f"<dt>{xml(str(what))}</dt><dd>{inner}</dd>" for what, inner in rows)
         yield f"<dl>{body}</dl></section>"
     if reading.logs:
-        yield _tag(h2, str(LOGS)) + _tag("p", str(SIGNS), "note") + _figure(reading.logs)
+        yield _tag(h2, str(LOGS)) + _tag("p", str(SIGNS), "note") + _draw_strips(reading.logs)
     for title, rows_of in ((TXNS, list_txns(reading)), (GROUPS, list_positions(reading))):
         if len(rows_of) > 1:
             yield _tag(h2, str(title)) + _html_table(rows_of)
     if reading.gaps:
         yield _tag(h2, str(GAPS)) + _list(f"{gap.what}: {gap.why}" for gap in reading.gaps)
     if report.future is not None:
-        yield from _next_pieces(report.future, h2)
+        yield from _next_html(report.future, h2)
 
 
 def _list(lines: Iterable[str]) -> str:
     return f"<ul>{''.join(_tag('li', line) for line in lines)}</ul>"
 
 
-def _next_pieces(future: Future, h2: str) -> Iterator[str]:
-    """The answers, the runs that some of them have found, and what the engine does not know."""
+def _next_html(future: Future, h2: str) -> Iterator[str]:
+    """What may happen next as HTML: a table of the searches' answers, a player for each of the
+    first few schedules found, what was taken over from the broker, and what was left out."""
     yield _tag(h2, str(NEXT)) + _tag("p", str(FROM_HERE), "note")
     rows = [tuple(map(str, NEXT_HEAD)), *list_rows(future)]
     yield _html_table(rows, "rows next") if future.answers else _tag("p", str(IDLE))
-    found: dict[str, Answer] = {}
-    for one in future.answers:
-        if one.schedule:
-            found.setdefault(one.wish.en, one)
-    for one in list(found.values())[:MOST_RUNS]:
-        if one.trace is not None:
-            title = escape_unseen(str(RUN(wish=one.wish, way=one.way.says)))
-            yield Player(one.trace, title=title, lang=spoken(), level="protocol").html("h3")
+    first_of_wish: dict[str, Answer] = {}
+    for answer in future.answers:
+        if answer.schedule:
+            first_of_wish.setdefault(answer.wish.en, answer)
+    for answer in list(first_of_wish.values())[:MOST_RUNS]:
+        if answer.trace is not None:
+            title = escape_unseen(str(RUN(wish=answer.wish, way=answer.way.says)))
+            yield Player(answer.trace, title=title, lang=spoken(), level="protocol").html("h3")
     yield _tag("h3", str(TAKEN_OVER)) + _list(map(str, future.taken.took))
     gaps = future.taken.left
     yield _tag("h3", str(LEFT_OUT)) + _list(f"{gap.what}: {gap.why}" for gap in gaps)
@@ -347,15 +355,16 @@ def _tag(name: str, text: str, cls: str = "") -> str:
     return f"<{opening}>{xml(escape_unseen(text))}</{name}>"
 
 
-def _figure(logs: Iterable[LogRead]) -> str:
-    """The logs, drawn as the labs draw them; a strip that is too wide is moved by hand."""
-    strips = [_seen(strip) for log in logs for strip in cut_strips(log)]
+def _draw_strips(logs: Iterable[LogRead]) -> str:
+    """The logs as an SVG figure, drawn as the labs draw them; "" where there is nothing to draw. A
+    strip that is too wide scrolls."""
+    strips = [_escape_strip(strip) for log in logs for strip in cut_strips(log)]
     if not strips:
         return ""
-    most = max(len(_offsets(strip)) for strip in strips)
+    most_offsets = max(len(_offsets(strip)) for strip in strips)
     longest = max((len(cell.label) for strip in strips for cell in strip.cells), default=0)
     trace = Trace("", (), (), (Snapshot(logs=tuple(strips)),))
-    scene = draw_logs(trace, 0, spoken(), BESIDE + PLACES[longest > SHORT] * max(most, 4))
+    scene = draw_logs(trace, 0, spoken(), BESIDE + PLACES[longest > SHORT] * max(most_offsets, 4))
     inner = "".join(node.svg() for node in scene.nodes)
     size = (scene.width, scene.height - ABOVE)
     words = xml(escape_unseen("; ".join(line for log in logs for line in _log_lines(log))))
@@ -370,7 +379,7 @@ def _offsets(strip: Log) -> range:
     return range(strip.start, strip.cells[-1].offset + 1 if strip.cells else strip.start)
 
 
-def _seen(strip: Log) -> Log:
+def _escape_strip(strip: Log) -> Log:
     """With its names and labels as they may be shown."""
     cells = tuple(replace(cell, label=escape_unseen(cell.label)) for cell in strip.cells)
     return replace(strip, name=escape_unseen(strip.name), cells=cells)

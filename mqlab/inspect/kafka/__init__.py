@@ -27,7 +27,9 @@ TARGETS = (
 
 
 def read(ask: Ask) -> Reading:
-    """Raises Unreadable."""
+    """Read a Kafka broker by what `ask.target` names: a data folder or a segment, a file (or "-",
+    the standard input) with what Kafka's tools have printed, or a running broker, HOST:PORT. Raises
+    Unreadable."""
     path = Path(ask.target)
     if ask.target != "-" and (path.is_dir() or _is_segment(path)):
         from .folder import read_folder

@@ -80,37 +80,37 @@ class Folder:
         return Partition(folder, f"{topic}-{number}", self.tell, only)
 
     def read(self) -> Reading:
-        """Read the coordinators' logs first, then the partitions that were asked for: what is open
-        in them, who may read how far, and which files are damaged."""
-        wanted = self._choose()
+        """Read the coordinators' logs first, then the partitions that were asked for: which
+        transactions are open in them, who may read how far, and which files are damaged."""
+        wanted = self._choose_partitions()
         opens: list[Txn] = []
         logs: list[LogRead] = []
         scans: dict[str, Scan] = {}
-        for topic, number in self._numbers(STATES):
+        for topic, number in self._list_partitions(STATES):
             self.ask.say(f"reading {STATES}-{number}")
-            part = self.partition(topic, number)
-            part.check_end(self._read_states(part, number))
-        for topic, number in self._numbers(GROUPS):
+            partition = self.partition(topic, number)
+            partition.check_end(self._read_states(partition, number))
+        for topic, number in self._list_partitions(GROUPS):
             self.ask.say(f"reading {GROUPS}-{number}")
-            part = self.partition(topic, number)
-            scan = self._read_groups(part)
-            part.check_end(scan.end)
+            partition = self.partition(topic, number)
+            scan = self._read_groups(partition)
+            partition.check_end(scan.end)
             opens += scan.list_open(self.labels)
-        for at, (topic, number) in enumerate(wanted, 1):
-            self.ask.say(f"reading {topic}-{number} ({at} of {len(wanted)})")
+        for index, (topic, number) in enumerate(wanted, 1):
+            self.ask.say(f"reading {topic}-{number} ({index} of {len(wanted)})")
             scan, log = self._read_log(self.partition(topic, number), f"{topic}-{number}")
             scans[scan.name] = scan
             opens += scan.list_open(self.labels)
             logs.append(log)
         txns = join_states(self.states.values(), opens, self.labels)
-        positions, left = self._positions(scans, txns)
-        own = Own(tuple(self.states.values()), self._holds_all_states(), left, live=False)
+        positions, unread = self._join_positions(scans, txns)
+        facts = Own(tuple(self.states.values()), self._holds_all_states(), unread, live=False)
         return Reading(
             "kafka", self.ask.target, self.ask.now_ms, tuple(logs), tuple(txns), positions,
-            self._list_gaps(), own,
+            self._list_gaps(), facts,
         )  # fmt: skip
 
-    def _choose(self) -> list[tuple[str, int]]:
+    def _choose_partitions(self) -> list[tuple[str, int]]:
         ask = self.ask
         internal = (STATES, GROUPS, "__cluster_metadata")
         found = [p for p in self.places if ask.wants(*p) and (ask.topic or p[0] not in internal)]
@@ -120,14 +120,14 @@ class Folder:
             raise Unreadable(NOT_ASKED.format(path=ask.target, topic=wanted, known=known))
         return sorted(found)
 
-    def _numbers(self, topic: str) -> list[tuple[str, int]]:
+    def _list_partitions(self, topic: str) -> list[tuple[str, int]]:
         return sorted(place for place in self.places if place[0] == topic)
 
     def _holds_all_states(self) -> bool:
         """Whether the coordinator's log is here in full, as far as one can see: nothing of it is
         damaged, and no number is missing, as it is on a broker of several that keep it in parts, or
         in a copy of the first parts."""
-        numbers = [number for _, number in self._numbers(STATES)]
+        numbers = [number for _, number in self._list_partitions(STATES)]
         whole = bool(numbers) and numbers == list(range(len(numbers)))
         # Each id is where its hash says, of as many parts as there are in all.
         whole = whole and all(find_part(one, len(numbers)) == at for one, at in self.parts.items())
@@ -138,7 +138,9 @@ class Folder:
     # ---- the coordinators' logs ----------------------------------------------------------
 
     def _read_states(self, part: Partition, number: int) -> int:
-        """Returns where the log ends."""
+        """Collect the latest state of each transactional id from one partition of
+        `__transaction_state` (`number`) into `states`; a tombstone removes it. Returns where the
+        log ends."""
         end = 0
         for batch in part.read():
             end = batch[0].last + 1
@@ -150,109 +152,117 @@ class Folder:
                     continue
                 if state is not None and state.state:
                     self.states[state.txn_id], self.parts[state.txn_id] = state, number
-                elif state is not None:
+                elif state is not None:  # a tombstone: the id was deleted
                     self.states.pop(state.txn_id, None)
                     self.parts.pop(state.txn_id, None)
         return end
 
     def _read_groups(self, part: Partition) -> Scan:
-        """The positions of all groups, and those that a transaction would move when it commits."""
+        """Collect the committed offsets of all groups from one partition of `__consumer_offsets`,
+        and, as pending, those that an open transaction would commit. Returns the scan of the
+        partition."""
         scan = Scan(part.name, str(part.folder))
-        held: dict[int, list[Committed]] = {}
+        of_open_txns: dict[int, list[Committed]] = {}
         for batch in part.read():
             row = batch[0]
             scan.take(row)
-            if row.control:
-                for one in held.pop(row.pid, []):
-                    self.pending.get(_place(one), {}).pop(row.pid, None)
+            if row.control:  # the marker that ends the producer's transaction
+                for position_of_txn in of_open_txns.pop(row.pid, []):
+                    self.pending.get(_place(position_of_txn), {}).pop(row.pid, None)
                     if row.control == COMMIT:
-                        self.committed[_place(one)] = one.offset
+                        self.committed[_place(position_of_txn)] = position_of_txn.offset
                 continue
             for record in open_batch(batch, self.tell):
                 try:
-                    one_read = read_committed(record.key or b"", record.value)
+                    position = read_committed(record.key or b"", record.value)
                 except Unknown as error:
                     self.tell(row.place, Text(str(error)))
                     continue
-                if one_read is not None and row.transactional:
-                    held.setdefault(row.pid, []).append(one_read)
-                    self.pending.setdefault(_place(one_read), {})[row.pid] = one_read.offset
-                elif one_read is not None:
-                    self.committed[_place(one_read)] = one_read.offset
+                if position is not None and row.transactional:
+                    of_open_txns.setdefault(row.pid, []).append(position)
+                    self.pending.setdefault(_place(position), {})[row.pid] = position.offset
+                elif position is not None:
+                    self.committed[_place(position)] = position.offset
         return scan
 
-    def _positions(
+    def _join_positions(
         self, scans: dict[str, Scan], txns: list[Txn]
     ) -> tuple[tuple[Position, ...], dict[tuple[str, str], tuple[int, int]]]:
+        """Return the groups' positions in the logs that were asked for, with what is pending in a
+        transaction, and, by (group, log), how many records and empty offsets a group has still to
+        read."""
         label_of = {txn.owner: txn.label for txn in txns if txn.seen.startswith(GROUPS)}
-        found, left = [], {}
-        for place in sorted(self.committed.keys() | self.pending.keys()):
-            group, topic, number = place
-            at, name = self.committed.get(place, -1), f"{topic}-{number}"
-            waits = self.pending.get(place, {})
-            if not self.ask.wants(topic, number) or (at < 0 and not waits):
+        positions, unread = [], {}
+        for key in sorted(self.committed.keys() | self.pending.keys()):
+            group, topic, number = key
+            # -1: nothing is committed, but something is pending
+            offset, name = self.committed.get(key, -1), f"{topic}-{number}"
+            pending = self.pending.get(key, {})
+            if not self.ask.wants(topic, number) or (offset < 0 and not pending):
                 continue
             scan = scans.get(name)
-            labels = tuple(label_of.get(str(pid), str(pid)) for pid in waits)
-            more = tuple(("would become", str(to)) for to in waits.values())
+            labels = tuple(label_of.get(str(pid), str(pid)) for pid in pending)
+            more = tuple(("would become", str(to)) for to in pending.values())
             end = scan.end if scan else -1
-            found.append(Position(group, name, at, end, "", labels, GROUPS, more))
-            if scan and at >= 0 and (count := scan.count_left(at)):
-                left[group, name] = count
-        return tuple(found), left
+            positions.append(Position(group, name, offset, end, "", labels, GROUPS, more))
+            if scan and offset >= 0 and (count := scan.count_left(offset)):
+                unread[group, name] = count
+        return tuple(positions), unread
 
     # ---- a partition ---------------------------------------------------------------------
 
     def _read_log(self, part: Partition, name: str) -> tuple[Scan, LogRead]:
-        """From the newest snapshot before the last segment on, around the frontiers, and what was
-        asked for."""
+        """Read a partition's log from its newest usable snapshot on, then the batches around its
+        frontiers and those that were asked for. Returns its scan and what is shown of it."""
         ask = self.ask
-        begin, opens = part.read_snapshot(part.bases[-1] if part.bases else 0)
+        scan_from, open_txns = part.read_snapshot(part.bases[-1] if part.bases else 0)
         start = max([*part.bases[:1], part.read_checkpoint(LOG_STARTS)])
-        scan = Scan(name, str(part.folder), start, begin)
-        scan.opens = {one.pid: one for one in opens}
-        self._feed(scan, part, begin, -1)
+        scan = Scan(name, str(part.folder), start, scan_from)
+        scan.opens = {txn.pid: txn for txn in open_txns}
+        self._scan_partition(scan, part, scan_from, -1)
         part.check_end(scan.end)
         for pid, first, last in part.read_aborted():
-            if last < begin:
+            if last < scan_from:
                 scan.note_aborted(pid, first, last)
         counted, shown = None, ask.span(MOST_SHOWN)
         if shown:
             counted = Scan(name, "", start)
-            self._feed(counted, part, ask.first, ask.last)
-        elif scan.start < begin:
-            self.gaps[name, ""] = Gap(Text(name), BEFORE(first=begin))
+            self._scan_partition(counted, part, ask.first, ask.last)
+        elif scan.start < scan_from:
+            self.gaps[name, ""] = Gap(Text(name), BEFORE(first=scan_from))
         spans = [range(max(at - AROUND, 0), at + AHEAD) for at in (scan.first_open, scan.end)]
         kept = {
             batch[0].base: label_batch(batch, self.tell) if ask.payloads else batch[0]
             for span in (*spans, shown)
             for batch in (part.read(span[0], span[-1]) if span else ())
         }
-        scan.opens = {pid: _see(one, kept) for pid, one in scan.opens.items()}
+        scan.opens = {pid: _with_first_batch(txn, kept) for pid, txn in scan.opens.items()}
         return scan, scan.read(self.labels, kept.values(), asked=shown, counted=counted)
 
-    def _feed(self, scan: Scan, part: Partition, first: int, last: int) -> None:
+    def _scan_partition(self, scan: Scan, part: Partition, first: int, last: int) -> None:
         for number, (row, _) in enumerate(part.read(first, last), 1):
             scan.take(row)
             if number % EVERY == 0:
                 self.ask.say(f"reading {scan.name}: at offset {row.base}")
 
     def _list_gaps(self) -> tuple[Gap, ...]:
-        found = list(self.gaps.values())
-        if not self._numbers(STATES):
-            found.append(Gap(Text(STATES), NO_STATE))
-        if not self._numbers(GROUPS):
-            found.append(Gap(Text(GROUPS), NO_GROUPS))
+        """List what was not read, and why: the damage found, coordinators' logs that are not in
+        this folder, and topics that were not asked for. Many are cut short."""
+        gaps = list(self.gaps.values())
+        if not self._list_partitions(STATES):
+            gaps.append(Gap(Text(STATES), NO_STATE))
+        if not self._list_partitions(GROUPS):
+            gaps.append(Gap(Text(GROUPS), NO_GROUPS))
         if self.ask.topic:
             others = {f"{t}-{n}" for t, n in self.places if not self.ask.wants(t, n)}
             others = {name for name in others if not name.startswith("__")}
             if others:
                 names = Text(", ".join(sorted(others)[:4]) + (" …" if len(others) > 4 else ""))
-                found.append(Gap(names, ONLY_ASKED))
-        if len(found) > MOST_GAPS:
-            rest = len(found) - MOST_GAPS
-            found = [*found[:MOST_GAPS], Gap(Text("…"), SOME(n=rest), failed=True)]
-        return tuple(found)
+                gaps.append(Gap(names, ONLY_ASKED))
+        if len(gaps) > MOST_GAPS:
+            hidden = len(gaps) - MOST_GAPS
+            gaps = [*gaps[:MOST_GAPS], Gap(Text("…"), SOME(n=hidden), failed=True)]
+        return tuple(gaps)
 
 
 def find_part(txn_id: str, parts: int) -> int:
@@ -268,42 +278,43 @@ def _place(one: Committed) -> tuple[str, str, int]:
     return one.group, one.topic, one.partition
 
 
-def _see(one: Open, kept: dict[int, Row]) -> Open:
+def _with_first_batch(one: Open, kept: dict[int, Row]) -> Open:
     """With the batch that began it, where a snapshot was all that told of it."""
     row = kept.get(one.first)
     return replace(one, at_ms=row.at_ms, place=row.place) if row is not None else one
 
 
 def find_partitions(root: Path, note: Callable[[str, int], None]) -> dict[tuple[str, int], Path]:
-    """(topic, partition) → its folder, or `root` if that is a single segment. Of several copies of
-    a partition, the one with the longest log counts. `note` is called with a partition's name
-    and its number of copies if that is not 1: 0 for a folder without a log. Raises Unreadable."""
+    """Find the partitions under a data folder: (topic, partition) → its folder, or `root` if that
+    is a single segment. Of several copies of a partition the one with the longest log counts.
+    `note` is called with a partition's name and its number of copies if that is not 1: 0 for a
+    folder without a log. Raises Unreadable."""
     if root.is_file():
         parent = FOLDER.fullmatch(root.parent.name)
         return {(parent[1], int(parent[2])) if parent else (root.parent.name or "log", 0): root}
-    found: dict[tuple[str, int], list[Path]] = {}
+    copies_of: dict[tuple[str, int], list[Path]] = {}
     try:
         folders: dict[Path, Path] = {}
         for path in (root, *sorted(root.glob("*/")), *sorted(root.glob("*/*/"))):
             # A link may lead to a folder that is here already, even to the one that it is in.
             folders.setdefault(path.resolve(), path)
         for path in folders.values():
-            named = FOLDER.fullmatch(path.name)
-            if named and next(path.glob("[0-9]*.log"), None):
-                found.setdefault((named[1], int(named[2])), []).append(path)
-            elif named and (path / "leader-epoch-checkpoint").exists():
+            match = FOLDER.fullmatch(path.name)
+            if match and next(path.glob("[0-9]*.log"), None):
+                copies_of.setdefault((match[1], int(match[2])), []).append(path)
+            elif match and (path / "leader-epoch-checkpoint").exists():
                 note(path.name, 0)
     except OSError as error:
         raise Unreadable("cannot read {}: {}", root, error.strerror) from error
-    if not found:
+    if not copies_of:
         raise Unreadable(NO_FOLDER.format(path=root))
-    for (topic, number), copies in found.items():
+    for (topic, number), copies in copies_of.items():
         if len(copies) > 1:
             note(f"{topic}-{number}", len(copies))
-    return {place: max(copies, key=_measure) for place, copies in found.items()}
+    return {place: max(copies, key=_copy_length) for place, copies in copies_of.items()}
 
 
-def _measure(folder: Path) -> tuple[int, int]:
+def _copy_length(folder: Path) -> tuple[int, int]:
     """How far a copy goes: the first offset of its last segment, and the bytes in it."""
     last = max(folder.glob("[0-9]*.log"), key=lambda path: path.name)
     return int(last.stem) if last.stem.isdecimal() else 0, last.stat().st_size

@@ -87,6 +87,8 @@ def read_state(key: bytes, value: bytes | None, source: str = "") -> State | Non
 
 
 def _state(txn_id: str, cursor: Cursor, source: str) -> State:
+    """Decode the value of a record of `__transaction_state`: a transaction's state, versions 0 and
+    1 of TransactionLogValue. Raises Unknown for another version."""
     version = cursor.number("h")
     if version not in (0, 1):
         raise Unknown(f"a transaction's state of version {version}")
@@ -98,10 +100,10 @@ def _state(txn_id: str, cursor: Cursor, source: str) -> State:
         topic = cursor.text()
         partitions += [f"{topic}-{cursor.number('i')}" for _ in range(cursor.size("i"))]
         if cursor.flexible:
-            cursor.size("b")
+            cursor.size("b")  # tagged fields, of which there are none
     update_ms, start_ms = cursor.number("q"), cursor.number("q")
-    found = (txn_id, pid, epoch, timeout_ms, state, update_ms, start_ms, tuple(partitions))
-    return State(*found, source, version)
+    fields = (txn_id, pid, epoch, timeout_ms, state, update_ms, start_ms, tuple(partitions))
+    return State(*fields, source, version)
 
 
 @frozen

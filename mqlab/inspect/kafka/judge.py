@@ -143,17 +143,18 @@ def judge(reading: Reading) -> tuple[Finding, ...]:
 # ---- transactions ------------------------------------------------------------------------
 
 
-def _judge_open(reading: Reading, own: Own) -> Iterator[Finding]:
-    """What is open in a partition, held against the coordinator."""
-    states = {str(state.pid): state for state in own.states}
+def _judge_open(reading: Reading, facts: Own) -> Iterator[Finding]:
+    """Yield a finding for each open transaction of a partition that its coordinator's state does
+    not explain: one that hangs, one of a fenced producer, or one that is far too old."""
+    states = {str(state.pid): state for state in facts.states}
     for txn in reading.txns:
         if txn.seen == STATES:
             continue
         state = states.get(txn.owner)
-        found = _hold_against(txn, state, own.whole, reading.at_ms)
-        if found is not None:
-            kind, says = found
-            shown = [_show_open(txn), *([_show_state(state)] if state else [])]
+        verdict = _compare_with_state(txn, state, facts.whole, reading.at_ms)
+        if verdict is not None:
+            kind, says = verdict
+            evidence = [_show_open(txn), *([_show_state(state)] if state else [])]
             topic, _, number = txn.seen.rpartition("-")
             place = ("--topic", topic or "TOPIC", "--partition", number if topic else "NUMBER")
             words: tuple[str, ...] = ("abort", *place, "--start-offset", str(txn.first))
@@ -163,19 +164,21 @@ def _judge_open(reading: Reading, own: Own) -> Iterator[Finding]:
                       if gap.failed and gap.what.en.startswith((txn.seen, STATES))]  # fmt: skip
             if kind is OVERDUE or damage:
                 words, advice = ("find-hanging", *place), FIND_IT
-                shown += damage[:1]
-            command = ask_tool("transactions", reading, own, *words)
-            yield Finding(kind, txn.seen, says, tuple(shown), (txn.seen,), advice, (command,))
+                evidence += damage[:1]
+            command = ask_tool("transactions", reading, facts, *words)
+            yield Finding(kind, txn.seen, says, tuple(evidence), (txn.seen,), advice, (command,))
 
 
-def _hold_against(
+def _compare_with_state(
     txn: Txn, state: State | None, whole: bool, now_ms: int
 ) -> tuple[Kind, Text] | None:
-    """What is wrong with an open transaction of a partition, given its coordinator's state; None
-    where nothing is. `whole`: all states were read, so an unknown id is unknown to the broker."""
+    """Return what is wrong with an open transaction of a partition, given its coordinator's state
+    (None: not known): (kind, words), or None where nothing is. `whole`: all states were read, so an
+    unknown id is unknown to the broker."""
     pid, first = txn.owner, txn.first
     if txn.state == HANGING_STATE:
         return HANGING, FOUND_BY_TOOL(pid=pid, first=first)
+    # the time of its first record is -1 where nobody says it
     age = now_ms - txn.since_ms if txn.since_ms >= 0 else 0
     if state is None and not whole:
         return (
@@ -183,47 +186,49 @@ def _hold_against(
         )
     if state is None:
         return HANGING, UNKNOWN(pid=pid, first=first)
-    named = {"pid": pid, "first": first, "id": state.txn_id}
-    going = state.state in (ONGOING, *DECIDED)
+    who = {"pid": pid, "first": first, "id": state.txn_id}
+    is_open = state.state in (ONGOING, *DECIDED)
+    # epochs are -1 where nobody says them
     ahead = state.epoch - txn.epoch if min(state.epoch, txn.epoch) >= 0 else 0
-    # From transaction.version 2 on a decision raises the epoch by one.
+    # From transaction.version 2 on a decision raises the epoch by one: more than that is fencing.
     if ahead > (state.state not in (ONGOING, "Empty")):
-        return ZOMBIE, OLD_EPOCH(**named, old=txn.epoch, new=state.epoch)
-    if not going:
-        return HANGING, ENDED(**named, state=state.state or "forgotten")
+        return ZOMBIE, OLD_EPOCH(**who, old=txn.epoch, new=state.epoch)
+    if not is_open:
+        return HANGING, ENDED(**who, state=state.state or "forgotten")
     if state.partitions and txn.seen not in (UNPLACED, *state.partitions):
-        return HANGING, ELSEWHERE(**named)
+        return HANGING, ELSEWHERE(**who)
     return None
 
 
-def _judge_states(reading: Reading, own: Own) -> Iterator[Finding]:
-    """What the coordinator itself says."""
-    opens = {(txn.owner, txn.seen) for txn in reading.txns if txn.seen != STATES}
-    seen = {log.name for log in reading.logs}
-    for state in own.states:
-        asked = ask_tool(
-            "transactions", reading, own, "describe", "--transactional-id", state.txn_id
+def _judge_states(reading: Reading, facts: Own) -> Iterator[Finding]:
+    """Yield a finding for each transaction of which the coordinator itself says that something is
+    wrong: decided, but markers are missing; or open for longer than its timeout."""
+    open_in = {(txn.owner, txn.seen) for txn in reading.txns if txn.seen != STATES}
+    logs_read = {log.name for log in reading.logs}
+    for state in facts.states:
+        describe = ask_tool(
+            "transactions", reading, facts, "describe", "--transactional-id", state.txn_id
         )
-        logs = tuple(name for name in state.partitions if name in seen)
+        logs = tuple(name for name in state.partitions if name in logs_read)
         age = reading.at_ms - state.start_ms
         if state.state in DECIDED:
             # In a partition that was read and where nothing is open, the marker has arrived.
-            missing = [name for name in state.partitions if (str(state.pid), name) in opens]
-            unread = [name for name in state.partitions if name not in seen]
+            missing = [name for name in state.partitions if (str(state.pid), name) in open_in]
+            unread = [name for name in state.partitions if name not in logs_read]
             if missing or unread or not state.partitions:
                 names = ", ".join(missing or unread) or "?"
                 unseen = MARKERS_UNREAD if len(unread) > 1 else MARKER_UNREAD
                 words = unseen if unread and not missing else NO_MARKER
                 says = words(id=state.txn_id, state=state.state, where=names)
-                where = ask_tool("topics", reading, own, "--describe", "--unavailable-partitions")
-                shown, advice = (_show_state(state),), ASK_LEADER if own.live else AT_START
-                yield Finding(MISSING, state.txn_id, says, shown, logs, advice, (where, asked))
+                down = ask_tool("topics", reading, facts, "--describe", "--unavailable-partitions")
+                proof, advice = (_show_state(state),), ASK_LEADER if facts.live else AT_START
+                yield Finding(MISSING, state.txn_id, says, proof, logs, advice, (down, describe))
         elif (
             state.state == ONGOING and 0 <= state.timeout_ms < age - SLACK_MS and state.start_ms > 0
         ):
             says = TOO_LONG(id=state.txn_id, age=say_age(age), timeout=say_age(state.timeout_ms))
-            shown, advice = (_show_state(state),), NOT_ABORTED if own.live else AT_START
-            yield Finding(OVERDUE, state.txn_id, says, shown, logs, advice, (asked,))
+            proof, advice = (_show_state(state),), NOT_ABORTED if facts.live else AT_START
+            yield Finding(OVERDUE, state.txn_id, says, proof, logs, advice, (describe,))
 
 
 def _show_open(txn: Txn) -> Evidence:
@@ -259,26 +264,28 @@ def _judge_share(log: LogRead, reading: Reading, own: Own) -> Iterator[Finding]:
         yield Finding(WASTE, log.name, says, shown, (log.name,), WHY_ABORT, (asked,))
 
 
-def _judge_group(position: Position, reading: Reading, own: Own) -> Iterator[Finding]:
-    """Findings on a group's partition: an offset that is pending in a transaction for too long (an
-    unknown age counts as too long), and a lag that consists of markers."""
+def _judge_group(position: Position, reading: Reading, facts: Own) -> Iterator[Finding]:
+    """Yield the findings on a group's position in a partition: an offset that has been pending in a
+    transaction for too long (an unknown age counts as too long), and a lag that consists of markers
+    only."""
     group, log = position.group, position.log
     line = f"group={group} partition={log} offset={position.at} logEndOffset={position.end}"
-    shown = Evidence(line, position.source)
-    asked = ask_tool("consumer-groups", reading, own, "--describe", "--group", group)
+    evidence = Evidence(line, position.source)
+    describe = ask_tool("consumer-groups", reading, facts, "--describe", "--group", group)
     holders = [txn for txn in reading.txns if txn.label in position.pending]
     ages = [reading.at_ms - txn.since_ms for txn in holders if txn.since_ms >= 0]
     if position.pending and max(ages, default=PENDING_MS) >= PENDING_MS:
         names = [WAITS_FOR(id=t.name, state=t.state) for t in holders if t.seen == STATES]
-        who = ", ".join(map(str, names or position.pending))
-        to = "".join(f" {what}={value}" for what, value in position.more)
-        shown = Evidence(f"{line}{to.replace('would become', 'pending')}", position.source)
-        says = WAITS(group=group, log=log, who=who)
-        yield Finding(PENDING, group, says, (shown,), (log,), END_OF_IT, (asked,))
-    messages, empty = own.left.get((group, log), (1, 0))
-    if not messages and empty > 0:
-        says = MARKERS_LEFT(group=group, at=position.at, end=position.end, n=empty)
-        yield Finding(ONLY_MARKERS, group, says, (shown,), (log,), NO_LAG)
+        waits_for = ", ".join(map(str, names or position.pending))
+        would_be = "".join(f" {what}={value}" for what, value in position.more)
+        evidence = Evidence(f"{line}{would_be.replace('would become', 'pending')}", position.source)
+        says = WAITS(group=group, log=log, who=waits_for)
+        yield Finding(PENDING, group, says, (evidence,), (log,), END_OF_IT, (describe,))
+    # where nothing was counted, as if a message were left: no finding
+    messages, markers = facts.left.get((group, log), (1, 0))
+    if not messages and markers > 0:
+        says = MARKERS_LEFT(group=group, at=position.at, end=position.end, n=markers)
+        yield Finding(ONLY_MARKERS, group, says, (evidence,), (log,), NO_LAG)
 
 
 def ask_tool(tool: str, reading: Reading, own: Own, *words: str) -> str:

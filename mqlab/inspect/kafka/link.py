@@ -42,29 +42,31 @@ BROKEN = (
 
 
 def read_settings(path: str) -> dict[str, str]:
-    """Lines `name=value`, as librdkafka names them. Raises Unreadable."""
+    """Read a client's settings from a file of lines `name=value`, with librdkafka's names. Raises
+    Unreadable for what is no such line, a setting of the Java client, or a security protocol that
+    is not supported."""
     if not path:
         return {}
     try:
         lines = Path(path).read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise Unreadable("cannot read --config {}: {}", path, error) from error
-    found = {}
+    settings = {}
     for number, line in enumerate(lines, 1):
         name, equals, value = line.strip().partition("=")
         if name and not name.startswith("#"):
             if not equals:
                 raise Unreadable("--config {}, line {}: expected name=value", path, number)
-            found[name.strip()] = value.strip()
-    for name, other in JAVA.items():
-        if name in found:
+            settings[name.strip()] = value.strip()
+    for name, own_name in JAVA.items():
+        if name in settings:
             raise Unreadable(
-                "--config {}: {} is a setting of the Java client; use {}", path, name, other
+                "--config {}: {} is a setting of the Java client; use {}", path, name, own_name
             )
-    protocol = found.get("security.protocol", "PLAINTEXT").upper()
+    protocol = settings.get("security.protocol", "PLAINTEXT").upper()
     if protocol not in PROTOCOLS:
         raise Unreadable("--config {}: security.protocol is one of {}", path, ", ".join(PROTOCOLS))
-    mechanism = _mechanism(found)
+    mechanism = _sasl_mechanism(settings)
     if protocol.startswith("SASL") and mechanism not in ("PLAIN", *SCRAM):
         raise Unreadable(
             "--config {}: only PLAIN and {} are supported, not {}; inspect the output of "
@@ -73,10 +75,10 @@ def read_settings(path: str) -> dict[str, str]:
             ", ".join(SCRAM),
             mechanism,
         )
-    return found
+    return settings
 
 
-def _mechanism(settings: dict[str, str]) -> str:
+def _sasl_mechanism(settings: dict[str, str]) -> str:
     return settings.get("sasl.mechanism", settings.get("sasl.mechanisms", "GSSAPI")).upper()
 
 
@@ -84,6 +86,8 @@ class Link(Raw):
     """Raises Unreadable where nobody, or something else, answers."""
 
     def __init__(self, address: str, settings: dict[str, str]) -> None:
+        """Connect to a broker, with TLS and SASL as the settings say, and ask it which versions of
+        each request it offers. Raises Unreadable, with what to do, where that fails."""
         protocol = settings.get("security.protocol", "PLAINTEXT").upper()
         try:
             super().__init__(address, ANSWER_S)
@@ -95,7 +99,7 @@ class Link(Raw):
             ) from error
         try:
             if protocol.endswith("SSL"):
-                self.socket = _wrap(self.socket, address, settings)
+                self.socket = _wrap_in_tls(self.socket, address, settings)
             self.versions = self.ask_versions()
             if protocol.startswith("SASL"):
                 self._log_in(settings)
@@ -124,9 +128,9 @@ class Link(Raw):
         return frame, at
 
     def _log_in(self, settings: dict[str, str]) -> None:
-        """SASL PLAIN or SCRAM (SaslHandshake, SaslAuthenticate). Raises Unreadable where the broker
-        refuses the mechanism or the password."""
-        mechanism = _mechanism(settings)
+        """Log in with SASL, PLAIN or SCRAM (RFC 5802). Raises Unreadable where the broker refuses
+        the mechanism or the password."""
+        mechanism = _sasl_mechanism(settings)
         user, secret = settings.get("sasl.username", ""), settings.get("sasl.password", "")
         answer = self.ask(17, 1, mechanism=mechanism)
         if answer.error_code.value:
@@ -138,21 +142,22 @@ class Link(Raw):
         if mechanism == "PLAIN":
             self._authenticate(f"\0{user}\0{secret}".encode())
             return
-        name = user.replace("=", "=3D").replace(",", "=2C")
-        own = base64.b64encode(os.urandom(18)).decode()
-        first = f"n={name},r={own}"
-        said = self._authenticate(f"n,,{first}".encode()).decode()
-        given = dict(part.split("=", 1) for part in said.split(","))
-        if not given["r"].startswith(own):
+        # SCRAM: the proof is the client's key, hidden by a signature over all that was said
+        user_name = user.replace("=", "=3D").replace(",", "=2C")
+        nonce = base64.b64encode(os.urandom(18)).decode()
+        first = f"n={user_name},r={nonce}"
+        reply = self._authenticate(f"n,,{first}".encode()).decode()
+        fields = dict(part.split("=", 1) for part in reply.split(","))
+        if not fields["r"].startswith(nonce):
             raise ValueError("SCRAM with another nonce")
-        kind, rounds = SCRAM[mechanism], min(int(given["i"]), 1_000_000)
-        salted = hashlib.pbkdf2_hmac(kind, secret.encode(), base64.b64decode(given["s"]), rounds)
+        kind, rounds = SCRAM[mechanism], min(int(fields["i"]), 1_000_000)
+        salted = hashlib.pbkdf2_hmac(kind, secret.encode(), base64.b64decode(fields["s"]), rounds)
         key = hmac.digest(salted, b"Client Key", kind)
-        last = f"c=biws,r={given['r']}"
-        signed = hmac.digest(
-            hashlib.new(kind, key).digest(), f"{first},{said},{last}".encode(), kind
+        last = f"c=biws,r={fields['r']}"
+        signature = hmac.digest(
+            hashlib.new(kind, key).digest(), f"{first},{reply},{last}".encode(), kind
         )
-        proof = base64.b64encode(bytes(a ^ b for a, b in zip(key, signed, strict=True))).decode()
+        proof = base64.b64encode(bytes(a ^ b for a, b in zip(key, signature, strict=True))).decode()
         self._authenticate(f"{last},p={proof}".encode())
 
     def _authenticate(self, data: bytes) -> bytes:
@@ -165,7 +170,10 @@ class Link(Raw):
         return bytes(answer.auth_bytes)
 
 
-def _wrap(plain: socket.socket, address: str, settings: dict[str, str]) -> ssl.SSLSocket:
+def _wrap_in_tls(plain: socket.socket, address: str, settings: dict[str, str]) -> ssl.SSLSocket:
+    """Wrap a socket in TLS as the ssl.* settings say: certificates of the server's CA and of the
+    client, and whether the broker's certificate and host name are verified. Raises Unreadable where
+    a file cannot be used."""
     try:
         context = ssl.create_default_context(cafile=settings.get("ssl.ca.location"))
         if "ssl.certificate.location" in settings:

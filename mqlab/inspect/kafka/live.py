@@ -67,7 +67,7 @@ class Cluster:
             self.links[address] = Link(address, self.settings)
         return self.links[address]
 
-    def _tell(self, what: str, why: Text, failed: bool = True) -> None:
+    def _add_gap(self, what: str, why: Text, failed: bool = True) -> None:
         self.gaps.setdefault(what, Gap(Text(what), why, failed))
 
     def _note(self, what: str, api: int, error: Any) -> bool:
@@ -75,7 +75,7 @@ class Cluster:
         if error.value:
             denied = "authorization" in error.name
             said = NO_RIGHT(error=error.name, right=RIGHTS[api]) if denied else Text(error.name)
-            self._tell(what, said, failed=not denied)
+            self._add_gap(what, said, failed=not denied)
         return bool(error.value)
 
     def _request(self, node: int, what: str, api: int, version: int, **fields: Any) -> Any:
@@ -83,44 +83,47 @@ class Cluster:
         try:
             link = self._link(self.nodes[node])
             if not link.offers(api, version):
-                self._tell(what, NOT_OFFERED, failed=False)
+                self._add_gap(what, NOT_OFFERED, failed=False)
                 return None
             if api == DESCRIBE_TRANSACTIONS:
                 return read_transactions(*link.ask_for_bytes(api, version, **fields))
             return link.ask(api, version, **fields)
         except (Unreadable, *BROKEN) as error:
-            self._tell(what, Text(str(error)))
+            self._add_gap(what, Text(str(error)))
             if broken := self.links.pop(self.nodes.get(node, ""), None):
                 broken.close()
         return None
 
     def read(self) -> Reading:
-        """Ask the brokers for offsets at both isolation levels, then for the producers of
-        partitions whose LSO is below the end, then for the transactions of these producers, and
-        look twice."""
+        """Read a running cluster: the offsets of the partitions at both isolation levels, the
+        producers of those whose LSO is below the end, the state of their transactions, and the
+        groups' positions. What is open is looked at twice, and counts only if it stays."""
         ask = self.ask
         ask.say(f"asking {ask.target} for its partitions")
         leaders = self._find_partitions()
+        # timestamps -2 and -1 stand for a log's begin and end; isolation level 1 gives the LSO
         starts, ends = self._list_offsets(leaders, -2, 0), self._list_offsets(leaders, -1, 0)
         lsos = self._list_offsets(leaders, -1, 1)
-        behind = [place for place, end in ends.items() if lsos.get(place, end) < end]
-        looked = list(leaders) if ask.topic else behind
-        ask.say(f"asking for the producers of {len(looked)} partitions")
-        before = self._list_producers({place: leaders[place] for place in looked})
+        held_back = [place for place, end in ends.items() if lsos.get(place, end) < end]
+        to_describe = list(leaders) if ask.topic else held_back
+        ask.say(f"asking for the producers of {len(to_describe)} partitions")
+        # by partition, the transactions open now; `after`: those still open at a second look
+        before = self._list_producers({place: leaders[place] for place in to_describe})
         ask.say("asking for the transactions")
         states = self._list_states({one.pid for found in before.values() for one in found})
         # What is under way between two questions is no finding: it is over at the next look.
         if decided := [state for state in states.values() if state.state in DECIDED]:
             time.sleep(AGAIN_S)
-            self._describe(states, decided)
+            self._update_states(states, decided)
         after = self._list_producers({place: leaders[place] for place in before if before[place]})
         opens = {place: _stay(found, after.get(place, [])) for place, found in before.items()}
         ask.say("asking for the groups")
         committed = self._list_positions()
+        # groups that have read all but a few records: these may be only markers
         lagging = [p for (_, p), (at, _, _) in sorted(committed.items())
                    if 0 <= at < ends.get(p, -1) <= at + READ_LAG]  # fmt: skip
-        order = dict.fromkeys([*looked, *lagging, *sorted(ends)])
-        shown = [place for place in order if place[0] != GROUPS and place in ends]
+        by_interest = dict.fromkeys([*to_describe, *lagging, *sorted(ends)])
+        shown = [place for place in by_interest if place[0] != GROUPS and place in ends]
         scans, logs = {}, []
         for place in shown[:DRAWN]:
             ask.say(f"reading {_name(place)}")
@@ -129,27 +132,29 @@ class Cluster:
             scans[scan.name] = scan
             logs.append(log)
         if len(shown) > DRAWN:
-            self._tell("…", NOT_DRAWN(n=len(shown) - DRAWN), failed=False)
-        rows = [
+            self._add_gap("…", NOT_DRAWN(n=len(shown) - DRAWN), failed=False)
+        open_txns = [
             txn
             for place, found in opens.items()
             for txn in Scan(_name(place), DESCRIBED, opens=_by_pid(found)).list_open(self.labels)
         ]
-        if rows and not states:
-            self._tell(STATES, NO_IDS, failed=False)
-        whole = bool(states) and STATES not in self.gaps
-        txns = join_states(states.values(), rows, self.labels)
-        positions, left = self._positions(committed, ends, scans, rows)
-        own = Own(tuple(states.values()), whole, left, live=True)
+        if open_txns and not states:
+            self._add_gap(STATES, NO_IDS, failed=False)
+        all_states = bool(states) and STATES not in self.gaps
+        txns = join_states(states.values(), open_txns, self.labels)
+        positions, still_to_read = self._join_positions(committed, ends, scans, open_txns)
+        facts = Own(tuple(states.values()), all_states, still_to_read, live=True)
         gaps = tuple(self.gaps.values())
         return Reading(
-            "kafka", ask.target, ask.now_ms, tuple(logs), tuple(txns), positions, gaps, own
+            "kafka", ask.target, ask.now_ms, tuple(logs), tuple(txns), positions, gaps, facts
         )
 
     # ---- partitions ----------------------------------------------------------------------
 
     def _find_partitions(self) -> dict[Place, int]:
-        """The leader of each partition that was asked for, and of the groups' topic."""
+        """Return the leader (a node id) of each partition that was asked for, and of the topic of
+        the groups' offsets. Raises Unreadable where the cluster does not answer, or there is no
+        such topic."""
         try:
             answer = self.first.ask(3, 12, **(Link.metadata(()) | {"topics": None}))
         except BROKEN as error:
@@ -160,37 +165,38 @@ class Cluster:
             known = ", ".join(sorted(self.known)[:20]) or "it shows none"
             address, topic = self.ask.target, self.ask.topic
             raise Unreadable(NO_TOPIC.format(address=address, topic=topic, known=known))
-        found = {}
+        leaders = {}
         for name, topic in sorted(self.known.items()):
             if self._note(name, 3, topic.error_code) or (topic.is_internal and name != GROUPS):
                 continue
-            for part in topic.partitions:
-                place = (name, part.partition_index)
+            for partition in topic.partitions:
+                place = (name, partition.partition_index)
                 if name == GROUPS or self.ask.wants(*place):
-                    if part.leader_id >= 0:
-                        found[place] = part.leader_id
+                    if partition.leader_id >= 0:
+                        leaders[place] = partition.leader_id
                     else:
-                        self._tell(_name(place), Text(part.error_code.name))
-        return found
+                        self._add_gap(_name(place), Text(partition.error_code.name))
+        return leaders
 
-    def _each(
+    def _ask_all(
         self, leaders: dict[Place, int], api: int, version: int, topic: Topic, **fields: Any
     ) -> Iterator[tuple[Place, Any]]:
-        """What is answered of each partition; so many at once, each broker in turn. `topic` makes
-        the topic of a request of a name and some numbers."""
+        """Send a request about partitions to their leaders, so many partitions at once, and yield
+        what is answered of each: (place, answer). `topic(name, numbers)` makes a topic's part of
+        the request; `fields` are its other fields. Errors are noted as gaps."""
         for node in sorted(set(leaders.values())):
             places = sorted(place for place, leader in leaders.items() if leader == node)
-            for at in range(0, len(places), AT_ONCE):
-                asked: dict[str, list[int]] = {}
-                for name, number in places[at : at + AT_ONCE]:
-                    asked.setdefault(name, []).append(number)
-                topics = tuple(topic(name, tuple(numbers)) for name, numbers in asked.items())
+            for start in range(0, len(places), AT_ONCE):
+                numbers_of: dict[str, list[int]] = {}
+                for name, number in places[start : start + AT_ONCE]:
+                    numbers_of.setdefault(name, []).append(number)
+                topics = tuple(topic(name, tuple(numbers)) for name, numbers in numbers_of.items())
                 answer = self._request(node, NAMES[api], api, version, topics=topics, **fields)
                 for row in answer.topics if answer else ():
-                    for part in row.partitions:
-                        place = (row.name, part.partition_index)
-                        if not self._note(_name(place), api, part.error_code):
-                            yield place, part
+                    for answered in row.partitions:
+                        place = (row.name, answered.partition_index)
+                        if not self._note(_name(place), api, answered.error_code):
+                            yield place, answered
 
     def _list_offsets(self, leaders: dict[Place, int], at: int, isolation: int) -> dict[Place, int]:
         """The first offset (-2) or the end (-1) of each."""
@@ -200,7 +206,7 @@ class Cluster:
             return Row(name=name, partitions=tuple(parts))
 
         fields = {"replica_id": -1, "isolation_level": isolation}
-        return {place: part.offset for place, part in self._each(leaders, 2, 7, topic, **fields)}
+        return {place: part.offset for place, part in self._ask_all(leaders, 2, 7, topic, **fields)}
 
     def _list_producers(self, leaders: dict[Place, int]) -> dict[Place, list[Open]]:
         """What is open in each partition, as its leader knows it."""
@@ -215,7 +221,7 @@ class Cluster:
                 for p in part.active_producers
                 if p.current_txn_start_offset >= 0
             ]
-            for place, part in self._each(leaders, 61, 0, topic)
+            for place, part in self._ask_all(leaders, 61, 0, topic)
         }  # fmt: skip
 
     # ---- the coordinators ----------------------------------------------------------------
@@ -232,11 +238,11 @@ class Cluster:
                     states[name] = State(name, row.producer_id, state=state, source=source)
         going = [s for s in states.values() if s.state in (ONGOING, *DECIDED) or s.pid in pids]
         if len(going) > MOST_IDS:
-            self._tell(NAMES[DESCRIBE_TRANSACTIONS], TOO_MANY(n=MOST_IDS), failed=False)
-        self._describe(states, going[:MOST_IDS])
+            self._add_gap(NAMES[DESCRIBE_TRANSACTIONS], TOO_MANY(n=MOST_IDS), failed=False)
+        self._update_states(states, going[:MOST_IDS])
         return states
 
-    def _describe(self, states: dict[str, State], some: list[State]) -> None:
+    def _update_states(self, states: dict[str, State], some: list[State]) -> None:
         """Put what DescribeTransactions says of some of them in their place."""
         for node in sorted(self.nodes):
             ids = tuple(s.txn_id for s in some if s.source.endswith(f" {node}"))
@@ -250,22 +256,24 @@ class Cluster:
                     )  # fmt: skip
 
     def _list_positions(self) -> dict[tuple[str, Place], tuple[int, bool, str]]:
-        """Of a group and a partition: its position, whether another one is pending, its state."""
-        found: dict[tuple[str, Place], tuple[int, bool, str]] = {}
+        """Return, by (group, partition), the group's committed offset, whether another one is
+        pending in a transaction, and the group's state."""
+        positions: dict[tuple[str, Place], tuple[int, bool, str]] = {}
         for node in sorted(self.nodes):
             answer = self._request(node, NAMES[16], 16, 4, states_filter=())
             if not answer or self._note(NAMES[16], 16, answer.error_code):
                 continue
             if len(answer.groups) > MOST_GROUPS:
-                self._tell(NAMES[16], TOO_MANY(n=MOST_GROUPS), failed=False)
+                self._add_gap(NAMES[16], TOO_MANY(n=MOST_GROUPS), failed=False)
             for group in answer.groups[:MOST_GROUPS]:
                 plain = self._fetch_offsets(node, group.group_id, stable=False)
                 stable = self._fetch_offsets(node, group.group_id, stable=True) if plain else {}
-                for place, at in plain.items():
-                    if self.ask.wants(*place) and (at >= 0 or place not in stable):
-                        state = (at, place not in stable, group.group_state)
-                        found[group.group_id, place] = state
-        return found
+                for place, offset in plain.items():
+                    # what is not stable has an offset pending in a transaction
+                    if self.ask.wants(*place) and (offset >= 0 or place not in stable):
+                        state = (offset, place not in stable, group.group_state)
+                        positions[group.group_id, place] = state
+        return positions
 
     def _fetch_offsets(self, node: int, group: str, stable: bool) -> dict[Place, int]:
         """`stable`: without those of which the coordinator says that another one is pending."""
@@ -280,68 +288,76 @@ class Cluster:
             if not part.error_code.value
         }
 
-    def _positions(
+    def _join_positions(
         self,
         committed: dict[tuple[str, Place], tuple[int, bool, str]],
         ends: dict[Place, int],
         scans: dict[str, Scan],
         opens: list[Txn],
     ) -> tuple[tuple[Position, ...], dict[tuple[str, str], tuple[int, int]]]:
-        found, left = [], {}
-        for (group, place), (at, pending, state) in sorted(committed.items()):
-            name, waits = _name(place), tuple[str, ...]()
+        """Return the groups' positions, with the labels of the transactions in which another one
+        is pending, and, by (group, log), how many records and empty offsets a group has still to
+        read."""
+        positions, still_to_read = [], {}
+        for (group, place), (offset, pending, state) in sorted(committed.items()):
+            name, labels = _name(place), tuple[str, ...]()
             if pending:
-                keeper = partition_for(group, max(len(self.known[GROUPS].partitions), 1))
-                waits = tuple(txn.label for txn in opens if txn.seen == f"{GROUPS}-{keeper}")
+                # those open in the partition of `__consumer_offsets` that holds the group
+                number = partition_for(group, max(len(self.known[GROUPS].partitions), 1))
+                labels = tuple(txn.label for txn in opens if txn.seen == f"{GROUPS}-{number}")
             end = ends.get(place, -1)
-            found.append(Position(group, name, at, end, state, waits, "OffsetFetch"))
-            if name in scans and at >= 0 and (count := scans[name].count_left(at)):
-                left[group, name] = count
-        return tuple(found), left
+            positions.append(Position(group, name, offset, end, state, labels, "OffsetFetch"))
+            if name in scans and offset >= 0 and (count := scans[name].count_left(offset)):
+                still_to_read[group, name] = count
+        return tuple(positions), still_to_read
 
     # ---- records -------------------------------------------------------------------------
 
     def _read_log(
         self, place: Place, leader: int, frontiers: tuple[int, int, int], opens: list[Open]
     ) -> tuple[Scan, LogRead]:
+        """Fetch the end of a partition's log, what is around its LSO and its end, and what was
+        asked for. `frontiers`: its start, its LSO and its end; `opens`: its open transactions.
+        Returns its scan and what is shown of it."""
         start, lso, end = frontiers
         scan = Scan(_name(place), "Fetch", start, end)
         for row, _ in self._fetch(place, leader, range(max(start, end - TAIL), end)):
             scan.take(row)
         scan.opens, scan.end = _by_pid(opens), max(scan.end, end)
         asked, counted = self.ask.span(TAIL), None
-        spans = [range(max(f - AROUND, start), f + AHEAD) for f in (lso, end)]
-        around = [b for span in spans for b in self._fetch(place, leader, span)]
+        spans = [range(max(frontier - AROUND, start), frontier + AHEAD) for frontier in (lso, end)]
+        around = [batch for span in spans for batch in self._fetch(place, leader, span)]
         if asked:
-            counted, found = Scan(scan.name, ""), list(self._fetch(place, leader, asked))
-            around += found
-            for row, _ in found:
+            counted, asked_batches = Scan(scan.name, ""), list(self._fetch(place, leader, asked))
+            around += asked_batches
+            for row, _ in asked_batches:
                 counted.take(row)
-        rows = [label_batch(b, say_none) if self.ask.payloads else b[0] for b in around]
+        rows = [label_batch(batch, say_none) if self.ask.payloads else batch[0] for batch in around]
         shown = asked[:MOST_SHOWN]
         return scan, scan.read(self.labels, rows, end, lso, shown, counted)
 
     def _fetch(self, place: Place, leader: int, wanted: range) -> Iterator[Batch]:
-        """The batches that hold these offsets, as far as a few fetches bring them."""
+        """Yield the batches that hold the offsets `wanted`, as far as a few fetches from the
+        partition's leader bring them."""
         name, at = _name(place), wanted.start
         for _ in range(FETCHES if wanted else 0):
-            part = Row(partition=place[1], current_leader_epoch=-1, fetch_offset=at,
+            position = Row(partition=place[1], current_leader_epoch=-1, fetch_offset=at,
                        last_fetched_epoch=-1, log_start_offset=-1, partition_max_bytes=FETCHED,
             )  # fmt: skip
             answer = self._request(
                 leader, name, 1, 11, replica_id=-1, max_wait=timedelta(0), min_bytes=0,
                 max_bytes=FETCHED, isolation_level=0, session_id=0, session_epoch=-1, rack_id="",
-                topics=(Row(topic=place[0], partitions=(part,)),), forgotten_topics_data=(),
+                topics=(Row(topic=place[0], partitions=(position,)),), forgotten_topics_data=(),
             )  # fmt: skip
-            found = answer.responses[0].partitions[0] if answer else None
-            if found is None or self._note(name, 1, found.error_code):
+            answered = answer.responses[0].partitions[0] if answer else None
+            if answered is None or self._note(name, 1, answered.error_code):
                 return
-            data, before, source = bytes(found.records or b""), at, f"Fetch of {name}"
+            data, previous, source = bytes(answered.records or b""), at, f"Fetch of {name}"
             for row, batch in read_batches(BytesIO(data), len(data), source, say_none):
                 at = max(at, row.last + 1)
                 if row.base < wanted.stop and row.last >= wanted.start:
-                    yield replace(row, at=-1), batch
-            if at == before or at >= wanted.stop:
+                    yield replace(row, at=-1), batch  # a byte of a fetch is no place to name
+            if at == previous or at >= wanted.stop:
                 return
 
 

@@ -31,7 +31,7 @@ from ...kernel import MemoryDisk, Text, Words, World, replace
 from ...kernel.disk import LOG_STARTS
 from ...kernel.options import UNWRITTEN
 from ...kernel.text import tr
-from ..play import STILL, Left, Taken, Way, Wish, make_disk, make_name, say_span
+from ..play import STILL, LeftOut, Taken, Way, Wish, make_disk, make_name, say_span
 from ..reading import LogRead, Position, Reading, Txn
 from .internal import DECIDED, GROUPS, ONGOING, Own, State
 from .judge import HANGING_STATE
@@ -82,107 +82,117 @@ class TakenKafka(KafkaSystem):
 
 
 def take_over(reading: Reading) -> Taken:
-    return _Taking(reading).take()
+    return _TakeOver(reading).take()
 
 
-class _Taking:
+class _TakeOver:
     """What is taken over, step by step; `left`: what is not."""
 
     def __init__(self, reading: Reading) -> None:
-        own = reading.own if isinstance(reading.own, Own) else Own()
-        self.left = Left()
-        self.numbers = count_from(1)
+        """Choose what of a reading the engine takes over, since a search has room for little: the
+        logs that are held up, the transactions that write to them, and the groups' positions. What
+        is not taken over is noted in `left_out`."""
+        facts = reading.own if isinstance(reading.own, Own) else Own()
+        self.left_out = LeftOut()
+        self.numbers = count_from(1)  # of records whose content is not shown
         opens = [txn for txn in reading.txns if PARTITION.fullmatch(txn.seen)]
-        whole = {make_name(s.txn_id): s for s in own.states if s.epoch >= 0 and s.state in KEPT}
+        # by name, the states that the engine can continue: their epoch is known
+        whole = {make_name(s.txn_id): s for s in facts.states if s.epoch >= 0 and s.state in KEPT}
         self.known = list(whole.values())
         pids = {str(s.pid) for s in self.known}
-        listed = {str(s.pid) for s in own.states if own.whole}
+        listed = {str(s.pid) for s in facts.states if facts.whole}
+        # logs with an open transaction of which it is not known whose it is
         self.unsure = {
             txn.seen
             for txn in opens
             if txn.owner not in pids and txn.state != HANGING_STATE
-            and (txn.owner in listed or not own.whole)
+            and (txn.owner in listed or not facts.whole)
         }  # fmt: skip
         for name in sorted(self.unsure):
-            self.left.note(name, WHOSE)
-        going = [s for s in self.known if s.state in (ONGOING, *DECIDED)]
-        told = {log.name: log for log in reading.logs}
+            self.left_out.note(name, WHOSE)
+        unended = [s for s in self.known if s.state in (ONGOING, *DECIDED)]
+        logs_by_name = {log.name: log for log in reading.logs}
         for txn in opens:
             if not txn.seen.startswith(GROUPS):
-                told.setdefault(txn.seen, LogRead(txn.seen, txn.first, txn.first + 1))
-        age = {name: _age(name, opens, going) for name in told}
-        logs = sorted(told.values(), key=lambda log: (age[log.name], log.name))
-        busy = [log for log in logs if age[log.name] < (2,)] or logs[:1]
-        self.logs = self.left.cut(busy, MOST_LOGS, LOGS)
+                logs_by_name.setdefault(txn.seen, LogRead(txn.seen, txn.first, txn.first + 1))
+        rank = {name: _rank_log(name, opens, unended) for name in logs_by_name}
+        logs = sorted(logs_by_name.values(), key=lambda log: (rank[log.name], log.name))
+        # ranks 0 and 1: logs that are held up, or that a transaction still writes to
+        busy = [log for log in logs if rank[log.name] < (2,)] or logs[:1]
+        self.logs = self.left_out.cut(busy, MOST_LOGS, LOGS)
         names = {log.name for log in self.logs}
-        mine = {txn.owner for txn in opens if txn.seen in names or txn.seen.startswith(GROUPS)}
-        idle = [s for s in self.known if s not in going and str(s.pid) in mine]
-        near = [s for s in going if str(s.pid) in mine or names & {*s.partitions}]
-        far = [s for s in going if s not in near]
-        self.states = self.left.cut([*near, *idle, *far], MOST_IDS, IDS)
-        dropped = pids - {str(s.pid) for s in self.states}
-        self.opens = [txn for txn in opens if txn.owner not in dropped]
-        waiting = sorted(reading.positions, key=lambda one: (not one.pending, one.group, one.log))
-        near_by = [one for one in waiting if one.pending or one.log in names]
-        self.positions = self.left.cut(near_by, MOST_GROUPS, POSITIONS)
+        pids_here = {txn.owner for txn in opens if txn.seen in names or txn.seen.startswith(GROUPS)}
+        idle_states = [s for s in self.known if s not in unended and str(s.pid) in pids_here]
+        near_states = [s for s in unended if str(s.pid) in pids_here or names & {*s.partitions}]
+        far_states = [s for s in unended if s not in near_states]
+        self.states = self.left_out.cut([*near_states, *idle_states, *far_states], MOST_IDS, IDS)
+        dropped_pids = pids - {str(s.pid) for s in self.states}
+        self.opens = [txn for txn in opens if txn.owner not in dropped_pids]
+        by_interest = sorted(reading.positions, key=lambda p: (not p.pending, p.group, p.log))
+        positions_here = [p for p in by_interest if p.pending or p.log in names]
+        self.positions = self.left_out.cut(positions_here, MOST_GROUPS, POSITIONS)
         parts = {p for s in self.states for p in s.partitions if s.state in (ONGOING, *DECIDED)}
-        absent = sorted(p for p in parts - names if not p.startswith(GROUPS))
+        not_read = sorted(p for p in parts - names if not p.startswith(GROUPS))
         decided = {p for s in self.states if s.state in DECIDED for p in s.partitions}
-        self.away = [name for name in absent if name in decided]
-        self.names = (*sorted(names), *absent)
+        # partitions that a decision is for, and that were not read: as if their leader were away
+        self.away = [name for name in not_read if name in decided]
+        self.names = (*sorted(names), *not_read)
         self.grouped = bool(self.positions) or any(p.startswith(GROUPS) for p in parts)
 
     def take(self) -> Taken:
-        """The engine's Kafka, with what was read on its disks, and what was not taken over."""
+        """Make what the engine continues from: a Kafka system with the records that were read on
+        its disks, what was taken over and what was not, and the questions to search for."""
         took: list[Text] = []
-        disks = {log.name: self._partition(log, took) for log in self.logs}
+        disks = {log.name: self._make_partition(log, took) for log in self.logs}
         version = 0 if any(s.written_by == 0 for s in self.known) else 2
         system = TakenKafka(
             transaction_version=version, client="v2" if version else "legacy",
             names=self.names, groups=int(self.grouped), readers=("reader",), admins=("admin",),
             producers=tuple((f"{make_name(s.txn_id)}-2", make_name(s.txn_id)) for s in self.states),
         )  # fmt: skip
-        disks["coordinator"] = self._coordinator(system)
+        disks["coordinator"] = self._make_coordinator(system)
         took += [TOOK_ID(id=s.txn_id, state=s.state, pid=s.pid, epoch=s.epoch) for s in self.states]
         if self.grouped:
-            disks[GROUP_LOG] = self._groups(took)
+            disks[GROUP_LOG] = self._make_groups(took)
         took += [AWAY(log=name) for name in self.away]
-        self.left.note("transaction.version", VERSION(n=version))
+        self.left_out.note("transaction.version", VERSION(n=version))
         for what, why in NEVER_TAKEN:
-            self.left.note(what, why)
+            self.left_out.note(what, why)
         system = dataclasses.replace(system, disks=tuple(sorted(disks.items())))
         start = tuple(f"kill {name}" for name in self.away)
         by_hand = dataclasses.replace(system, programs=self._programs())
-        return Taken(by_hand, start, tuple(self._ask(system)), tuple(took), tuple(self.left))
+        return Taken(by_hand, start, tuple(self._ask(system)), tuple(took), tuple(self.left_out))
 
     # ---- disks ---------------------------------------------------------------------------
 
-    def _partition(self, log: LogRead, took: list[Text]) -> MemoryDisk:
-        """From its oldest open transaction on, as far as there is room. A batch whose transaction
-        ends further on is no open one, so it is left out."""
-        opens = {int(t.owner): t.first for t in self.opens if t.seen == log.name}
+    def _make_partition(self, log: LogRead, took: list[Text]) -> MemoryDisk:
+        """Make the disk of a partition's leader from its oldest open transaction on, as far as
+        there is room. A batch whose transaction ends further on would look open, so it is left out.
+        Adds what was taken over to `took`."""
+        first_of = {int(t.owner): t.first for t in self.opens if t.seen == log.name}
         firsts = [(t.first, int(t.owner), t.epoch) for t in self.opens if t.seen == log.name]
         rows = {row.base: row for row in log.rows}
         for first, pid, epoch in firsts:
             if not any(row.base <= first <= row.last for row in log.rows):
+                # its first batch was not read: this stands for it
                 rows[first] = Row(first, first, pid, epoch, True)
-        near = [rows[base] for base in sorted(rows)]
-        least = min((first for first, _, _ in firsts), default=log.end) - AROUND // 2
-        near = [row for row in near if row.last >= least]
-        stop = (near[0].base if near else 0) + ROOM
-        near = [replace(row, last=min(row.last, stop - 1)) for row in near if row.base < stop]
-        kept = [row for row in near if _is_whole(row, near, opens)]
-        entries = tuple(_batch(row, self.numbers) for row in kept)
+        chosen = [rows[base] for base in sorted(rows)]
+        from_offset = min((first for first, _, _ in firsts), default=log.end) - AROUND // 2
+        chosen = [row for row in chosen if row.last >= from_offset]
+        until = (chosen[0].base if chosen else 0) + ROOM
+        chosen = [replace(row, last=min(row.last, until - 1)) for row in chosen if row.base < until]
+        kept = [row for row in chosen if _is_whole(row, chosen, first_of)]
+        entries = tuple(_make_batch(row, self.numbers) for row in kept)
         start = entries[0].base if entries else log.end
         end = entries[-1].last + 1 if entries else log.end
-        self.left.note_end(log.name, end, log.end)
-        if len(kept) < len(near):
-            self.left.note(log.name, ENDS_LATER(n=len(near) - len(kept)))
+        self.left_out.note_end(log.name, end, log.end)
+        if len(kept) < len(chosen):
+            self.left_out.note(log.name, ENDS_LATER(n=len(chosen) - len(kept)))
         took.append(say_span(log.name, start, end))
         starts = {LOG_STARTS: {log.name: start}} if start else {}
         return make_disk({log.name: entries}, starts, {log.name: start})
 
-    def _coordinator(self, system: KafkaSystem) -> MemoryDisk:
+    def _make_coordinator(self, system: KafkaSystem) -> MemoryDisk:
         logs: dict[str, list[Any]] = {}
         for s in self.states:
             name = txn_log(make_name(s.txn_id), system.config)
@@ -198,22 +208,23 @@ class _Taking:
         highest = max((s.pid for s in self.states), default=0)
         return make_disk(logs, {"producer ids": {"next block": (highest // block + 1) * block}})
 
-    def _groups(self, took: list[Text]) -> MemoryDisk:
-        """The engine's `__consumer_offsets`: committed offsets first, then the pending ones, each
-        in the batch of its transaction."""
+    def _make_groups(self, took: list[Text]) -> MemoryDisk:
+        """Make the disk of `__consumer_offsets`: the committed offsets of the groups first, then
+        the pending ones, each in the batch of its transaction. Adds what was taken over to
+        `took`."""
         batches: list[Batch] = []
         for one in self.positions:
-            told = dict(one.more).get("would become", "")
-            took.append(TOOK_GROUP(group=one.group, at=one.at, log=one.log, pending=told or "-"))
+            pending = dict(one.more).get("would become", "")
+            took.append(TOOK_GROUP(group=one.group, at=one.at, log=one.log, pending=pending or "-"))
             if one.at >= 0:
-                batches.append(_positions(one, one.at))
+                batches.append(_offsets_batch(one, one.at))
         for one in self.positions:
-            told = dict(one.more).get("would become", "")
+            pending = dict(one.more).get("would become", "")
             for txn in self.opens:
                 if txn.label in one.pending and txn.seen.startswith(GROUPS):
-                    if not told:
-                        self.left.note(f"{one.group}, {one.log}", UNTOLD)
-                    batch = _positions(one, int(told or one.at))
+                    if not pending:
+                        self.left_out.note(f"{one.group}, {one.log}", UNTOLD)
+                    batch = _offsets_batch(one, int(pending or one.at))
                     pid = int(txn.owner)
                     batches.append(replace(batch, pid=pid, epoch=txn.epoch, transactional=True))
         placed = [replace(batch, base=base) for base, batch in enumerate(batches)]
@@ -243,22 +254,23 @@ class _Taking:
         for log in self.logs:
             if any(txn.seen == log.name for txn in self.opens) and log.name not in self.unsure:
                 wish = Wish(CAN_READ(log=log.name), partial(_reads_all, log.name))
-                yield wish, tuple(self._ways(system, log.name))
+                yield wish, tuple(self._list_ways(system, log.name))
         held = self.unsure & {txn.seen for txn in self.opens if txn.seen.startswith(GROUPS)}
         waiting = [one.group for one in self.positions if one.pending and not held]
         for group in dict.fromkeys(waiting):
             wish = Wish(CAN_START(group=group), partial(_is_told, group))
-            yield wish, tuple(self._ways(system, GROUPS))
+            yield wish, tuple(self._list_ways(system, GROUPS))
         for s in self.states:
             if s.state in DECIDED:
                 done = partial(_is_complete, make_name(s.txn_id))
                 wish = Wish(IS_COMPLETE(id=s.txn_id, state=s.state), done)
-                yield wish, tuple(self._ways(system, ""))
+                yield wish, tuple(self._list_ways(system, ""))
 
-    def _ways(self, system: TakenKafka, where: str) -> Iterable[Way]:
-        """What may help somebody who waits for the end of what is open in `where`; "": for markers
-        that are owed."""
-        here = [txn for txn in self.opens if where and txn.seen.startswith(where)]
+    def _list_ways(self, system: TakenKafka, where: str) -> Iterable[Way]:
+        """Yield the ways in which what is open in `where` may end: brokers restart, a timeout, a
+        leader that comes back, the producer starts again, an administrator aborts. `where` is ""
+        for markers that are still to be written."""
+        open_here = [txn for txn in self.opens if where and txn.seen.startswith(where)]
         yield Way("restart", NOTHING, system, STILL)
         timers = sum(s.state == ONGOING for s in self.states)
         if timers and where:
@@ -266,19 +278,19 @@ class _Taking:
         if self.away:
             back = dataclasses.replace(STILL, restartable=tuple(self.away))
             yield Way("leader", BACK(logs=", ".join(self.away)), system, back)
-        if owners := [s for s in self.states if str(s.pid) in {txn.owner for txn in here}]:
+        if owners := [s for s in self.states if str(s.pid) in {txn.owner for txn in open_here}]:
             calls = tuple((f"{make_name(s.txn_id)}-2", (Init(),)) for s in owners)
-            again = dataclasses.replace(system, programs=calls)
+            restarted = dataclasses.replace(system, programs=calls)
             says = AGAIN(ids=", ".join(s.txn_id for s in owners))
-            yield Way("again", says, again, STILL)
-        if here and where != GROUPS:
-            aborts = tuple(AbortHanging(t.seen, t.first) for t in here)
-            says = BY_ADMIN(calls=", ".join(f"{t.seen}@{t.first}" for t in here))
+            yield Way("again", says, restarted, STILL)
+        if open_here and where != GROUPS:
+            aborts = tuple(AbortHanging(t.seen, t.first) for t in open_here)
+            says = BY_ADMIN(calls=", ".join(f"{t.seen}@{t.first}" for t in open_here))
             by_hand = dataclasses.replace(system, programs=(("admin", aborts),))
             yield Way("admin", says, by_hand, STILL)
 
 
-def _age(name: str, opens: Sequence[Txn], going: Sequence[State]) -> tuple[int, ...]:
+def _rank_log(name: str, opens: Sequence[Txn], going: Sequence[State]) -> tuple[int, ...]:
     """Which log comes first: one that is held up, the one since longest before others; then one
     that a transaction names that goes on; then any other."""
     since = [txn.since_ms for txn in opens if txn.seen == name]
@@ -294,7 +306,7 @@ def _is_whole(row: Row, near: Sequence[Row], opens: dict[int, int]) -> bool:
     return any(r.control and r.pid == row.pid and r.base > row.base for r in near)
 
 
-def _batch(row: Row, numbers: Iterator[int]) -> Batch:
+def _make_batch(row: Row, numbers: Iterator[int]) -> Batch:
     """A record of which nothing is shown has a number, since a picture tells records apart."""
     count = row.last - row.base + 1
     control = MARKERS.get(row.control, "")
@@ -306,7 +318,7 @@ def _batch(row: Row, numbers: Iterator[int]) -> Batch:
     )  # fmt: skip
 
 
-def _positions(one: Position, at: int) -> Batch:
+def _offsets_batch(one: Position, at: int) -> Batch:
     return Batch((Offsets(one.group, (Place(one.log, at),)),))
 
 

@@ -84,21 +84,23 @@ class Scan:
     _held: dict[int, tuple[int, int]] = field(default_factory=dict)  # pid: first offset, records
 
     def take(self, row: Row) -> None:
+        """Count the log's next batch (`row`), and follow what it does: a transactional batch opens
+        its producer's transaction, a marker ends it."""
         self.end = row.last + 1
         self.tail.append(row)
         if row.control:
             self.markers += row.last >= self.start
             self.opens.pop(row.pid, None)
-            first, held = self._held.pop(row.pid, (-1, 0))
-            if row.control == ABORT and held:
-                self.lost += held
+            first, record_count = self._held.pop(row.pid, (-1, 0))  # none was seen: 0 records
+            if row.control == ABORT and record_count:
+                self.lost += record_count
                 self.note_aborted(row.pid, first, row.last)
             return
         count = max(row.last - max(row.base, self.start) + 1, 0)  # what was deleted is not counted
         self.records += count
         if row.transactional:
-            first, held = self._held.get(row.pid, (row.base, 0))
-            self._held[row.pid] = (first, held + count)
+            first, record_count = self._held.get(row.pid, (row.base, 0))
+            self._held[row.pid] = (first, record_count + count)
             if row.pid not in self.opens and len(self.opens) < MOST_OPEN:
                 self.opens[row.pid] = Open(row.pid, row.epoch, row.base, row.at_ms, row.place)
 
@@ -142,31 +144,32 @@ class Scan:
         asked: range = range(0),
         counted: Scan | None = None,
     ) -> LogRead:
-        """The log as it is shown. `around`: the rows about its last stable offset, where these are
-        none of the last ones; `hw`: its high watermark, and `lso`, where somebody says them;
-        `asked`: offsets that are to be shown in any case; `counted`: the scan that has counted
-        what was asked for."""
+        """Return the log as it is shown, with the records around its LSO, its high watermark, its
+        end and in the range `asked`. `around`: rows of these places, where they are not among the
+        last ones; `hw` and `lso`: where the broker has said them, else -1; `counted`: the scan
+        whose counts are shown, if it is another one."""
+        # not said: readers get what is before the first open transaction
         lso = min(self.first_open, self.end if hw < 0 else hw) if lso < 0 else lso
-        flags = [Frontier("LSO", lso)]
-        flags += [Frontier("HW", hw if hw >= 0 else self.end)]
+        frontiers = [Frontier("LSO", lso)]
+        frontiers += [Frontier("HW", hw if hw >= 0 else self.end)]
         rows = {row.base: row for row in (*self.tail, *around)}
-        near = [range(f - AROUND, f + AROUND) for f in sorted({lso, flags[1].at, self.end})]
-        near += [asked]
+        spans = [range(f - AROUND, f + AROUND) for f in sorted({lso, frontiers[1].at, self.end})]
+        spans += [asked]
         cells = {
             offset: self._cell(rows[base], offset, lso, labels)
             for base in sorted(rows)
-            for span in near
+            for span in spans
             for offset in range(
                 max(base, span.start, self.start), min(rows[base].last + 1, span.stop)
             )
         }
-        of = counted or self
-        counts = (("records", of.records), ("markers", of.markers), ("aborted", of.lost))
+        scan = counted or self
+        counts = (("records", scan.records), ("markers", scan.markers), ("aborted", scan.lost))
         return LogRead(
             self.name,
             self.start,
             self.end,
-            tuple(flags),
+            tuple(frontiers),
             tuple(cells[offset] for offset in sorted(cells)),
             tuple((what, number) for what, number in counts if number),
             self.source,
@@ -193,19 +196,20 @@ class Scan:
         return labels[self.name, row.pid, next(ends, -1)]
 
     def list_open(self, labels: Labels) -> list[Txn]:
-        """The open transactions as this log knows them."""
+        """Return the transactions that are open at the end of this log, as the log knows them:
+        producer, epoch and first offset, but no transactional id."""
         return [
             Txn(
-                labels[one.pid, one.epoch],
+                labels[opened.pid, opened.epoch],
                 "",
                 "open",
                 self.name,
                 (self.name,),
-                str(one.pid),
-                one.epoch,
-                one.first,
-                one.at_ms,
-                source=one.place or self.source,
+                str(opened.pid),
+                opened.epoch,
+                opened.first,
+                opened.at_ms,
+                source=opened.place or self.source,
             )
-            for one in self.opens.values()
+            for opened in self.opens.values()
         ]

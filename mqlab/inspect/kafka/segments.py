@@ -104,26 +104,28 @@ class Partition:
             self.tell(name, NO_FILE(why=error.strerror or str(error)))
 
     def _seek(self, path: Path, base: int, offset: int) -> int:
-        """The byte of a batch at or before `offset`, by the index; 0 where that does not help."""
+        """Return the byte of a batch at or before `offset`, by a binary search in the segment's
+        index; 0, the segment's begin, where the index is missing or wrong. `base`: the segment's
+        first offset."""
         if offset <= base:
             return 0
         try:
             with open_file(path.with_suffix(".index")) as file:
                 count = path.with_suffix(".index").stat().st_size // ENTRY.size
-                low, high, found = 0, count, 0
+                low, high, found_byte = 0, count, 0
                 while low < high:
                     middle = (low + high) // 2
                     file.seek(middle * ENTRY.size)
-                    relative, at = ENTRY.unpack(file.read(ENTRY.size))
-                    if (relative, at) != (0, 0) and base + relative <= offset:
-                        low, found = middle + 1, at
+                    relative, byte = ENTRY.unpack(file.read(ENTRY.size))
+                    if (relative, byte) != (0, 0) and base + relative <= offset:
+                        low, found_byte = middle + 1, byte
                     else:  # zeros at the end are room that was set aside
                         high = middle
             with open_file(path) as log:
-                log.seek(found)
+                log.seek(found_byte)
                 start = log.read(HEAD.size)
-            right = len(start) == HEAD.size and base <= Head.of(start).base <= offset
-            return found if right and start[16] == MAGIC else 0
+            is_batch = len(start) == HEAD.size and base <= Head.of(start).base <= offset
+            return found_byte if is_batch and start[16] == MAGIC else 0
         except (OSError, struct.error):
             return 0
 
@@ -157,16 +159,17 @@ class Partition:
     # ---- the other files -----------------------------------------------------------------
 
     def read_snapshot(self, upto: int) -> tuple[int, list[Open]]:
-        """The newest snapshot at or before offset `upto` that can be read, and the transactions
-        that were open then. Without one: the partition's first offset."""
-        found = sorted(self.folder.glob("*.snapshot"), key=lambda path: path.name)
-        for path in reversed([p for p in found if p.stem.isdecimal() and int(p.stem) <= upto]):
+        """Return (offset, open transactions) of the newest producer snapshot at or before offset
+        `upto` that can be read. Without one: the partition's first offset, and nothing open."""
+        paths = sorted(self.folder.glob("*.snapshot"), key=lambda path: path.name)
+        for path in reversed([p for p in paths if p.stem.isdecimal() and int(p.stem) <= upto]):
             name = f"{self.name}/{path.name}"
             try:
                 data = read_file(path)
                 version, crc, count = struct.unpack_from(">hIi", data)
                 if version == 1 and crc == crc32c(data[6:]) and len(data) == 10 + 46 * count:
                     rows = PRODUCER.iter_unpack(data[10:])
+                    # r[7] is the first offset of an open transaction, -1 for none
                     opens = [Open(r[0], r[1], r[7], r[5], name) for r in rows if r[7] >= 0]
                     return int(path.stem), opens
                 self.tell(name, OTHER)
@@ -196,33 +199,37 @@ class Partition:
 def read_batches(
     file: BinaryIO, size: int, name: str, tell: Tell, at: int = 0, least: int = 0
 ) -> Iterator[Batch]:
-    """The batches of a segment, or of what a fetch has brought, from byte `at` on; none of them
-    begins before offset `least`."""
-    old = False
+    """Yield the batches of a segment, or of what a fetch has brought, from byte `at` on: (its head
+    as a Row, its bytes). Damaged bytes are reported to `tell` and skipped; a batch must not begin
+    before offset `least`, the one after the last."""
+    told_old = False
     file.seek(at)
     while at < size:
-        start = file.read(HEAD.size)
-        whole = 12 + int.from_bytes(start[8:12], "big")
-        if len(start) == HEAD.size and start[16] < MAGIC and 26 <= whole <= size - at:
-            if not old:
-                tell(name, OLD(magic=start[16]))
-            old, at = True, at + whole
+        # a batch begins with its base offset (8 bytes), its length from byte 12 on, and the format
+        # that it is in (the magic, byte 16)
+        head_bytes = file.read(HEAD.size)
+        whole = 12 + int.from_bytes(head_bytes[8:12], "big")
+        if len(head_bytes) == HEAD.size and head_bytes[16] < MAGIC and 26 <= whole <= size - at:
+            if not told_old:
+                tell(name, OLD(magic=head_bytes[16]))
+            told_old, at = True, at + whole
             file.seek(at)
             continue
-        if not any(start):  # room that was set aside
+        if not any(head_bytes):  # zeros: room that was set aside
             return
-        head = Head.of(start) if len(start) == HEAD.size else None
+        head = Head.of(head_bytes) if len(head_bytes) == HEAD.size else None
         if head is None or whole > size - at or not _fits(head, whole, least):
-            found = _find_batch(file, at + 1, size)
-            torn = not found and (head is None or (head.magic == MAGIC and whole > size - at))
-            tell(name, TORN(at=at) if torn else STRANGE(at=at, to=found or size))
-            if not found:
+            next_at = _find_batch(file, at + 1, size)
+            # where no whole batch follows, the writer was stopped within this one
+            torn = not next_at and (head is None or (head.magic == MAGIC and whole > size - at))
+            tell(name, TORN(at=at) if torn else STRANGE(at=at, to=next_at or size))
+            if not next_at:
                 return
-            at = found
+            at = next_at
             file.seek(at)
             continue
-        data = start + file.read(whole - HEAD.size) if whole <= PIECE else b""
-        crc = crc32c(data[CHECKED_FROM:]) if data else _check(file, start, whole)
+        data = head_bytes + file.read(whole - HEAD.size) if whole <= PIECE else b""
+        crc = crc32c(data[CHECKED_FROM:]) if data else _check(file, head_bytes, whole)
         if crc == head.crc:
             least = head.base + head.delta + 1
             yield _row(head, name, at, data), data

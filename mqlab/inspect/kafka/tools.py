@@ -74,17 +74,19 @@ class Tools:
     """What was found so far, table by table and dump by dump."""
 
     def __init__(self, ask: Ask) -> None:
+        """Begin with nothing read. Lines of several tools, in any order, are then collected here:
+        states of transactions, logs, groups' positions; `reading` joins them."""
         self.ask = ask
         self.labels = Labels()
-        self.states: dict[str, State] = {}
-        self.scans: dict[str, Scan] = {}
+        self.states: dict[str, State] = {}  # by transactional id
+        self.scans: dict[str, Scan] = {}  # by log
         self.hanging: list[Txn] = []
-        self.positions: dict[tuple[str, str], Position] = {}
+        self.positions: dict[tuple[str, str], Position] = {}  # by group and log
         #: by the log and the producer: positions of its open transaction
         self.pending: dict[tuple[str, int], dict[tuple[str, str], Position]] = {}
         self.gaps: dict[str, Gap] = {}
-        self.at_ms = 0
-        self.listed = False
+        self.at_ms = 0  # when it was printed; 0 where no line says so
+        self.listed = False  # all transactional ids were listed
         self.asked = 0  # outputs of `describe-producers`, and their rows
         self.producers: list[tuple[dict[str, str], str]] = []
         self.known = 0  # lines that were understood
@@ -93,17 +95,21 @@ class Tools:
         self._row: Row | None = None  # the batch whose records follow
         self._passed = False  # they are passed over
         self._scan: Scan | None = None
-        self._file = ""
+        self._file = ""  # the segment that is dumped; "" within a table
+        # what takes a row of the table that is printed, and the table's columns
         self._take: Callable[[dict[str, str], str], None] | None = None
         self._columns: list[str] = []
-        self._group: re.Pattern[str] | None = None
+        self._group: re.Pattern[str] | None = None  # a row, if a group's table
 
     def read(self, lines: Iterable[str]) -> None:
         for number, line in enumerate(lines, 1):
-            self._line(line.rstrip("\r\n"), f"line {number}")
+            self._read_line(line.rstrip("\r\n"), f"line {number}")
         self._close_row()
 
-    def _line(self, line: str, place: str) -> None:
+    def _read_line(self, line: str, place: str) -> None:
+        """Take one line of a tool's output: the begin of a segment's dump or of a table, a row of
+        the table, or a line of the dump. Lines that are none of these are counted as missed, or
+        passed over. `place` says where it is, for evidence."""
         # What was copied from a terminal has blanks where the tool prints tabs.
         cells = [cell.strip() for cell in line.split("\t")] if "\t" in line else line.split()
         if line.startswith("Dumping "):
@@ -118,12 +124,12 @@ class Tools:
             self._take, self._columns = self._take_group, cells[: cells.index("LAG") + 1]
             row = r"\s+".join(GROUP_CELLS.get(name, r"(-?\d+|-)") for name in self._columns)
             self._group = re.compile(rf"{row}(?:\s|$)")
-        elif self._take and (found := self._cut_row(line, cells)):
-            self._take(dict(zip(self._columns, found, strict=False)), place)
+        elif self._take and (values := self._cut_row(line, cells)):
+            self._take(dict(zip(self._columns, values, strict=False)), place)
         elif self._take and line.strip() and not line.startswith("Consumer group "):
-            return self._miss(line, place)
+            return self._note_missed(line, place)
         elif self._file:
-            return self._dumped(line, place)
+            return self._read_dumped(line, place)
         else:
             return
         self.known += 1
@@ -143,7 +149,7 @@ class Tools:
         whole = len(cells) >= len(self._columns) if "\t" in line else False
         return cells if whole or len(cells) == len(self._columns) else ()
 
-    def _miss(self, line: str, place: str) -> None:
+    def _note_missed(self, line: str, place: str) -> None:
         """Of a dump or a table, but no line as a tool prints it; a first one is told."""
         self.unread = self.unread or (place, shorten(line, 60))
         self.missed += 1
@@ -158,9 +164,9 @@ class Tools:
         wanted = wanted or self.ask.wants(topic, int(number))
         self._scan = self.scans.setdefault(name, Scan(name, path)) if wanted else None
 
-    def _dumped(self, line: str, place: str) -> None:
-        """A line of `kafka-dump-log.sh`: the head of a batch, or a record of the batch before
-        it."""
+    def _read_dumped(self, line: str, place: str) -> None:
+        """Take a line of `kafka-dump-log.sh`: the head of a batch, a record of the batch before it,
+        or a line of a producer snapshot or an index of aborted transactions."""
         scan, fields = self._scan, dict(FIELD.findall(line))
         if scan is None:
             return
@@ -171,8 +177,8 @@ class Tools:
                 why = INVALID(at=fields.get("position", "?"))
                 self.gaps[place] = Gap(Text(scan.name), why, failed=True)
                 return
-            if "isvalid" not in fields:  # the last of them
-                return self._miss(line, place)
+            if "isvalid" not in fields:  # cut off
+                return self._note_missed(line, place)
             row = _row_of(fields, self._file)
             if scan.tail and row.base <= scan.tail[-1].last:
                 why = AGAIN(at=row.base)
@@ -181,7 +187,7 @@ class Tools:
                 self._row, self._passed = row, False
         elif line.lstrip().startswith("| offset: ") and (self._row is not None or self._passed):
             if self._row is not None:
-                self._record(self._row, scan, line, place)
+                self._read_record(self._row, scan, line, place)
         elif line.startswith("producerId: "):
             if first := OPEN.search(line):
                 self._open(scan, fields, int(first[1]), "lastTimestamp", f"{self._file}, {place}")
@@ -189,7 +195,7 @@ class Tools:
             pid, first_at, last = _ints(fields, "producerId", "firstOffset", "lastOffset")
             scan.note_aborted(pid, first_at, last)
         elif line.strip() and not line.startswith("Log starting offset: "):
-            return self._miss(line, place)
+            return self._note_missed(line, place)
         else:
             return
         self.known += 1
@@ -201,9 +207,11 @@ class Tools:
         scan.opens[pid] = Open(pid, epoch, first, at_ms, place)
         scan.end = max(scan.end, first + 1)
 
-    def _record(self, row: Row, scan: Scan, line: str, place: str) -> None:
+    def _read_record(self, row: Row, scan: Scan, line: str, place: str) -> None:
+        """Take a record of the batch `row` in a dump: which marker it is, a transaction's state, a
+        group's position, or only a label for the picture."""
         if "headerKeys: [" not in line:
-            return self._miss(line, place)
+            return self._note_missed(line, place)
         if row.control:
             if match := MARKER.search(line + " "):
                 self._row = replace(row, control=COMMIT if match[1] == "COMMIT" else ABORT)
@@ -212,7 +220,7 @@ class Tools:
         key, payload = (match[1] or "", match[2] or "") if match else ("", "")
         internal = scan.name.startswith((STATES, GROUPS))
         if internal and (not key or (payload.startswith("{") and not _is_json(payload))):
-            self._miss(line, place)
+            self._note_missed(line, place)
         elif scan.name.startswith(STATES):
             self._take_state(key, payload, f"{self._file}, {place}")
         elif scan.name.startswith(GROUPS):
@@ -232,10 +240,11 @@ class Tools:
             self.positions |= held if row.control == COMMIT else {}
 
     def _take_state(self, key: str, payload: str, place: str) -> None:
-        """Of both decoders: the older one writes no start, and what goes on is not younger than
-        its last update."""
-        found = _json(key, "transactionalId")
-        txn_id = str(found.get("transactionalId", key.removeprefix(OLD_KEY)))
+        """Note a transaction's state from a record of `__transaction_state`, as the older or the
+        newer decoder prints it. The older one does not print when the transaction began, so the
+        last update stands for that."""
+        key_fields = _json(key, "transactionalId")
+        txn_id = str(key_fields.get("transactionalId", key.removeprefix(OLD_KEY)))
         if match := OLD_STATE.fullmatch(payload):
             numbers = [int(match[n]) for n in (1, 2, 6, 5, 5)]
             names = tuple(filter(None, match[4].split(",")))
@@ -249,28 +258,29 @@ class Tools:
         elif payload == DELETED:
             self.states.pop(txn_id, None)
         else:
-            self._miss(payload, place)
+            self._note_missed(payload, place)
 
     def _take_committed(self, key: str, payload: str, row: Row, log: str, place: str) -> None:
-        """Of both decoders, as in `_take_state`; a position of a transaction counts once that has
+        """Note a group's committed offset from a record of `__consumer_offsets`, as the older or
+        the newer decoder prints it. One that a transaction wrote is pending until that has
         committed."""
-        found, data = _json(key, "topic"), _json(payload, "offset")
-        old, at = OLD_PLACE.fullmatch(key), OLD_OFFSET.match(payload)
-        if not found and not old:  # of a group, not of its position
+        key_fields, data = _json(key, "topic"), _json(payload, "offset")
+        old_key, match = OLD_PLACE.fullmatch(key), OLD_OFFSET.match(payload)
+        if not key_fields and not old_key:  # of a group, not of its position
             return
-        group, topic, number = old.groups() if old else (
-            str(found["group"]), found["topic"], found["partition"]
+        group, topic, number = old_key.groups() if old_key else (
+            str(key_fields["group"]), key_fields["topic"], key_fields["partition"]
         )  # fmt: skip
-        to = int(data["offset"]) if data else int(at[1]) if at else -1
-        if to < 0 and payload != DELETED:
-            return self._miss(payload, place)
-        one = Position(group, f"{topic}-{number}", to, source=place)
+        offset = int(data["offset"]) if data else int(match[1]) if match else -1
+        if offset < 0 and payload != DELETED:
+            return self._note_missed(payload, place)
+        position = Position(group, f"{topic}-{number}", offset, source=place)
         if row.transactional:
-            self.pending.setdefault((log, row.pid), {})[one.group, one.log] = one
-        elif to < 0:
-            self.positions.pop((one.group, one.log), None)
+            self.pending.setdefault((log, row.pid), {})[position.group, position.log] = position
+        elif offset < 0:
+            self.positions.pop((position.group, position.log), None)
         else:
-            self.positions[one.group, one.log] = one
+            self.positions[position.group, position.log] = position
 
     # ---- tables --------------------------------------------------------------------------
 
@@ -339,29 +349,31 @@ class Tools:
     # ---- all of it -----------------------------------------------------------------------
 
     def reading(self, name: str, at_ms: int) -> Reading:
-        """All that the texts have said, joined: who is open where, with its coordinator's state."""
+        """Join all that the texts have said into a Reading: which transactions are open where, with
+        their coordinator's state, and the groups' positions. `name`: where the texts come from;
+        `at_ms`: when they were printed, where they do not say."""
         self._place_producers()
         scans = {key: scan for key, scan in self.scans.items() if not key.startswith("__")}
-        found = {(txn.owner, txn.seen) for txn in self.hanging}
+        hanging = {(txn.owner, txn.seen) for txn in self.hanging}
         opens = [txn for scan in self.scans.values() for txn in scan.list_open(self.labels)
-                 if (txn.owner, txn.seen) not in found]  # fmt: skip
+                 if (txn.owner, txn.seen) not in hanging]  # fmt: skip
         txns = join_states(self.states.values(), [*self.hanging, *opens], self.labels)
-        waits: dict[tuple[str, str], list[tuple[str, str]]] = {}
-        for (log, pid), held in self.pending.items():
-            if one_open := self.scans[log].opens.get(pid):
-                label = self.labels[pid, one_open.epoch]
-                for spot, one in held.items():
-                    waits.setdefault(spot, []).append((label, str(one.at)))
-                    self.positions.setdefault(spot, replace(one, at=-1))
-        left, positions = {}, []
-        for spot, one in sorted(self.positions.items()):
+        pending_of: dict[tuple[str, str], list[tuple[str, str]]] = {}
+        for (log, pid), offsets in self.pending.items():
+            if opened := self.scans[log].opens.get(pid):
+                label = self.labels[pid, opened.epoch]
+                for key, one in offsets.items():
+                    pending_of.setdefault(key, []).append((label, str(one.at)))
+                    self.positions.setdefault(key, replace(one, at=-1))
+        still_to_read, positions = {}, []
+        for key, one in sorted(self.positions.items()):
             scan = scans.get(one.log)
             end = scan.end if scan and one.end < 0 else one.end
-            pending = tuple(label for label, _ in waits.get(spot, ()))
-            more = tuple(("would become", to) for _, to in waits.get(spot, ()))
-            positions.append(replace(one, end=end, pending=pending, more=more))
+            pending = tuple(label for label, _ in pending_of.get(key, ()))
+            would_become = tuple(("would become", offset) for _, offset in pending_of.get(key, ()))
+            positions.append(replace(one, end=end, pending=pending, more=would_become))
             if scan and one.at >= 0 and scan.end == end and (count := scan.count_left(one.at)):
-                left[spot] = count
+                still_to_read[key] = count
         if opens and not self.states:
             self.gaps["coordinator"] = Gap(Text(STATES), NO_COORDINATOR)
         if any(one.state == "Ongoing" and one.epoch < 0 for one in self.states.values()):
@@ -369,11 +381,11 @@ class Tools:
         if self.unread:
             place, line = self.unread
             self.gaps["unread"] = Gap(Text(place), UNREAD(n=self.missed, line=line), failed=True)
-        own = Own(tuple(self.states.values()), self.listed, left, live=False)
+        facts = Own(tuple(self.states.values()), self.listed, still_to_read, live=False)
         logs = tuple(scan.read(self.labels) for scan in scans.values() if scan.tail)
         return Reading(
             "kafka", name, self.at_ms or at_ms, logs, tuple(txns), tuple(positions),
-            tuple(self.gaps.values()), own,
+            tuple(self.gaps.values()), facts,
         )  # fmt: skip
 
 
@@ -435,7 +447,9 @@ def _lines(stream: BinaryIO) -> Iterator[str]:
 
 
 def read_tools(ask: Ask, stream: BinaryIO, name: str, at_ms: int) -> Reading:
-    """Raises Unreadable. `at_ms`: when it was printed, where it does not say."""
+    """Read what Kafka's command-line tools have printed, from `stream`. `name`: where it comes
+    from; `at_ms`: when it was printed, where it does not say. Raises Unreadable where no line is
+    one of a tool."""
     tools, first = Tools(ask), ""
 
     def keep_first() -> Iterator[str]:

@@ -79,22 +79,25 @@ class Live:
     lives = True
 
     def __init__(self, ask: Ask) -> None:
+        """Prepare requests to a running broker's admin API at `ask.target`, with the token and the
+        certificates of the settings file; nothing is sent yet. Raises Unreadable for what is no
+        address, or a setting that cannot be used."""
         self.name = ask.target
         self.gaps: list[Gap] = []
-        place = urlsplit(ask.target if "://" in ask.target else f"http://{ask.target}")
-        told = read_settings(ask.config)
-        token = told.get("authParams", "").removeprefix("token:")
+        url = urlsplit(ask.target if "://" in ask.target else f"http://{ask.target}")
+        settings = read_settings(ask.config)
+        token = settings.get("authParams", "").removeprefix("token:")
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         try:
-            context = ssl.create_default_context(cafile=told.get("tlsTrustCertsFilePath"))
-            if place.scheme not in ("http", "https") or place.port == 0:
-                raise ValueError(place.scheme)
+            context = ssl.create_default_context(cafile=settings.get("tlsTrustCertsFilePath"))
+            if url.scheme not in ("http", "https") or url.port == 0:
+                raise ValueError(url.scheme)
         except ValueError as error:
-            why = f"{ask.target}: no such file, and no address (http://host:8080)"
-            raise Unreadable(why) from error
+            reason = f"{ask.target}: no such file, and no address (http://host:8080)"
+            raise Unreadable(reason) from error
         except OSError as error:
             raise Unreadable("cannot read tlsTrustCertsFilePath: {}", error) from error
-        self._base = f"{place.scheme}://{place.netloc}"
+        self._base = f"{url.scheme}://{url.netloc}"
         self._has_answered = False
         self._opener = urllib.request.build_opener(urllib.request.HTTPSHandler(context=context))
 
@@ -112,9 +115,12 @@ class Live:
         return self._ask(path, 64 if payload else 0)
 
     def _ask(self, path: str, most: int) -> tuple[dict[str, str], str]:
-        begin = V2 if path.startswith(("persistent/", "namespaces/")) else V3
-        url = self._base + ("" if path.startswith("/") else begin) + quote(path)
-        time.sleep(PAUSE_S)
+        """Send a GET to the admin API and return (headers, text) of the answer, of at most `most`
+        bytes. Raises Refused where the broker refuses or no longer answers, Unreadable where it has
+        never answered."""
+        prefix = V2 if path.startswith(("persistent/", "namespaces/")) else V3
+        url = self._base + ("" if path.startswith("/") else prefix) + quote(path)
+        time.sleep(PAUSE_S)  # so that it does not burden a busy broker
         try:
             request = urllib.request.Request(url, headers=self._headers)
             with self._opener.open(request, timeout=PATIENCE_S) as answer:
@@ -141,6 +147,8 @@ class Saved:
     lives = False
 
     def __init__(self, ask: Ask) -> None:
+        """Load answers of the admin API that were saved as JSON: a file, or all *.json of a folder.
+        Files that hold none are noted as gaps; raises Unreadable where there is none at all."""
         self.name = ask.target
         self.gaps: list[Gap] = []
         self._answers: dict[str, Any] = {}
@@ -148,13 +156,13 @@ class Saved:
         for path in sorted(root.rglob("*.json"))[:MOST_FILES] if root.is_dir() else [root]:
             name = path.relative_to(root).as_posix() if path != root else path.name
             try:
-                known = dict(_place(name, json.loads(_read(path))))
+                answers = dict(_answers_in_file(name, json.loads(_read(path))))
                 why = NO_ANSWER
             except (OSError, ValueError, RecursionError) as error:
-                known, why = {}, NO_JSON(why=str(error))
-            if not known:
+                answers, why = {}, NO_JSON(why=str(error))
+            if not answers:
                 self.gaps.append(Gap(FILE(name=name), why, failed=True))
-            self._answers |= known
+            self._answers |= answers
         if not self._answers:
             first = f": {self.gaps[0].what}: {self.gaps[0].why}" if self.gaps else ""
             raise Unreadable(
@@ -189,22 +197,23 @@ def _read(path: Path) -> str:
     return read_file(path).decode()
 
 
-def _place(name: str, found: Any) -> Iterator[tuple[str, Any]]:
-    """The answers in a file, by their paths."""
-    rows = found if isinstance(found, dict) else {}
+def _answers_in_file(name: str, content: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the answers in a file as (path of the request, answer). The path is found in the file
+    itself, or from the file's name, or else guessed from the fields of the answer (`SHAPES`)."""
+    fields = content if isinstance(content, dict) else {}
     stem = name.removesuffix(".json")
     topic, _, sub = stem.rpartition("/")[2].partition(".")
-    where = "/".join((*SPACE, topic))
-    if rows and all(str(key).startswith("/") for key in rows):
-        for key, answer in rows.items():
+    full_topic = "/".join((*SPACE, topic))
+    if fields and all(str(key).startswith("/") for key in fields):
+        for key, answer in fields.items():
             yield key.partition("?")[0].removeprefix(V2).removeprefix(V3), answer
     elif kind := KINDS.search(f"/{stem}"):
-        yield kind[1], found
-    elif any("txnId" in row for row in rows.values() if isinstance(row, dict)):
-        yield "slowTransactions/0", found
-    elif any("leastSigBits" in row for row in rows.values() if isinstance(row, dict)):
-        yield "coordinatorStats", found
+        yield kind[1], content
+    elif any("txnId" in row for row in fields.values() if isinstance(row, dict)):
+        yield "slowTransactions/0", content
+    elif any("leastSigBits" in row for row in fields.values() if isinstance(row, dict)):
+        yield "coordinatorStats", content
     else:
-        paths = (path for keys, path in SHAPES if keys <= rows.keys())
+        paths = (path for keys, path in SHAPES if keys <= fields.keys())
         if path := next(paths, ""):
-            yield path.format(topic=where, sub=sub), found if "{" in path else {"0": found}
+            yield path.format(topic=full_topic, sub=sub), content if "{" in path else {"0": content}

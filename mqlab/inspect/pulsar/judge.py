@@ -35,57 +35,58 @@ Row = tuple[str, str, str, str, tuple[str, ...], dict[str, Any]]
 
 
 def _list_cases(facts: Facts, reading: Reading) -> Iterator[Row]:
-    """Name, place, evidence, its source, logs and what the words are filled with."""
+    """Yield each case that was found: (its name in findings.toml, the place, a line of evidence,
+    where that is from, the logs to show, what its words are filled with)."""
     now, live = reading.at_ms, {txn.name: txn for txn in reading.txns}
-    waits = [t.name for t in facts.topics if t.open]
-    waits += [f"{p.topic}/{p.sub}" for p in facts.pending if p.open]
+    held_back = [t.name for t in facts.topics if t.open]
+    held_back += [f"{p.topic}/{p.sub}" for p in facts.pending if p.open]
     states = [(f"state {state}", Text(state)) for state in facts.states if state != "Ready"]
-    for line, state in [(facts.unloaded, NOT_LOADED)] if facts.unloaded and waits else states:
-        made: dict[str, Any] = {"state": state, "n": len(waits)}
-        yield "coordinator-not-ready", "coordinator", line, "coordinatorStats", (), made
+    for line, state in [(facts.unloaded, NOT_LOADED)] if facts.unloaded and held_back else states:
+        words: dict[str, Any] = {"state": state, "n": len(held_back)}
+        yield "coordinator-not-ready", "coordinator", line, "coordinatorStats", (), words
     if facts.missing:
-        made = {"topic": facts.missing, "space": facts.missing.rpartition("/")[0]}
+        words = {"topic": facts.missing, "space": facts.missing.rpartition("/")[0]}
         line = f"Topic not found {facts.missing}"
-        yield "participant-missing", facts.missing, line, "slowTransactions", (), made
+        yield "participant-missing", facts.missing, line, "slowTransactions", (), words
     for t in facts.topics:
         source, logs = f"transactionBufferStats/{t.name}", (t.name,)
         line = f"state {t.state}, maxReadPosition {t.place}, ongoingTxnSize {t.open}"
-        made = {"topic": t.name, "state": t.state, "place": t.place, "n": t.end - t.readable}
-        first = [live[name] for name in t.next_open or () if name in live]
+        words = {"topic": t.name, "state": t.state, "place": t.place, "n": t.end - t.readable}
+        next_txns = [live[name] for name in t.next_open or () if name in live]
         if t.refused or t.recovers or (t.state and t.state not in SETTLED):
-            made |= {"state": RECOVERS if t.recovers else t.state or UNKNOWN}
-            yield "buffer-not-ready", t.name, t.refused or line, source, logs, made
-        elif t.open and t.next_open == ():
-            yield "hanging", t.name, line, source, logs, made
-        elif t.open and (t.next_open is None or _age(first, now) > LONG_MS):
-            yield "held-back", t.name, line, source, logs, made | _name(first, now)
+            words |= {"state": RECOVERS if t.recovers else t.state or UNKNOWN}
+            yield "buffer-not-ready", t.name, t.refused or line, source, logs, words
+        elif t.open and t.next_open == ():  # open in the buffer, and in no coordinator
+            yield "hanging", t.name, line, source, logs, words
+        elif t.open and (t.next_open is None or _age(next_txns, now) > LONG_MS):
+            yield "held-back", t.name, line, source, logs, words | _name(next_txns, now)
         if t.aborted >= max(FEW, SHARE * (t.aborted + t.committed)):
             line = f"abortedTxnCount {t.aborted}, committedTxnCount {t.committed}"
-            made = {"n": t.aborted, "all": t.aborted + t.committed}
-            yield "aborted-share", t.name, line, f"persistent/{t.name}/stats", logs, made
+            words = {"n": t.aborted, "all": t.aborted + t.committed}
+            yield "aborted-share", t.name, line, f"persistent/{t.name}/stats", logs, words
     places = {t.name: t.state for t in facts.topics}
     places |= {f"{p.topic}/{p.sub}": p.state for p in facts.pending}
     for txn in reading.txns:
         age = _age([txn], now)
         for where in txn.where:
             if places.get(where) in UNTOUCHED and age > STALLED_MS:
-                made = {"place": where, "state": places[where]} | _name([txn], now)
+                words = {"place": where, "state": places[where]} | _name([txn], now)
                 line = f"{txn.name} {txn.state} {where}; state {places[where]} there"
-                yield "first-write-waits", where, line, "slowTransactions", (), made
+                yield "first-write-waits", where, line, "slowTransactions", (), words
         if age > (txn.timeout_ms if txn.state == OPEN else max(txn.timeout_ms, LONG_MS)):
-            made = {"state": txn.state, "timeout": say_age(txn.timeout_ms)} | _name([txn], now)
+            words = {"state": txn.state, "timeout": say_age(txn.timeout_ms)} | _name([txn], now)
             name = "open-too-long" if txn.state == OPEN else "decided-not-ended"
             line = f"{txn.name} {txn.state} {' '.join(txn.where)}"
-            yield name, txn.name, line, "slowTransactions", txn.where, made
+            yield name, txn.name, line, "slowTransactions", txn.where, words
     for p in facts.pending:
         by = [live[name] for name in p.of or ()]
-        lost = p.open and p.of == ()
+        lost = p.open and p.of == ()  # of no transaction that a coordinator knows
         if p.state not in ("None", "Ready") or lost or (p.open and _age(by, now) > LONG_MS):
-            made = {"n": p.open, "state": p.state, "topic": p.topic, "sub": p.sub}
+            words = {"n": p.open, "state": p.state, "topic": p.topic, "sub": p.sub}
             line = f"state {p.state}, ongoingTxnSize {p.open}"
             where = f"{p.topic}/{p.sub}"
             source = f"pendingAckStats/{where}"
-            yield "pending-ack", where, line, source, (p.topic,), made | _name(by, now)
+            yield "pending-ack", where, line, source, (p.topic,), words | _name(by, now)
 
 
 def _age(txns: list[Txn], now: int) -> int:

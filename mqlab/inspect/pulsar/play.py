@@ -38,7 +38,7 @@ from ...pulsar.messages import (
 )
 from ...pulsar.states import BufferState, MarkerType, TxnAction, TxnStatus
 from ...pulsar.system import PulsarSystem
-from ..play import STILL, Left, Taken, Way, Wish, make_disk, make_name, say_span
+from ..play import STILL, LeftOut, Taken, Way, Wish, make_disk, make_name, say_span
 from ..reading import LogRead, Reading, Txn
 from .topics import SETTLED, Facts, Topic
 
@@ -79,24 +79,27 @@ class TakenPulsar(PulsarSystem):
 
 
 def take_over(reading: Reading) -> Taken:
-    return _Taking(reading).take()
+    return _TakeOver(reading).take()
 
 
-class _Taking:
+class _TakeOver:
     """What is taken over, step by step; `left`: what is not."""
 
     def __init__(self, reading: Reading) -> None:
+        """Choose what of a reading the engine takes over, since a search has room for little:
+        topics where something waits, the transactions in them, and the subscriptions' positions.
+        What is not taken over is noted in `left_out`."""
         facts: Facts = reading.own
-        self.left = Left()
+        self.left_out = LeftOut()
         self.logs = {log.name: log for log in reading.logs}
         busy = sorted(facts.topics, key=lambda t: (not t.open, t.name))
         pending = {p.topic for p in facts.pending if p.open}
         busy = [t for t in busy if t.open or t.name in pending] or busy[:1]
-        self.topics = self.left.cut(busy, MOST_TOPICS, TOPICS)
+        self.topics = self.left_out.cut(busy, MOST_TOPICS, TOPICS)
         names = {t.name for t in self.topics}
-        near = [t for t in reading.txns if ID.fullmatch(t.name) and _id(t.name).most < MOST_TCS]
-        near.sort(key=lambda txn: not names & {_topic(where) for where in txn.where})
-        self.txns = self.left.cut(near, MOST_TXNS, TXNS)
+        nearest = [t for t in reading.txns if ID.fullmatch(t.name) and _id(t.name).most < MOST_TCS]
+        nearest.sort(key=lambda txn: not names & {_topic(where) for where in txn.where})
+        self.txns = self.left_out.cut(nearest, MOST_TXNS, TXNS)
         self.pending = [p for p in facts.pending if p.open and p.topic in names]
         self.positions = [p for p in reading.positions if p.log in names]
         others = {_topic(where) for txn in self.txns for where in txn.where} - names
@@ -105,50 +108,55 @@ class _Taking:
         }
 
     def take(self) -> Taken:
+        """Make what the engine continues from: a Pulsar system with the records that were read on
+        its disks, what was taken over and what was not, and the questions to search for."""
         took: list[Text] = []
-        disks = {self.names[t.name]: self._topic(t, took) for t in self.topics}
-        tcs = {_id(txn.name).most for txn in self.txns} | {0}
-        disks |= {name_coordinator(tc): self._coordinator(tc) for tc in sorted(tcs)}
+        disks = {self.names[t.name]: self._make_topic(t, took) for t in self.topics}
+        tc_ids = {_id(txn.name).most for txn in self.txns} | {0}
+        disks |= {name_coordinator(tc): self._make_coordinator(tc) for tc in sorted(tc_ids)}
         for txn in self.txns:
             took.append(TOOK_TXN(id=txn.name, state=txn.state, where=", ".join(txn.where)))
-        self.left.note(BEYOND, BEGINS_WITHOUT)
+        self.left_out.note(BEYOND, BEGINS_WITHOUT)
         system = TakenPulsar(
             names=tuple(self.names.values()), claims=("committed_stays",),
-            coordinators=max(tcs) + 1, clients=(CLIENT,),
+            coordinators=max(tc_ids) + 1, clients=(CLIENT,),
             disks=tuple(sorted(disks.items())),
         )  # fmt: skip
         first = next(iter(system.names), "")
         aborts = [EndById(_id(txn.name), TxnAction.ABORT) for txn in self.txns]
         by_hand = _with(system, *_write(first), *aborts)
-        return Taken(by_hand, (), tuple(self._ask(system)), tuple(took), tuple(self.left))
+        return Taken(by_hand, (), tuple(self._ask(system)), tuple(took), tuple(self.left_out))
 
     # ---- disks ---------------------------------------------------------------------------
 
-    def _topic(self, topic: Topic, took: list[Text]) -> MemoryDisk:
-        """The topic's ledger as the engine has it, from the entries that were read, up to the first
-        one whose transaction has an end that was not."""
+    def _make_topic(self, topic: Topic, took: list[Text]) -> MemoryDisk:
+        """Make the disk of a topic: its ledger from the entries that were read, up to the first one
+        whose transaction ends later than these, its snapshot, cursors and pending acknowledgements.
+        Adds what was taken over to `took`."""
         name = self.names[topic.name]
         log = self.logs.get(topic.name) or LogRead(topic.name, 0, topic.end)
         entries: list[LedgerEntry] = []
-        live, near = {txn.name for txn in self.txns}, list(log.rows[:ROOM])
-        cut = (n for n, row in enumerate(near) if row[0] != near[0][0] + n)
-        near = near[: next(cut, ROOM)]
-        for n, (offset, txn, label, said, gone) in enumerate(near):
-            ends = any(row[1] == txn and row[2] for row in near[n:])
-            # its end lies further on: it would be taken for open
-            late = txn and offset > topic.readable and not (ends or gone or txn in live)
-            if late or (label and not txn):
+        live, rows = {txn.name for txn in self.txns}, list(log.rows[:ROOM])
+        # a row: (offset, transaction, label of a marker, payload, whether it is aborted); taken
+        # are those up to the first gap in their offsets
+        gaps = (n for n, row in enumerate(rows) if row[0] != rows[0][0] + n)
+        rows = rows[: next(gaps, ROOM)]
+        for n, (offset, txn, label, payload, gone) in enumerate(rows):
+            ends = any(row[1] == txn and row[2] for row in rows[n:])
+            # its marker comes later than these rows: it would be taken for open
+            ends_later = txn and offset > topic.readable and not (ends or gone or txn in live)
+            if ends_later or (label and not txn):
                 break
-            mine = _id(txn) if txn else None
-            values = () if label else (said or f"e{offset}",)
-            entries.append(LedgerEntry(offset, values, txn=mine, marker=ENDS.get(label)))
+            txn_id = _id(txn) if txn else None
+            values = () if label else (payload or f"e{offset}",)
+            entries.append(LedgerEntry(offset, values, txn=txn_id, marker=ENDS.get(label)))
         start = entries[0].base if entries else log.end
         end = entries[-1].base + 1 if entries else log.end
-        self.left.note_end(topic.name, end, log.end)
+        self.left_out.note_end(topic.name, end, log.end)
         aborted = {_id(txn): offset for offset, txn, _, _, gone in log.rows if gone and txn}
         took.append(say_span(topic.name, start, end))
         if topic.state not in SETTLED:
-            self.left.note(topic.name, NOT_READY(state=topic.state or "?"))
+            self.left_out.note(topic.name, NOT_READY(state=topic.state or "?"))
         logs: dict[str, list[Any]] = {name: entries}
         if topic.state != BufferState.NO_SNAPSHOT:
             logs[SNAPSHOT_LOG] = [BufferSnapshot(0, start - 1, tuple(sorted(aborted.items())))]
@@ -158,22 +166,23 @@ class _Taking:
                 cursors[one.group] = Cursor(one.at - 1)
                 where = f"{topic.name}/{one.group}"
                 held = [txn for txn in self.txns if where in txn.where]
-                waits = ", ".join(txn.name for txn in held) or "-"
-                took.append(TOOK_SUB(sub=one.group, topic=topic.name, at=one.at, pending=waits))
+                pending = ", ".join(txn.name for txn in held) or "-"
+                took.append(TOOK_SUB(sub=one.group, topic=topic.name, at=one.at, pending=pending))
                 if held:
-                    self.left.note(where, POSITIONS)
+                    self.left_out.note(where, POSITIONS)
                     at = (AckPosition(one.at),)
                     ack = PendingAckEntry(0, "ACK", _id(held[0].name), positions=at)
                     logs[name_pending_ack_log(name, one.group)] = [ack]
         return make_disk(logs, {CURSORS: cursors}, {name: start})
 
-    def _coordinator(self, tc: int) -> MemoryDisk:
-        """The transaction log of coordinator `tc`, rebuilt from what was read. New ids continue
-        above the highest that was seen; a transaction that has ended has its end in the log."""
+    def _make_coordinator(self, tc: int) -> MemoryDisk:
+        """Rebuild the transaction log of coordinator `tc` from what was read. A transaction that
+        has ended has its end in the log; new ids continue above the highest that was seen."""
         live = {_id(txn.name) for txn in self.txns}
         rows = [row for log in self.logs.values() for row in log.rows if row[1]]
         seen = [*live, *(_id(row[1]) for row in rows)]
         last = max((txn.least for txn in seen if txn.most == tc), default=-1)
+        # the highest id seen is taken as aborted, unless a marker says more; -1: none was seen
         ended = {TxnID(tc, last): TxnStatus.ABORTED} | {
             _id(txn): TxnStatus.COMMITTED if label == "C" else TxnStatus.ABORTED
             for _, txn, label, _, _ in rows
@@ -182,14 +191,14 @@ class _Taking:
         records: list[TransactionMetadataEntry] = []
 
         def note(op: str, txn: TxnID, **more: Any) -> None:
-            made = TransactionMetadataEntry(len(records), op, txn, max_local_txn_id=last, **more)
-            records.append(made)
+            record = TransactionMetadataEntry(len(records), op, txn, max_local_txn_id=last, **more)
+            records.append(record)
 
         for name in sorted(one for one in ended.keys() - live if one.least >= 0):
-            first = DECIDED[ended[name]]
+            decision = DECIDED[ended[name]]
             note("NEW", name)
-            note("UPDATE", name, status=first, expected=TxnStatus.OPEN)
-            note("UPDATE", name, status=ended[name], expected=first)
+            note("UPDATE", name, status=decision, expected=TxnStatus.OPEN)
+            note("UPDATE", name, status=ended[name], expected=decision)
         for txn in self.txns:
             name = _id(txn.name)
             if name.most != tc:
@@ -208,21 +217,24 @@ class _Taking:
     # ---- what is asked -------------------------------------------------------------------
 
     def _ask(self, system: TakenPulsar) -> Iterable[tuple[Wish, tuple[Way, ...]]]:
+        """Yield what somebody may wait for, a topic that can be read to its end or a subscription
+        without pending acknowledgements, each with the ways in which that may come true."""
         for topic in self.topics:
             if topic.open and topic.next_open is None:
-                self.left.note(topic.name, UNSURE)
+                self.left_out.note(topic.name, UNSURE)
             elif topic.open:
                 name = self.names[topic.name]
-                here = [txn for txn in self.txns if topic.name in txn.where]
-                mark = Way("mark", NEXT_ONE(topic=topic.name), _with(system, *_write(name)), STILL)
+                txns_here = [txn for txn in self.txns if topic.name in txn.where]
+                says = NEXT_ONE(topic=topic.name)
+                next_txn = Way("mark", says, _with(system, *_write(name)), STILL)
                 wish = Wish(CAN_READ(topic=topic.name), partial(_reads_all, name))
-                yield wish, (*self._ways(system, here), mark)
-        for one in self.pending:
-            here = [txn for txn in self.txns if f"{one.topic}/{one.sub}" in txn.where]
-            if here:
-                said = FREED(sub=one.sub, topic=one.topic)
-                wish = Wish(said, partial(_is_free, self.names[one.topic], one.sub))
-                yield wish, tuple(self._ways(system, here))
+                yield wish, (*self._ways(system, txns_here), next_txn)
+        for pending in self.pending:
+            txns_here = [txn for txn in self.txns if f"{pending.topic}/{pending.sub}" in txn.where]
+            if txns_here:
+                freed = FREED(sub=pending.sub, topic=pending.topic)
+                wish = Wish(freed, partial(_is_free, self.names[pending.topic], pending.sub))
+                yield wish, tuple(self._ways(system, txns_here))
 
     def _ways(self, system: TakenPulsar, here: list[Txn]) -> Iterable[Way]:
         yield Way("restart", NOTHING, _with(system), STILL)

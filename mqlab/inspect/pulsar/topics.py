@@ -134,25 +134,26 @@ class _Reader:
     told: bool = False
 
     def read(self) -> Reading:
-        """Ask for the coordinators, the topics and their subscriptions, then, where there are few
-        enough, for the open transactions. A refused request costs its part only."""
-        states, live = self._try(COORDINATORS, ((), 0), self._read_coordinators)
-        seen = [self._read_topic(name) for name in self._list_topics()]
-        if not (states or seen or self.unloaded) and self.admin.gaps:
+        """Read the coordinators, the topics and their subscriptions, then, where there are few
+        enough, the open transactions. A refused request costs its part only, and is noted as a gap;
+        raises Unreadable where all are refused."""
+        states, open_count = self._try(COORDINATORS, ((), 0), self._read_coordinators)
+        topics_read = [self._read_topic(name) for name in self._list_topics()]
+        if not (states or topics_read or self.unloaded) and self.admin.gaps:
             first = self.admin.gaps[0]
             raise Unreadable(
                 "{} refuses to be read: {}: {}", self.admin.name, first.what, first.why
             )
-        if live > MOST_TXNS:
-            self.admin.gaps.append(Gap(SLOW, BUSY(n=live)))
+        if open_count > MOST_TXNS:
+            self.admin.gaps.append(Gap(SLOW, BUSY(n=open_count)))
         elif not self.unloaded:
-            self.told = self._try(SLOW, False, self._read_live)
-            if self.told and len(self.txns) < live:
-                gap = Gap(SLOW, UNLISTED(n=live, m=len(self.txns)), failed=True)
+            self.told = self._try(SLOW, False, self._read_open_txns)
+            if self.told and len(self.txns) < open_count:
+                gap = Gap(SLOW, UNLISTED(n=open_count, m=len(self.txns)), failed=True)
                 self.admin.gaps.append(gap)
         topics = []
-        for topic, stats, internal, ledgers in seen:
-            topic = self._try(_of(BUFFER, topic.name), topic, self._confirm, topic)
+        for topic, stats, internal, ledgers in topics_read:
+            topic = self._try(_of(BUFFER, topic.name), topic, self._find_next_open, topic)
             topics.append(topic)
             if ledgers is not None:
                 what = _of(SUBS, topic.name)
@@ -169,7 +170,7 @@ class _Reader:
     def _try(self, what: Text, otherwise: Any, ask: Callable[..., Any], *args: object) -> Any:
         return attempt(self.admin.gaps, what, otherwise, ask, *args)
 
-    def _catch(self, path: str) -> Any:
+    def _get_noting_missing(self, path: str) -> Any:
         """The answer; of a refusal those words are kept that say what is wrong."""
         try:
             return self.admin.get(path)
@@ -177,30 +178,33 @@ class _Reader:
             if UNLOADED.search(str(refused)):
                 self.unloaded = str(refused)
             if missing := re.search(r"Topic not found (\S+)", str(refused)):
-                self.missing = _short(missing[1])
+                self.missing = _bare_name(missing[1])
             raise
 
     # -- transactions and topics -----------------------------------------------------------
 
     def _read_coordinators(self) -> tuple[tuple[str, ...], int]:
         """Their states, and how many transactions are live."""
-        rows = self._catch("coordinatorStats").values()
+        rows = self._get_noting_missing("coordinatorStats").values()
         return tuple(str(row["state"]) for row in rows), sum(row["ongoingTxnSize"] for row in rows)
 
-    def _read_live(self) -> bool:
-        rows = self._catch("slowTransactions/0").values()
+    def _read_open_txns(self) -> bool:
+        """Read the open transactions that the coordinators list (slowTransactions with a timeout of
+        0): their state, and the topics and subscriptions they take part in. Returns True, for it
+        was not refused."""
+        rows = self._get_noting_missing("slowTransactions/0").values()
         for row in sorted(rows, key=lambda row: (int(row["openTimestamp"]), row["txnId"])):
             name, produced = str(row["txnId"]), row.get("producedPartitions", {})
-            for topic, told in produced.items():
-                self.starts[_short(topic), name] = told.get("startPosition") or ""
+            for topic, details in produced.items():
+                self.starts[_bare_name(topic), name] = details.get("startPosition") or ""
             acked = row.get("ackedPartitions", {}).items()
-            where = [
-                *map(_short, produced),
-                *(f"{_short(t)}/{sub}" for t, subs in acked for sub in subs),
+            places = [
+                *map(_bare_name, produced),
+                *(f"{_bare_name(t)}/{sub}" for t, subs in acked for sub in subs),
             ]
             self.txns.append(Txn(
                 self._label(name), name, str(row["status"]),
-                f"coordinator {name[1:].partition(',')[0]}", tuple(where),
+                f"coordinator {name[1:].partition(',')[0]}", tuple(places),
                 since_ms=int(row["openTimestamp"]), timeout_ms=int(row["timeoutAt"]),
                 source=f"{self.admin.name} slowTransactions",
             ))  # fmt: skip
@@ -210,20 +214,22 @@ class _Reader:
         return self.labels.setdefault(name, f"T{len(self.labels) + 1}")
 
     def _list_topics(self) -> list[str]:
-        """TENANT/NAMESPACE/TOPIC of those that were asked for, or of all."""
-        asked, names = _short(self.ask.topic), self.admin.topics()
-        space = asked.rpartition("/")[0] or "/".join(SPACE)
+        """Return the names of the topics to read, TENANT/NAMESPACE/TOPIC: those that were asked for
+        with their partitions, or all that are not internal. Too many are cut, which is noted as a
+        gap."""
+        wanted, names = _bare_name(self.ask.topic), self.admin.topics()
+        space = wanted.rpartition("/")[0] or "/".join(SPACE)
         if names is None:
-            spaces = [space] if asked else self._try(NAMESPACES, [space], self._list_spaces)
+            spaces = [space] if wanted else self._try(NAMESPACES, [space], self._list_spaces)
             paths = [f"persistent/{one}" for one in spaces]
             lists = (self._try(NAMESPACES, [], self.admin.get, path) for path in paths)
-            names = [_short(name) for names in lists for name in names]
-        base = re.escape(f"{space}/{asked.rpartition('/')[2]}")
+            names = [_bare_name(name) for names in lists for name in names]
+        base = re.escape(f"{space}/{wanted.rpartition('/')[2]}")
         number = self.ask.partition
         parts = re.compile(base + (r"(-partition-\d+)?" if number < 0 else f"-partition-{number}"))
         names = sorted(
             name for name in names
-            if (parts.fullmatch(name) if asked else not INTERNAL.match(name.rpartition("/")[2]))
+            if (parts.fullmatch(name) if wanted else not INTERNAL.match(name.rpartition("/")[2]))
         )  # fmt: skip
         if len(names) > MOST_TOPICS:
             self.admin.gaps.append(Gap(REST(most=MOST_TOPICS), MANY))
@@ -237,7 +243,9 @@ class _Reader:
     def _read_topic(
         self, name: str
     ) -> tuple[Topic, dict[str, Any], dict[str, Any], Ledgers | None]:
-        """Statistics load it; before, its buffer says nothing."""
+        """Read a topic's statistics, which also loads it (before, its buffer says nothing), then
+        its ledgers and its transaction buffer. Returns (topic, stats, internal stats, ledgers); {}
+        or None for what was refused."""
         self.ask.say(name)
         topic = Topic(name)
         try:
@@ -269,8 +277,10 @@ class _Reader:
             int(stats.get("abortedTxnCount", 0)), int(stats.get("committedTxnCount", 0)),
         )  # fmt: skip
 
-    def _confirm(self, topic: Topic) -> Topic:
-        """Who begins right after maxReadPosition; a topic that is held back is asked once more."""
+    def _find_next_open(self, topic: Topic) -> Topic:
+        """Add to a topic that is held back which open transactions begin right after its
+        maxReadPosition. A live broker is asked once more first: if the topic has moved on, nothing
+        is open there."""
         if not topic.open or not self.told:
             return topic
         if self.admin.lives:
@@ -278,32 +288,34 @@ class _Reader:
             if again["maxReadPosition"] != topic.place or not again["ongoingTxnSize"]:
                 return replace(topic, open=0)  # it has moved on
         ledger, entry = _split(topic.place)
-        mine = {
+        starts = {
             txn: _split(at) for (name, txn), at in self.starts.items() if name == topic.name and at
         }
         # the first entry of a ledger may come right after the last one of the ledger before it
-        next_ones = [(ledger, entry + 1), *((at[0], 0) for at in mine.values() if at[0] > ledger)]
-        first = [txn for txn, at in mine.items() if at in next_ones]
-        return replace(topic, next_open=tuple(first))
+        next_ones = [(ledger, entry + 1), *((at[0], 0) for at in starts.values() if at[0] > ledger)]
+        next_txns = [txn for txn, at in starts.items() if at in next_ones]
+        return replace(topic, next_open=tuple(next_txns))
 
     # -- subscriptions and entries ---------------------------------------------------------
 
     def _read_subs(
         self, topic: Topic, stats: dict[str, Any], internal: dict[str, Any], ledgers: Ledgers
     ) -> None:
-        told = stats.get("subscriptions", {})
+        """Read the subscriptions of a topic from its stats: the position of each, with the open
+        transactions that acknowledge in it, and its pending acknowledgements."""
+        stats_of = stats.get("subscriptions", {})
         for sub, cursor in sorted(internal["cursors"].items()):
             if sub.startswith("__"):
                 continue
-            row, where = told.get(sub, {}), f"{topic.name}/{sub}"
-            of = [txn for txn in self.txns if where in txn.where]
+            found, where = stats_of.get(sub, {}), f"{topic.name}/{sub}"
+            txns = [txn for txn in self.txns if where in txn.where]
             self.positions.append(Position(
                 sub, topic.name, ledgers.after(cursor["markDeletePosition"]), ledgers.end,
-                f"{row.get('type', '')} {len(row.get('consumers', ()))} consumers".strip(),
-                tuple(txn.label for txn in of), f"{self.admin.name} {topic.name}/internalStats",
-                (("backlog", str(row.get("msgBacklog", "?"))),),
+                f"{found.get('type', '')} {len(found.get('consumers', ()))} consumers".strip(),
+                tuple(txn.label for txn in txns), f"{self.admin.name} {topic.name}/internalStats",
+                (("backlog", str(found.get("msgBacklog", "?"))),),
             ))  # fmt: skip
-            self._try(_of(PENDING, where), None, self._read_pending, topic.name, sub, of)
+            self._try(_of(PENDING, where), None, self._read_pending, topic.name, sub, txns)
 
     def _read_pending(self, topic: str, sub: str, of: list[Txn]) -> None:
         told = self.admin.get(f"pendingAckStats/{topic}/{sub}")
@@ -327,8 +339,9 @@ class _Reader:
         self.logs.append(log)
 
     def _cells(self, topic: Topic, ledgers: Ledgers, rows: list[Row]) -> tuple[Cell, ...]:
-        """The entries around maxReadPosition and the end, asked for one by one, as the picture's
-        cells."""
+        """Read the entries around maxReadPosition and the end of a topic, or those that were asked
+        for, one by one. Returns them as cells of the picture, and adds to `rows` what the engine
+        needs of them."""
         at, end, ask, cells = topic.readable, topic.end, self.ask, list[Cell]()
         spans = [(at - AROUND, at + AROUND), (end - AROUND, end)]
         if ask.first or ask.last >= 0:
@@ -338,15 +351,15 @@ class _Reader:
             ledger, entry = ledgers.place(offset)
             path = f"persistent/{topic.name}/ledger/{ledger}/entry/{entry}"
             headers, body = self.admin.entry(path, ask.payloads)
-            told = {key.removeprefix("x-pulsar-"): value for key, value in headers.items()}
-            label = MARKERS.get(told.get("marker-type", ""), "")
-            most, least = told.get("txnid-most-bits"), told.get("txnid-least-bits")
-            named = f"({most},{least})" if least is not None else ""
-            txn = self._label(named) if named else ""
-            aborted = told.get("txn-aborted") == "true" and not label
+            fields = {key.removeprefix("x-pulsar-"): value for key, value in headers.items()}
+            label = MARKERS.get(fields.get("marker-type", ""), "")
+            most, least = fields.get("txnid-most-bits"), fields.get("txnid-least-bits")
+            txn_name = f"({most},{least})" if least is not None else ""
+            txn = self._label(txn_name) if txn_name else ""
+            aborted = fields.get("txn-aborted") == "true" and not label
             kind = "control" if label else "data"
             readable = offset < topic.readable and not aborted
-            rows.append((offset, named, label, body[:LONGEST], aborted))
+            rows.append((offset, txn_name, label, body[:LONGEST], aborted))
             label = label or body[:LONGEST] or "·"
             cells.append(Cell(offset, label, kind, txn, readable, aborted))
         return tuple(cells)
@@ -357,7 +370,7 @@ def _split(place: str) -> tuple[int, int]:
     return int(ledger), int(entry)
 
 
-def _short(name: str) -> str:
+def _bare_name(name: str) -> str:
     return name.removeprefix("persistent://")
 
 

@@ -26,7 +26,8 @@ TARGETS = tr(
 
 
 def read(ask: Ask) -> Reading:
-    """Raises Unreadable."""
+    """Read a RocketMQ broker by what `ask.target` names: its store folder, or a running broker,
+    HOST:PORT. Raises Unreadable, also for a file."""
     from .folder import Store
     from .halves import read_source
     from .remote import Broker

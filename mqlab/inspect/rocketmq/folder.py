@@ -125,10 +125,12 @@ class Store:
         raise Refused(NO_QUEUES, failed=True)
 
     def places(self) -> Places:
-        return parse_places(self._config("consumerOffset.json", "offsetTable"))
+        return parse_places(self._read_config_table("consumerOffset.json", "offsetTable"))
 
-    def _config(self, name: str, key: str) -> Any:
-        """A table of a file, or of its backup, as the broker takes it too."""
+    def _read_config_table(self, name: str, key: str) -> Any:
+        """Return the table `key` of a JSON file in the store's config folder, or of its backup
+        where the file is missing or damaged, as the broker does too. Raises Refused where neither
+        can be read."""
         why = None
         for path in (self._root / "config" / name, self._root / "config" / f"{name}.bak"):
             try:
@@ -191,22 +193,24 @@ class Store:
         raise Refused(DOWN)
 
     def records(self, topic: str, queue: int, first: int, end: int) -> Iterator[MessageRecord]:
+        """Yield the messages of a queue at offsets `first` to before `end`. Those that cannot be
+        read, or are not what the queue says, are skipped and noted as one gap."""
         files = self._queue(topic, queue)
-        lost: Counter[str] = Counter()
-        start = -1
-        for at in range(first, end):
+        problems: Counter[str] = Counter()
+        first_lost = -1
+        for offset in range(first, end):
             try:
-                record = self._read(*_entry(files, at)[:2])
-                if (record.topic, record.queue_id, record.queue_offset) != (topic, queue, at):
+                record = self._read(*_entry(files, offset)[:2])
+                if (record.topic, record.queue_id, record.queue_offset) != (topic, queue, offset):
                     raise RemotingError(ELSEWHERE)
             except (OSError, RemotingError) as error:
-                start = at if start < 0 else start
-                lost[str(error)] += 1
+                first_lost = offset if first_lost < 0 else first_lost
+                problems[str(error)] += 1
                 continue
             self.newest = max(self.newest, record.store_timestamp)
             yield record
-        if lost:
-            why = LOST(n=lost.total(), at=start, why=next(iter(lost)))
+        if problems:
+            why = LOST(n=problems.total(), at=first_lost, why=next(iter(problems)))
             self.gaps.append(Gap(Text(f"{topic}-{queue}"), why, failed=True))
 
     def _read(self, at: int, size: int) -> MessageRecord:

@@ -134,34 +134,38 @@ class _Reader:
     places: Mapping[tuple[str, str, int], int] = field(default_factory=dict)
 
     def read(self) -> Reading:
-        """Read the settings, the half messages that are undecided, those that the check has given
-        up, and the positions of the groups. A refused request costs its part only."""
+        """Read the broker's settings, the half messages that are undecided, those that the check
+        has given up, and the groups' positions. A refused request costs its part only, and is noted
+        as a gap."""
         source = self.source
-        told = self._try(SETTINGS, {}, source.settings)
-        timeout, interval, most = (_number(told, name, n) for name, n in DEFAULTS.items())
+        settings = self._try(SETTINGS, {}, source.settings)
+        timeout, interval, most = (_number(settings, name, n) for name, n in DEFAULTS.items())
         topics = self._try(TOPICS, {}, source.topics)
         places = self._try(PLACES, None, source.places)
         self.places = places or {}
-        halves, at = self._read_halves(timeout)
-        off = told.get("transRocksDBEnable") == "false"
+        halves, check_at = self._read_halves(timeout)
+        off = settings.get("transRocksDBEnable") == "false"
+        # half messages that 5.x may keep in RocksDB, which is not read here
         if kept := 0 if off else sum(b - a for a, b in self._rocksdb_bounds(topics)):
             why = IN_ROCKSDB(n=kept, topic=ROCKSDB_HALF)
             source.gaps.append(Gap(Text(ROCKSDB_HALF), why, failed=True))
         parked = self._read_parked(timeout)
-        given_up = {(one.key, one.times) for one in parked}  # of a store whose positions are lost
-        halves = [one for one in halves if (one.key, one.times) not in given_up]
+        # a store whose positions are lost has such halves twice: as undecided, too
+        given_up = {(half.key, half.times) for half in parked}
+        halves = [half for half in halves if (half.key, half.times) not in given_up]
         for half in (*halves, *parked):
             self.labels.setdefault(half.key, f"T{len(self.labels) + 1}")
         self.logs = [self._label(log) for log in self.logs]
         self._read_topics(topics, {half.queue for half in halves})
-        if not (told or topics or self.logs) and source.gaps:
-            first = next((gap for gap in source.gaps if gap.failed), source.gaps[0])
-            raise Unreadable("{} refuses to be read: {}: {}", source.name, first.what, first.why)
+        if not (settings or topics or self.logs) and source.gaps:
+            worst = next((gap for gap in source.gaps if gap.failed), source.gaps[0])
+            raise Unreadable("{} refuses to be read: {}: {}", source.name, worst.what, worst.why)
         groups = {half.group for half in halves}
-        who = self._try(PRODUCERS, None, source.producers, groups) if groups else None
+        producers = self._try(PRODUCERS, None, source.producers, groups) if groups else None
+        # -1: the positions could not be read, so the check's is not known either
         facts = Facts(
-            tuple(halves), tuple(parked), who, -1 if places is None else at, interval, most,
-            tuple(self.lags), tuple(self.dead), self.ended,
+            tuple(halves), tuple(parked), producers, -1 if places is None else check_at, interval,
+            most, tuple(self.lags), tuple(self.dead), self.ended,
         )  # fmt: skip
         txns = [self._txn(half, HALF_TOPIC, "half") for half in halves]
         txns += [self._txn(half, DISCARD_TOPIC, "parked") for half in parked]
@@ -200,34 +204,34 @@ class _Reader:
         """A topic's bounds, the check's position in it, and where reading stops."""
         first, end = self._bounds(topic).get(0, (0, 0))
         at = self.places.get((TRANS_GROUP, topic, 0), first)
-        self._hold_against(topic, TRANS_GROUP, at, end)
+        self._check_position(topic, TRANS_GROUP, at, end)
         stop = min(end, max(at, first) + most)
         if stop < end:
             self.source.gaps.append(Gap(REST(what=topic, most=stop), words(n=end - stop)))
         return (first, end), at, stop
 
     def _read_halves(self, timeout: int) -> tuple[list[Half], int]:
-        """The half messages from the check's position on that no op message names, and that
-        position."""
-        bounds, at, stop = self._start(HALF_TOPIC, MOST_HALVES, TOO_MANY)
-        cells, found = list[Cell](), dict[str, tuple[Half, set[int]]]()
+        """Return the half messages, from the check's position on, that no op message has decided,
+        and that position."""
+        bounds, check_at, stop = self._start(HALF_TOPIC, MOST_HALVES, TOO_MANY)
+        cells, half_by_key = list[Cell](), dict[str, tuple[Half, set[int]]]()
         rows = list[MessageRecord]()
-        for record in self._records(HALF_TOPIC, 0, max(bounds[0], at - AROUND), stop):
+        for record in self._records(HALF_TOPIC, 0, max(bounds[0], check_at - AROUND), stop):
             half = _half(record, timeout)
             cells.append(self._cell(record, half))
-            if half.offset >= at:
+            if half.offset >= check_at:
                 if len(rows) < KEPT:
                     rows.append(record)
                 # an op message names either: the half message, or the one that it is a copy of
-                named = {half.offset, _number(record.properties, PREPARED_QUEUE_OFFSET, -1)}
-                found[half.key] = (half, named)
-        ended = self._read_ops(at)
+                offsets = {half.offset, _number(record.properties, PREPARED_QUEUE_OFFSET, -1)}
+                half_by_key[half.key] = (half, offsets)
+        ended = self._read_ops(check_at)
         self.ended = frozenset(ended)
-        halves = [half for half, named in found.values() if not named & ended]
+        halves = [half for half, offsets in half_by_key.values() if not offsets & ended]
         counts = (("read", len(cells)), ("undecided", len(halves)))
-        self._note(HALF_TOPIC, bounds, (Frontier(CHECK_CURSOR, at),), cells, counts, rows)
+        self._note(HALF_TOPIC, bounds, (Frontier(CHECK_CURSOR, check_at),), cells, counts, rows)
         self.logs.reverse()  # the op log was read last, and stands below
-        return [half for half in halves if self._is_wanted(half)], at
+        return [half for half in halves if self._is_wanted(half)], check_at
 
     def _read_ops(self, since: int) -> set[int]:
         """The places in the half topic that op records name, from the check's position on."""
@@ -283,8 +287,9 @@ class _Reader:
     # -- topics and groups -----------------------------------------------------------------
 
     def _read_topics(self, topics: Mapping[str, Any], open_queues: set[str]) -> None:
-        """Every queue's bounds; the messages around its ends where it was asked for, or where an
-        undecided half is meant for it."""
+        """Read the bounds of every queue that was asked for (or of all), and the messages around
+        its ends where it was asked for, or where an undecided half message is meant for it
+        (`open_queues`)."""
         used = {topic for group, topic, _ in self.places if not group.startswith(SYSTEM)}
         asked = self.ask.topic
         wanted = (
@@ -293,21 +298,24 @@ class _Reader:
         if len(wanted) > MOST_TOPICS:
             self.source.gaps.append(Gap(REST(what=TOPICS, most=MOST_TOPICS), MANY))
         for topic in wanted[:MOST_TOPICS]:
-            known = {queue for _, of, queue in self.places if of == topic}
+            queues_of_groups = {queue for _, of_topic, queue in self.places if of_topic == topic}
             for queue, bounds in self._bounds(topic).items():
-                shown = asked or bounds[0] < bounds[1] or queue in known
+                shown = asked or bounds[0] < bounds[1] or queue in queues_of_groups
                 if self.ask.wants(topic, queue) and shown:
                     self._read_queue(topic, queue, bounds, open_queues)
 
     def _read_queue(
         self, topic: str, queue: int, bounds: tuple[int, int], open_queues: set[str]
     ) -> None:
+        """Read one queue: its bounds, the groups' positions in it and how far each lags, and, where
+        they are to be shown, the messages around these positions."""
         name, (first, end) = name_queue(topic, queue), bounds
+        # by group, its position in this queue
         at = {g: n for (g, t, q), n in sorted(self.places.items()) if (t, q) == (topic, queue)}
         if topic.startswith(DLQ_PREFIX):
             self.dead.append((name, end - first))
         for group, place in at.items():
-            self._hold_against(name, group, place, end)
+            self._check_position(name, group, place, end)
             lag = self._lag(group, topic, queue, place, end) if place < end else None
             state = f"{lag.readers} readers" if lag and lag.readers >= 0 else ""
             self.positions.append(Position(group, name, place, end, state))
@@ -320,13 +328,14 @@ class _Reader:
                 last = ask.last + 1 if ask.last >= 0 else end
                 spans = [(ask.first, min(last, ask.first + MOST_PARKED))]
             offsets = sorted({n for a, b in spans for n in range(max(a, first), min(b, end))})
-            for _, run in groupby(enumerate(offsets), lambda pair: pair[1] - pair[0]):
-                part = [offset for _, offset in run]
+            # offsets that follow each other are read together
+            for _, adjacent in groupby(enumerate(offsets), lambda pair: pair[1] - pair[0]):
+                part = [offset for _, offset in adjacent]
                 cells += map(self._cell, self._records(topic, queue, part[0], part[-1] + 1))
         flags = tuple(Frontier(group, place) for group, place in at.items())
         self._note(name, bounds, flags, cells, (("messages", end - first),))
 
-    def _hold_against(self, name: str, group: str, at: int, end: int) -> None:
+    def _check_position(self, name: str, group: str, at: int, end: int) -> None:
         if at > end:
             why = PAST_END(group=group, at=at, end=end)
             self.source.gaps.append(Gap(Text(name), why, failed=True))

@@ -16,19 +16,22 @@ OLD_MS = 60_000  # from this age on an unread message is no matter of the moment
 
 
 def judge(reading: Reading) -> list[Finding]:
-    """The worst first."""
+    """Return the findings in a reading of RocketMQ, the worst first: half messages that were given
+    up, soon will be, or that nobody decides; a check that does not advance; groups that lag."""
     order = list(cases := load_cases(Path(__file__).with_name("findings.toml")))
     facts: Facts = reading.own
     now, every = reading.at_ms, facts.interval_ms
+    # `there`: producer groups with a client connected; None where the broker does not say
     few, there = max(1, facts.check_max // 5), facts.registered
+    # undecided for longer than the check waits; `stuck`: and for three rounds of checks more
     old = [h for h in facts.halves if now - h.born_ms > h.patience_ms]
     stuck = [h for h in old if now - h.stored_ms > h.patience_ms + 3 * every]
 
     def halves(
-        name: str, which: Callable[[Half], bool], among: tuple[Half, ...], log: str = HALF_TOPIC
+        name: str, is_one: Callable[[Half], bool], among: tuple[Half, ...], log: str = HALF_TOPIC
     ) -> Iterator[Finding]:
         """A finding for each producer group."""
-        chosen = sorted(filter(which, among), key=lambda h: h.born_ms)
+        chosen = sorted(filter(is_one, among), key=lambda h: h.born_ms)
         for group in sorted({h.group for h in chosen}):
             mine = [h for h in chosen if h.group == group]
             proof = [_prove(h, f"{reading.source} {log}-0") for h in mine[:SHOWN]]
@@ -46,6 +49,7 @@ def judge(reading: Reading) -> list[Finding]:
         *halves("undecided", lambda h: now - h.born_ms > h.patience_ms + 2 * every, facts.halves),
         *_judge_groups(reading),
     ]
+    # (check_at is -1 where it is not known)
     if stuck and stuck[0].offset <= facts.check_at + 1 > 0:
         proof = [_prove(h, f"{reading.source} {HALF_TOPIC}-0") for h in stuck[:SHOWN]]
         age = say_age(now - stuck[0].stored_ms)
@@ -56,6 +60,8 @@ def judge(reading: Reading) -> list[Finding]:
 
 
 def _judge_groups(reading: Reading) -> Iterator[Finding]:
+    """Yield the findings on consumer groups: queues with dead letters, and groups whose next
+    message is old."""
     cases = load_cases(Path(__file__).with_name("findings.toml"))
     for queue, n in reading.own.dead:
         proof, topic = (
@@ -65,17 +71,17 @@ def _judge_groups(reading: Reading) -> Iterator[Finding]:
         yield cases["dead-letters"].find(topic, [proof], (queue,), n=n, queue=queue, topic=topic)
     late = [one for one in reading.own.lags if 0 <= one.oldest_ms < reading.at_ms - OLD_MS]
     for group in sorted({one.group for one in late}):
-        mine = sorted((one for one in late if one.group == group), key=lambda one: one.oldest_ms)
+        lags = sorted((one for one in late if one.group == group), key=lambda one: one.oldest_ms)
         lines = [
             Evidence(
                 f"{o.queue}: {group} reads next {o.at}, end {o.end}", f"{reading.source} {o.queue}"
             )
-            for o in mine[:SHOWN]
+            for o in lags[:SHOWN]
         ]
         yield cases["lag"].find(
-            group, lines, [one.queue for one in mine[:SHOWN]], group=group, queues=len(mine),
-            n=sum(one.end - one.at for one in mine), age=say_age(reading.at_ms - mine[0].oldest_ms),
-            readers=mine[0].readers if mine[0].readers >= 0 else "?",
+            group, lines, [one.queue for one in lags[:SHOWN]], group=group, queues=len(lags),
+            n=sum(one.end - one.at for one in lags), age=say_age(reading.at_ms - lags[0].oldest_ms),
+            readers=lags[0].readers if lags[0].readers >= 0 else "?",
         )  # fmt: skip
 
 

@@ -27,7 +27,7 @@ from ...rocketmq.producer import Resume, SetListener
 from ...rocketmq.remoting import MessageRecord
 from ...rocketmq.states import LocalTransactionState
 from ...rocketmq.system import RocketMQSystem
-from ..play import STILL, Left, Taken, Way, Wish, make_disk, make_name, say_span
+from ..play import STILL, LeftOut, Taken, Way, Wish, make_disk, make_name, say_span
 from ..reading import LogRead, Reading
 from .halves import Facts, Half
 
@@ -71,38 +71,40 @@ class TakenRocketMQ(RocketMQSystem):
 
 
 def take_over(reading: Reading) -> Taken:
-    """The engine's RocketMQ, with the half and op messages that were read on its disk, and what
-    was not taken over."""
+    """Make what the engine continues from: a RocketMQ system with the half and op messages that
+    were read on its broker's disk, what was taken over and what was not, and the questions to
+    search for."""
     facts: Facts = reading.own
-    left, took = Left(), list[Text]()
+    left_out, took = LeftOut(), list[Text]()
     logs = {log.name: log for log in reading.logs}
     records: list[MessageRecord] = []
     starts: dict[str, int] = {}
     if facts.check_at < 0:
-        left.note(store.HALF_QUEUE, NO_PLACE)
+        left_out.note(store.HALF_QUEUE, NO_PLACE)
     for topic, queue in QUEUES.items():
         log = logs.get(topic, LogRead(topic, 0, 0))
         first = max((flag.at for flag in log.frontiers), default=0)
-        named = {place for record in records for place in _list_ended(record)}
-        unseen = facts.ended - named if topic == HALF_TOPIC else frozenset()
+        ended_by_ops = {place for record in records for place in _list_ended(record)}
+        unseen = facts.ended - ended_by_ops if topic == HALF_TOPIC else frozenset()
         places = [row.queue_offset for row in log.rows]
-        cut = (n for n, at in enumerate(places) if at in unseen or at != places[0] + n)
+        # rows up to a gap in their offsets, or to a half whose op message was not taken over
+        cut = (n for n, offset in enumerate(places) if offset in unseen or offset != places[0] + n)
         rows = log.rows[: next(cut, len(places))]
         starts[queue] = rows[0].queue_offset if rows else first
         records += rows
         end = starts[queue] + len(rows)
         took.append(say_span(topic, starts[queue], end))
-        left.note_end(topic, end, log.end)
+        left_out.note_end(topic, end, log.end)
     took.append(CHECK_AT(half=starts[store.HALF_QUEUE], op=starts[store.OP_QUEUE]))
     records.sort(key=lambda record: record.physical_offset)
     stored = [_store(base, record, reading.at_ms) for base, record in enumerate(records)]
-    here = {(s.message.topic, s.queue_offset): s.base for s in stored}
-    halves = [h for h in facts.halves if (HALF_TOPIC, h.offset) in here]
-    parked = [h for h in facts.parked if (DISCARD_TOPIC, h.offset) in here]
-    halves = left.cut(sorted(halves, key=lambda h: -h.times), MOST_HALVES, HALVES)
-    parked = left.cut(parked, MOST_HALVES, HALVES)
+    base_of = {(s.message.topic, s.queue_offset): s.base for s in stored}
+    halves = [h for h in facts.halves if (HALF_TOPIC, h.offset) in base_of]
+    parked = [h for h in facts.parked if (DISCARD_TOPIC, h.offset) in base_of]
+    halves = left_out.cut(sorted(halves, key=lambda h: -h.times), MOST_HALVES, HALVES)
+    parked = left_out.cut(parked, MOST_HALVES, HALVES)
     for what, why in NEVER_TAKEN:
-        left.note(what, why)
+        left_out.note(what, why)
     queues = tuple(sorted({h.queue for h in (*halves, *parked)}))
     ends = starts | {name: logs[name].end if name in logs else 0 for name in queues}
     of_queues: dict[str, list[Any]] = {store.COMMIT_LOG: stored}
@@ -110,6 +112,7 @@ def take_over(reading: Reading) -> Taken:
         of_queues.setdefault(s.message.queue, []).append(store.QueueEntry(s.queue_offset, s.base))
     offsets = {store.HALF_KEY: starts[store.HALF_QUEUE], store.OP_KEY: starts[store.OP_QUEUE]}
     groups = dict.fromkeys(make_name(h.group) for h in (*halves, *parked))
+    # only 5.x stores the transaction id
     newer = not records or any(told.TRANSACTION_ID in r.properties for r in records)
     system = TakenRocketMQ(
         release="5.5" if newer else "4.9", names=queues, early="on", persist_ms=0,
@@ -117,42 +120,43 @@ def take_over(reading: Reading) -> Taken:
         producers=tuple((f"{group}-1", group) for group in groups),
         disks=(("broker", make_disk(of_queues, {store.TABLE: offsets}, ends)),),
     )  # fmt: skip
-    back = {h.key: Resume(here[DISCARD_TOPIC, h.offset]) for h in parked}
-    calls = (SetListener(COMMIT, (COMMIT,)), *back.values())
+    resume_calls = {h.key: Resume(base_of[DISCARD_TOPIC, h.offset]) for h in parked}
+    calls = (SetListener(COMMIT, (COMMIT,)), *resume_calls.values())
     by_hand = dataclasses.replace(system, programs=tuple((f"{g}-1", calls) for g in groups))
-    asked = tuple(_ask(system, (*halves, *parked), back))
-    return Taken(by_hand, (), asked, tuple(took), tuple(left))
+    asked = tuple(_ask(system, (*halves, *parked), resume_calls))
+    return Taken(by_hand, (), asked, tuple(took), tuple(left_out))
 
 
 def _ask(
     system: TakenRocketMQ, halves: Sequence[Half], back: Mapping[str, Resume]
 ) -> Iterable[tuple[Wish, tuple[Way, ...]]]:
-    """Of an undecided half, whether it is given up, and of each, whether it is delivered. `back`:
-    how one that was given up is taken back."""
+    """Yield what may happen to each half message, each question with the ways in which it may come
+    true: whether an undecided one is given up, and whether it is delivered. `back`: for one that
+    was given up, the call that takes it back."""
     for half in halves:
-        lies, group = partial(_lies_in, make_name(half.key)), half.group
-        n = 1 if half.key in back else max(system.check_max - half.times, 0) + 1
-        nobody = dataclasses.replace(system, producers=())
-        clock = Way("clock", ROUNDS(n=n, group=group), nobody, _rounds(n))
+        is_in, group = partial(_is_in_topic, make_name(half.key)), half.group
+        rounds = 1 if half.key in back else max(system.check_max - half.times, 0) + 1
+        no_producer = dataclasses.replace(system, producers=())
+        clock = Way("clock", ROUNDS(n=rounds, group=group), no_producer, _rounds(rounds))
         ways: tuple[Way, ...] = (
             clock,
-            Way("there", THERE(group=group), _with(system, half), _rounds(1)),
+            Way("there", THERE(group=group), _with_producer(system, half), _rounds(1)),
         )
         if half.key in back:
-            resumed = _with(system, half, back[half.key])
+            resumed = _with_producer(system, half, back[half.key])
             ways = (*ways, Way("resumed", RESUMED(group=group), resumed, _rounds(1)))
         else:
-            said = GIVEN_UP(key=half.key, times=half.times, most=system.check_max)
-            yield Wish(said, partial(lies, DISCARD_TOPIC)), (clock,)
+            given_up = GIVEN_UP(key=half.key, times=half.times, most=system.check_max)
+            yield Wish(given_up, partial(is_in, DISCARD_TOPIC)), (clock,)
         topic = half.queue.rpartition("-")[0]
-        yield Wish(DELIVERED(key=half.key), partial(lies, topic)), ways
+        yield Wish(DELIVERED(key=half.key), partial(is_in, topic)), ways
 
 
 def _rounds(n: int) -> Budget:
     return dataclasses.replace(STILL, timers=min(n, 255))
 
 
-def _with(system: TakenRocketMQ, half: Half, *more: Any) -> TakenRocketMQ:
+def _with_producer(system: TakenRocketMQ, half: Half, *more: Any) -> TakenRocketMQ:
     """Somebody of its group is there, who finds the rows of all that he is asked about."""
     node, group = f"{make_name(half.group)}-1", make_name(half.group)
     (_, disk), calls = system.disks[0], (SetListener(COMMIT, (COMMIT,)), *more)
@@ -182,7 +186,7 @@ def _list_ended(record: MessageRecord) -> Iterable[int]:
     return (int(part) for part in body.split(",") if part.strip().isdecimal())
 
 
-def _lies_in(key: str, topic: str, world: World) -> bool:
+def _is_in_topic(key: str, topic: str, world: World) -> bool:
     return any(
         s.message.topic == topic and s.message.get(told.UNIQ_KEY) == key
         for s in world.disk("broker").log(store.COMMIT_LOG).entries

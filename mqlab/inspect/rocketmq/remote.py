@@ -69,6 +69,8 @@ class Broker:
     settings, of which accessKey and secretKey are used. Raises Unreadable where nobody answers."""
 
     def __init__(self, ask: Ask) -> None:
+        """Connect to a running broker at `ask.target`. Raises Unreadable where none answers, or a
+        name server does."""
         self.name, self.now_ms = ask.target, ask.now_ms
         self.gaps: list[Gap] = []
         self._keys = read_settings(ask.config)
@@ -84,7 +86,7 @@ class Broker:
         try:
             self._refuse_name_server(ask.target)
         except Refused:
-            pass  # it does not tell, so it is a broker
+            pass  # a broker does not answer this; a name server does
         except BaseException:
             self._socket.close()
             raise
@@ -108,13 +110,14 @@ class Broker:
     # -- asking ----------------------------------------------------------------------------
 
     def ask(self, code: int, **fields: Any) -> RemotingCommand:
-        """The answer. Raises Refused where it is none, Unreadable where the connection ends."""
+        """Send a command and return the broker's answer; signed, where the settings have an access
+        key. Raises Refused where the answer is an error, Unreadable where the connection ends."""
         header = {name: str(value) for name, value in fields.items()}
         if key := self._keys.get("accessKey"):
             header["AccessKey"] = key
             text = "".join(header[name] for name in sorted(header)).encode()
-            signed = hmac.digest(self._keys.get("secretKey", "").encode(), text, "sha1")
-            header["Signature"] = base64.b64encode(signed).decode()
+            signature = hmac.digest(self._keys.get("secretKey", "").encode(), text, "sha1")
+            header["Signature"] = base64.b64encode(signature).decode()
         number = next(self._numbers)
         time.sleep(PAUSE_S)
         try:
@@ -125,13 +128,13 @@ class Broker:
             raise Unreadable("{} stopped answering: {}", self.name, error) from error
         if answer.code != ResponseCode.SUCCESS:
             remark = (answer.remark or "")[:200]
-            said = REFUSES(code=name_response(answer.code), remark=remark)
+            reason = REFUSES(code=name_response(answer.code), remark=remark)
             if "has no permission to access" in remark:  # authorizationEnabled of 5.x
-                said, needs = NO_RIGHT(user=key), RIGHTS(broker=self.name, user=key)
+                reason, rights = NO_RIGHT(user=key), RIGHTS(broker=self.name, user=key)
                 if not self._denied:
                     self._denied = True
-                    self.gaps.append(Gap(Text(f"User:{key}"), needs))
-            raise Refused(said, answer.code == ResponseCode.SYSTEM_BUSY, answer.code)
+                    self.gaps.append(Gap(Text(f"User:{key}"), rights))
+            raise Refused(reason, answer.code == ResponseCode.SYSTEM_BUSY, answer.code)
         return answer
 
     def _hear(self) -> RemotingCommand:
@@ -229,21 +232,22 @@ class Broker:
                 return
             at = after
 
-    def _pull(self, topic: str, queue: int, at: int) -> tuple[bytes, int]:
-        """Messages from an offset on, and where the next ones begin."""
+    def _pull(self, topic: str, queue: int, offset: int) -> tuple[bytes, int]:
+        """Pull messages of a queue from an offset on. Returns (records, the offset from which to go
+        on); where the broker does not let this client pull, they are looked up one by one."""
         try:
             answer = self.ask(
                 RequestCode.PULL_MESSAGE, consumerGroup=GROUP, topic=topic, queueId=queue,
-                queueOffset=at, maxMsgNums=AT_ONCE, sysFlag=int(PullSysFlag.SUBSCRIPTION),
+                queueOffset=offset, maxMsgNums=AT_ONCE, sysFlag=int(PullSysFlag.SUBSCRIPTION),
                 commitOffset=0, suspendTimeoutMillis=0, subscription="*", subVersion=0,
                 expressionType="TAG",
             )  # fmt: skip
-            return answer.body, int(answer.fields.get("nextBeginOffset", at))
+            return answer.body, int(answer.fields.get("nextBeginOffset", offset))
         except Refused as refused:
             if refused.code in NO_PULL:
-                return self._look_up(topic, queue, at)
+                return self._look_up(topic, queue, offset)
             if refused.code in (ResponseCode.PULL_NOT_FOUND, *MOVED):
-                return b"", at
+                return b"", offset
             raise
 
     def _look_up(self, topic: str, queue: int, at: int) -> tuple[bytes, int]:
