@@ -105,23 +105,27 @@ class Notes:
     """One pass over a history."""
 
     def __init__(self, history: Iterable[Event]) -> None:
-        self.txns: dict[str, Txn] = {}
-        self.sent: dict[str, Send] = {}
-        self.twice: list[tuple[Send, Send]] = []
-        self.reads: dict[str, list[Read]] = defaultdict(list)
-        self.places: dict[Place, Read] = {}
-        self.divergent: list[tuple[Read, Read]] = []
-        self.steps_back: list[tuple[Read, Read]] = []
-        self.drained: dict[Partition, Drained] = {}
-        self.at_last: dict[Partition, dict[str, Read]] = {}  # what the last to drain it was given
+        """Sort all events of a history into notes that the rules below look up: by transaction, by
+        value, by place in a log and by reader."""
+        self.txns: dict[str, Txn] = {}  # by name
+        self.sent: dict[str, Send] = {}  # by value
+        self.twice: list[tuple[Send, Send]] = []  # of the same value
+        self.reads: dict[str, list[Read]] = defaultdict(list)  # of a value
+        self.places: dict[Place, Read] = {}  # the first read of an offset
+        self.divergent: list[tuple[Read, Read]] = []  # of one offset
+        self.steps_back: list[tuple[Read, Read]] = []  # of one reader, whose offsets fell
+        self.drained: dict[Partition, Drained] = {}  # the last one
+        self.at_last: dict[Partition, dict[str, Read]] = {}  # by value, to the last to drain it
+        # the furthest read of a partition that was drained to an earlier offset
         self.cut_off: dict[Partition, tuple[Read, Drained]] = {}
         self.isolations: set[str] = set()
         self.inits: dict[str, list[Init]] = defaultdict(list)  # of each identity
         self.identities: dict[str, Init] = {}  # of each process
         self.counts: Counter[str] = Counter()
+        # by (reader, topic, partition): its last read, and its reads by value
         self._last: dict[tuple[str, str, int], Read] = {}
         self._given: dict[tuple[str, str, int], dict[str, Read]] = {}
-        self._furthest: dict[Partition, Read] = {}
+        self._furthest: dict[Partition, Read] = {}  # by anybody
         self._readers: set[str] = set()
         for event in history:
             self.counts[event.name] += 1
@@ -133,8 +137,8 @@ class Notes:
         return self.txns[name]
 
     def _note(self, event: Event) -> None:
-        """Sort one event of the history into these notes: by transaction, by value, by partition
-        and by reader."""
+        """Note one event of the history where the rules look it up: a producer's start, a message
+        sent, a transaction's end, a reader's assignment or drained partition, a read."""
         match event:
             case Init(process=process, identity=identity):
                 self.inits[identity].append(event)
@@ -154,44 +158,45 @@ class Notes:
                 self.drained[topic, partition] = event
                 self.at_last.pop((topic, partition), None)
                 if process in self._readers:
-                    given = self._given.setdefault((process, topic, partition), {})
-                    self.at_last[topic, partition] = given
+                    reads_by_value = self._given.setdefault((process, topic, partition), {})
+                    self.at_last[topic, partition] = reads_by_value
                 furthest = self._furthest.get((topic, partition))
                 if furthest is not None and furthest.offset >= event.end:
                     self.cut_off.setdefault((topic, partition), (furthest, event))
             case Assign(process=process, isolation=isolation):
                 self.isolations.add(isolation)
                 self._readers.add(process)
-                old = [key for key in self._last if key[0] == process]
-                for key in old:
+                own_keys = [key for key in self._last if key[0] == process]
+                for key in own_keys:
                     del self._last[key]
                     self._given[key] = {}
             case Read():
                 self._note_read(event)
 
     def _note_read(self, read: Read) -> None:
-        """Note a read: where it is, what its reader had read before, and whether the offset held
-        another value for somebody else."""
+        """Note a read: of which value and offset it is, whether its reader has stepped back, and
+        whether the offset had another value for somebody else."""
         reader = (read.process, read.topic, read.partition)
-        before = self._last.get(reader)
-        if before is not None and read.offset <= before.offset:
-            self.steps_back.append((before, read))
+        previous = self._last.get(reader)
+        if previous is not None and read.offset <= previous.offset:
+            self.steps_back.append((previous, read))
         self._last[reader] = read
         self._given.setdefault(reader, {})[read.value] = read
         furthest = self._furthest.setdefault(reader[1:], read)
         if furthest.offset < read.offset:
             self._furthest[reader[1:]] = read
         place = (read.topic, read.partition, read.offset)
-        known = self.places.setdefault(place, read)
-        if known.value != read.value:
-            self.divergent.append((known, read))
-        if known is read:
+        first_read = self.places.setdefault(place, read)
+        if first_read.value != read.value:
+            self.divergent.append((first_read, read))
+        if first_read is read:
             self.reads[read.value].append(read)
 
 
 def check(history: Iterable[Event], allowed: Collection[str] = ()) -> Report:
-    """What a history shows; HistoryError where its lines are none. `allowed`: anomalies that the
-    system does not promise to exclude, which are not judged."""
+    """Judge a history by all rules, and return a report of the anomalies that it shows and of what
+    it cannot decide. `allowed`: anomalies that the system does not promise to exclude, which are
+    not judged. Raises HistoryError where the lines are no history."""
     notes = Notes(history)
     findings = (
         *_find_cut_off(notes),
@@ -203,11 +208,12 @@ def check(history: Iterable[Event], allowed: Collection[str] = ()) -> Report:
         *_find_unknown(notes),
         *_find_zombies(notes),
     )
+    # how many transactions had which outcome, beside how many events of each kind there are
     counts = Counter(txn.outcome for txn in notes.txns.values())
-    judged = tuple(one for one in findings if one.anomaly not in allowed)
+    judged = tuple(finding for finding in findings if finding.anomaly not in allowed)
     undecided = [
         f"{name}: the history's head says that this system may show it"
-        for name in sorted({one.anomaly for one in findings} & set(allowed))
+        for name in sorted({finding.anomaly for finding in findings} & set(allowed))
     ]
     return Report(judged, (*undecided, *_list_undecided(notes)), dict(notes.counts) | dict(counts))
 
@@ -220,27 +226,28 @@ def _drained_after(notes: Notes, txn: Txn) -> bool:
 
 
 def _find_lost_or_torn(notes: Notes) -> Iterator[Finding]:
-    """Transactions of which some messages (torn) or all (lost) are missing in partitions that were
-    read to the end after they had ended. An unknown outcome may be lost, never torn."""
+    """Yield a finding for each transaction of which some messages (torn) or all (lost) are missing
+    in partitions that were read to the end after it had ended. One with an unknown outcome may be
+    lost, never torn."""
     for txn in notes.txns.values():
         if txn.outcome not in (COMMITTED, "unknown") or not _drained_after(notes, txn):
             continue
-        there = [send for send in txn.sends if _find_last_read(notes, send)]
+        present = [send for send in txn.sends if _find_last_read(notes, send)]
         missing = [send for send in txn.sends if not _find_last_read(notes, send)]
-        once = [read for send in missing for read in notes.reads.get(send.value, ())[:1]]
-        if missing and there:
+        read_before = [read for send in missing for read in notes.reads.get(send.value, ())[:1]]
+        if missing and present:
             sentence = (
                 f"{txn.name} ({txn.outcome}): {len(missing)} of {len(txn.sends)} messages are "
                 f"missing, {missing[0].value} first"
             )
-            shown = (_find_last_read(notes, there[0]), missing[0])
-            yield Finding(TORN, sentence, _lines(*shown, txn.end, txn.ended))
-        elif missing and (once or txn.outcome == COMMITTED):
-            was = "committed" if txn.outcome == COMMITTED else "read"
-            sentence = f"{txn.name} was {was}, and none of its messages is there"
-            if once and txn.outcome == COMMITTED:
-                sentence += f" any more; {once[0].value} had been read"
-            yield Finding(LOST, sentence, _lines(missing[0], txn.end, txn.ended, *once[:1]))
+            events = (_find_last_read(notes, present[0]), missing[0])
+            yield Finding(TORN, sentence, _lines(*events, txn.end, txn.ended))
+        elif missing and (read_before or txn.outcome == COMMITTED):
+            outcome = "committed" if txn.outcome == COMMITTED else "read"
+            sentence = f"{txn.name} was {outcome}, and none of its messages is there"
+            if read_before and txn.outcome == COMMITTED:
+                sentence += f" any more; {read_before[0].value} had been read"
+            yield Finding(LOST, sentence, _lines(missing[0], txn.end, txn.ended, *read_before[:1]))
 
 
 def _find_last_read(notes: Notes, send: Send) -> Read | None:
@@ -336,21 +343,21 @@ def _find_zombies(notes: Notes) -> Iterator[Finding]:
 
 
 def _list_undecided(notes: Notes) -> Iterator[str]:
-    """What the history cannot decide, a sentence each: unanswered commits, partitions that were not
-    read to the end, values sent twice, readers of uncommitted data."""
-    unknown = [txn for txn in notes.txns.values() if txn.outcome == "unknown"]
-    if unknown:
-        there = sum(any(send.value in notes.reads for send in txn.sends) for txn in unknown)
+    """Yield a sentence for each thing that the history cannot decide: unanswered commits,
+    partitions that were not read to the end, values sent twice, readers of uncommitted data."""
+    unanswered = [txn for txn in notes.txns.values() if txn.outcome == "unknown"]
+    if unanswered:
+        seen = sum(any(send.value in notes.reads for send in txn.sends) for txn in unanswered)
         yield (
-            f"{len(unknown)} transactions were asked to commit and not answered: "
-            f"{there} of them are there, {len(unknown) - there} are not"
+            f"{len(unanswered)} transactions were asked to commit and not answered: "
+            f"{seen} of them are there, {len(unanswered) - seen} are not"
         )
-    waiting = [
+    unread = [
         t for t in notes.txns.values() if t.outcome == COMMITTED and not _drained_after(notes, t)
     ]
-    if waiting:
+    if unread:
         yield (
-            f"{len(waiting)} committed transactions stand in partitions that nobody has read to "
+            f"{len(unread)} committed transactions stand in partitions that nobody has read to "
             "the end afterwards: whether they are lost is not known"
         )
     for first, second in notes.twice:

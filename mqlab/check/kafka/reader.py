@@ -67,32 +67,33 @@ def _watch_input(over: threading.Event) -> None:
 
 
 def read(job: Job, is_over: Callable[[], bool]) -> bool:
-    """Read until told to end; whether it has drained every partition, if it was to. Raises
-    Unreadable."""
+    """Read all partitions and note each read in the history, until told to end or, where the job
+    wants that, until each partition was read to its end. Returns whether it has drained every
+    partition, if it was to. Raises Unreadable."""
     history = Writer(Path(job.history), job.process, TOOL)
     consumer = Consumer(job.config | {"enable.partition.eof": True})
-    where = [(topic, at) for topic in job.topics for at in range(job.partitions)]
-    consumer.assign([TopicPartition(topic, at, OFFSET_BEGINNING) for topic, at in where])
+    partitions = [(topic, at) for topic in job.topics for at in range(job.partitions)]
+    consumer.assign([TopicPartition(topic, at, OFFSET_BEGINNING) for topic, at in partitions])
     history.write(Assign, isolation=job.config.get("isolation.level", DEFAULT_ISOLATION))
     ends: dict[Place, int] = {}
-    missing: dict[Place, float] = {}
+    unknown_since: dict[Place, float] = {}
     drained: dict[Place, bool] = {}
     deadline = time.monotonic() + job.drains_s
     positions: dict[Place, int] = {}
     while not is_over() and not (job.drains_s and time.monotonic() > deadline):
         message = consumer.poll(POLL_S)
-        if job.drains_s and len(ends) < len(where):
-            ends |= _ask_ends(job, [at for at in where if at not in ends], missing)
+        if job.drains_s and len(ends) < len(partitions):
+            ends |= _ask_ends(job, [at for at in partitions if at not in ends], unknown_since)
         if message is not None:
             _note(message, history, positions)
-        for at, end in ends.items():
-            if at not in drained and positions.get(at, 0) >= end:
-                history.write(Drained, topic=at[0], partition=at[1], end=end)
-                drained[at] = True
-        if len(drained) == len(where):
+        for place, end in ends.items():
+            if place not in drained and positions.get(place, 0) >= end:
+                history.write(Drained, topic=place[0], partition=place[1], end=end)
+                drained[place] = True
+        if len(drained) == len(partitions):
             break
     consumer.close()
-    return not job.drains_s or len(drained) == len(where)
+    return not job.drains_s or len(drained) == len(partitions)
 
 
 def _note(message: Any, history: Writer, positions: dict[Place, int]) -> None:
@@ -109,25 +110,26 @@ def _note(message: Any, history: Writer, positions: dict[Place, int]) -> None:
         raise Unreadable(str(error))
 
 
-def _ask_ends(job: Job, where: list[Place], missing: dict[Place, float]) -> dict[Place, int]:
-    """The ends of the logs, open transactions included; without those of which nobody answers.
-    `missing`: since when the cluster has known nothing of a partition, at every question."""
-    asking = Consumer(job.config | {"isolation.level": "read_uncommitted"})
+def _ask_ends(job: Job, places: list[Place], missing: dict[Place, float]) -> dict[Place, int]:
+    """Return the end of each log, open transactions included; none for a partition that does not
+    answer now, 0 for one that has been unknown for too long. `missing`: since when the cluster has
+    known nothing of a partition, kept from one call to the next."""
+    consumer = Consumer(job.config | {"isolation.level": "read_uncommitted"})
     ends: dict[Place, int] = {}
     try:
-        for at in where:
-            known = asking.list_topics(at[0], ASK_S).topics[at[0]]
-            if at[1] in known.partitions:
-                missing.pop(at, None)
-                ends[at] = asking.get_watermark_offsets(TopicPartition(*at), ASK_S)[1]
-            elif known.error is None or known.error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
-                since = missing.setdefault(at, time.monotonic())
+        for place in places:
+            topic = consumer.list_topics(place[0], ASK_S).topics[place[0]]
+            if place[1] in topic.partitions:
+                missing.pop(place, None)
+                ends[place] = consumer.get_watermark_offsets(TopicPartition(*place), ASK_S)[1]
+            elif topic.error is None or topic.error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+                since = missing.setdefault(place, time.monotonic())
                 if time.monotonic() - since > GONE_S:
-                    ends[at] = 0
+                    ends[place] = 0
     except Exception:  # a cluster that does not answer now may answer at the next turn
         return ends
     finally:
-        asking.close()
+        consumer.close()
     return ends
 
 

@@ -84,7 +84,7 @@ class Story:
         """Make a call of librdkafka, and repeat it while its error is retriable, for PATIENCE_S.
         Raises Unanswered when that time is over, Refused when the client can do no more (a fatal
         error, or `MANY` refusals), KafkaException where the transaction must be aborted."""
-        end = time.monotonic() + PATIENCE_S
+        give_up_at = time.monotonic() + PATIENCE_S
         while True:
             try:
                 call(CALL_S)
@@ -99,7 +99,7 @@ class Story:
                     raise Refused(
                         f"{what}: {AGAIN}, {times} times, and nothing else happens"
                     ) from None
-                if not cause.retriable() or time.monotonic() > end:
+                if not cause.retriable() or time.monotonic() > give_up_at:
                     raise Unanswered(f"{what}: {cause.str()}") from error
 
     def count_refusals(self) -> int:
@@ -121,8 +121,8 @@ class Story:
         self.broker.restart()
 
     def read_back(self) -> None:
-        """Read everything that was produced, and note it in the history: A reader with
-        read_committed, to the last stable offset of each partition."""
+        """Read everything that was produced with read_committed, to the last stable offset of each
+        partition, and note it in the history."""
         from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartition
 
         ends: dict[str, int] = {}
@@ -130,22 +130,22 @@ class Story:
                              "enable.partition.eof": True, "fetch.wait.max.ms": 10})  # fmt: skip
         self.note(Assign, "reader", isolation="read_committed")
         consumer.assign([TopicPartition(topic, 0, OFFSET_BEGINNING) for topic in TOPICS])
-        end = time.monotonic() + PATIENCE_S
+        give_up_at = time.monotonic() + PATIENCE_S
         while len(ends) < len(TOPICS):
             message = consumer.poll(1)
-            if time.monotonic() > end:
+            if time.monotonic() > give_up_at:
                 raise Unanswered("a reader did not come to the end")
             if message is None:
                 continue
-            topic, at, error = str(message.topic()), message.offset() or 0, message.error()
+            topic, offset, error = str(message.topic()), message.offset() or 0, message.error()
             if error is None:
                 value = (message.value() or b"").decode()
-                self.note(Read, "reader", topic=topic, partition=0, offset=at, value=value)
+                self.note(Read, "reader", topic=topic, partition=0, offset=offset, value=value)
             elif error.code() == KafkaError._PARTITION_EOF:
-                ends[topic] = at
+                ends[topic] = offset
         consumer.close()
-        for topic, at in ends.items():
-            self.note(Drained, "reader", topic=topic, partition=0, end=at)
+        for topic, offset in ends.items():
+            self.note(Drained, "reader", topic=topic, partition=0, end=offset)
 
 
 class Client:
@@ -166,23 +166,24 @@ class Client:
         return self if self.story.older else self.story.introduce(self.txn_id)
 
     def begin(self) -> None:
-        """A transaction with a message in each partition; they are in the log."""
+        """Begin a transaction and send a message to each partition; return when all of them are
+        acknowledged. Raises Refused or Unanswered."""
         self.txn = f"{self.name}.{next(self.story._txns)}"
         try:
             self.producer.begin_transaction()
             for topic in TOPICS:
-                sent: dict[str, Any] = {
+                message: dict[str, Any] = {
                     "topic": topic,
                     "partition": 0,
                     "value": f"{self.txn} {topic}",
                 }
-                self.story.note(Send, self.name, txn=self.txn, **sent)
-                self.producer.produce(**sent)
-            left = self.producer.flush(PATIENCE_S)
+                self.story.note(Send, self.name, txn=self.txn, **message)
+                self.producer.produce(**message)
+            unsent = self.producer.flush(PATIENCE_S)
         except self.story._failure as error:
-            kind = Refused if error.args[0].fatal() else Unanswered
-            raise kind(f"{self.txn}: {error.args[0].str()}") from error
-        if left:
+            error_type = Refused if error.args[0].fatal() else Unanswered
+            raise error_type(f"{self.txn}: {error.args[0].str()}") from error
+        if unsent:
             raise Unanswered(f"{self.txn}: a message was not acknowledged")
 
     def end(self, how: str = COMMIT) -> None:
@@ -204,21 +205,22 @@ class Client:
 
 
 def tell(story: Story) -> None:
-    """Run all clients and write their history. Unanswered, Refused where one of them cannot go
-    on."""
-    one, other = story.introduce("orders"), story.introduce("billing")
-    for client in (one, other):
+    """Run all clients through the story and write their history: transactions that commit and
+    abort, crashes of the broker in between, and clients that start again. Raises Unanswered or
+    Refused where one of them cannot go on."""
+    orders, billing = story.introduce("orders"), story.introduce("billing")
+    for client in (orders, billing):
         client.begin()
-    one.end()
-    other.end(ABORT)
-    one = one.go_on()
-    one.begin()
-    one.end()
+    orders.end()
+    billing.end(ABORT)
+    orders = orders.go_on()
+    orders.begin()
+    orders.end()
     story.crash()
-    other = other.go_on()
-    other.begin()
+    billing = billing.go_on()
+    billing.begin()
     story.crash()
-    other.end()
+    billing.end()
     for txn_id in ("orders", "billing"):
         client = story.introduce(txn_id)
         client.begin()

@@ -64,8 +64,9 @@ class Settings:
 
 
 def read_settings(path: Path) -> Settings:
-    """A user's client settings, from lines `name=value`. SettingsError where a line is no setting
-    or names what the workload decides."""
+    """Read a user's client settings from a file of lines `name=value`; "producer." and "consumer."
+    before a name give it to that client only. Raises SettingsError where a line is no setting, or
+    names what the workload decides."""
     settings = Settings()
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -149,7 +150,8 @@ class Workload:
     _newest: dict[int, str] = field(default_factory=dict)
 
     def prepare(self) -> None:
-        """Make the topics; ClusterError where that cannot be done."""
+        """Connect to the cluster and create the workload's topics. Raises ClusterError, with what
+        is missing, where that cannot be done."""
         admin = self._try_settings()
         try:
             admin.list_topics(timeout=ANSWER_S)
@@ -158,13 +160,13 @@ class Workload:
                 f"no Kafka broker answers at {self.address}: {_say(error)}; name a broker that "
                 "runs, as HOST:PORT"
             ) from error
-        made = admin.create_topics([NewTopic(name, PARTITIONS) for name in self.names.topics])
-        for name, done in made.items():
+        creations = admin.create_topics([NewTopic(name, PARTITIONS) for name in self.names.topics])
+        for name, creation in creations.items():
             try:
-                done.result(ANSWER_S)
+                creation.result(ANSWER_S)
             except Exception as error:
-                if denied := find_denied(str(error)):
-                    raise ClusterError(denied) from error
+                if denial := find_denied(str(error)):
+                    raise ClusterError(denial) from error
                 raise ClusterError(f"the cluster does not create {name}: {_say(error)}") from error
 
     def _try_settings(self) -> AdminClient:
@@ -184,8 +186,8 @@ class Workload:
         return path.read_text(errors="replace") if path.exists() else ""
 
     def run(self) -> None:
-        """Writers, reader and faults for so many seconds, or until the cluster refuses a right.
-        Every process has ended afterwards."""
+        """Run writers, a reader and faults for `seconds`, or until the cluster refuses a right. All
+        processes have ended afterwards."""
         chance = random.Random(self.seed)
         faults = self._list_faults()
         deadline = time.monotonic() + self.seconds
@@ -193,8 +195,8 @@ class Workload:
         others = [self._start_reader()]
         try:
             for number in count():
-                until = min(deadline, time.monotonic() + chance.uniform(*FAULT_S))
-                self._keep_alive(writers, until)
+                next_fault_at = min(deadline, time.monotonic() + chance.uniform(*FAULT_S))
+                self._keep_alive(writers, next_fault_at)
                 if time.monotonic() >= deadline or find_denied(self.read_errors()):
                     break
                 fault = faults[number % len(faults)]
@@ -246,8 +248,9 @@ class Workload:
         writers: dict[int, subprocess.Popen[str]],
         others: list[subprocess.Popen[str]],
     ) -> None:
-        """Inflict one fault: kill a writer and start its successor; pause one (SIGSTOP), let the
-        successor take over and wake the zombie; or kill a reader."""
+        """Inflict one fault: kill a writer and start its successor; pause one (SIGSTOP), let a
+        successor take over and wake the zombie; or kill the reader and start another. `number`: of
+        the writer; `others`: the reader first, then zombies."""
         self.tried[fault] += 1
         match fault:
             case "kill":
@@ -256,11 +259,11 @@ class Workload:
                 writers[number] = self._start_writer(number)
             case "pause":
                 zombie = writers[number]
-                has_begun = self._wait_for(number, '"init"')
+                had_begun = self._wait_for(number, '"init"')
                 self._stop_between(number, zombie)
                 others.append(zombie)
                 writers[number] = self._start_writer(number, HEIR_RESTS_S)
-                if self._wait_for(number, '"init"') and has_begun:
+                if self._wait_for(number, '"init"') and had_begun:
                     self.tried[ZOMBIE] += 1
                 zombie.send_signal(signal.SIGCONT)
             case "reader":

@@ -66,6 +66,8 @@ class Refused(Exception):
 
 
 def main() -> int:
+    """Write transactions, as the job on standard input says, until that ends. Returns the process's
+    exit code: 0, or FENCED where the producer can do no more."""
     job = Job(**json.loads(sys.stdin.readline()))
     over = threading.Event()
     threading.Thread(target=_watch_input, args=(over,), daemon=True).start()
@@ -80,9 +82,9 @@ def main() -> int:
             if over.is_set():
                 return 0
             _write_one(job, number, producer, history, over, stopped)
-            began = time.monotonic()
+            paused_at = time.monotonic()
             over.wait(job.pause_s)
-            stopped = time.monotonic() - began > STOPPED_S
+            stopped = time.monotonic() - paused_at > STOPPED_S
     except Refused as error:
         print(f"{job.process}: {error}", file=sys.stderr)
         return FENCED
@@ -97,12 +99,14 @@ def _watch_input(over: threading.Event) -> None:
 def _write_one(
     job: Job, number: int, producer: Producer, history: Writer, over: threading.Event, stopped: bool
 ) -> None:
-    """Produce one transaction, and note it in the history. `stopped`: somebody may have taken over
-    meanwhile; then it asks to commit, undisturbed."""
+    """Write transaction `number` and note it in the history; its places, its end and its
+    disturbances are chosen by a seeded random generator. `stopped`: the process was stopped
+    meanwhile, so that another may have taken over; then it asks to commit, undisturbed. Raises
+    Refused where the producer can do no more."""
     chance = random.Random(f"{job.seed} {job.process} {number}")
     txn = f"{job.process}.{number}"
-    where = [(topic, at) for topic in job.topics for at in range(job.partitions)]
-    places = chance.sample(where, chance.randint(2, len(where)))
+    partitions = [(topic, at) for topic in job.topics for at in range(job.partitions)]
+    places = chance.sample(partitions, chance.randint(2, len(partitions)))
     places += chance.choices(places, k=chance.randint(0, MORE))  # an order that can be lost
     how = ABORT if chance.randrange(ABORTS) == 0 and not stopped else COMMIT
     producer.begin_transaction()
