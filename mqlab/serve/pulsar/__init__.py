@@ -25,11 +25,12 @@ def serve(
     coordinators: int = 1,
     off: tuple[str, ...] = (),
 ) -> RunningBroker:
-    """Start a broker with its coordinators on a free port of this machine.
+    """Start a Pulsar broker with its transaction coordinators on a free port of this machine, and
+    return it running.
 
     `data_dir`: keep everything there, so that `kill()` and `restart()` lose nothing that was
-    acknowledged; `fsync`: nor does a power cut. The others are the broker's own settings; see
-    `PulsarOptions`. Raises BrokerError when it does not start.
-    """
+    acknowledged; `fsync`: nor does a power cut. `dedup`: brokers deduplicate by sequence id. `off`:
+    names of safeguards to switch off. The others are the broker's own settings; see
+    `PulsarOptions`. Raises BrokerError when it does not start."""
     options = PulsarOptions(dedup, max_active, snapshot_ms, coordinators, off)
     return start_broker("pulsar", list_arguments(options), data_dir=data_dir, fsync=fsync)

@@ -135,7 +135,8 @@ SNAPSHOT_MS = 5_000
 
 
 def make_adapter(config: PulsarConfig | None = None) -> Adapter:
-    """The server's adapter for Pulsar; without a config with all safeguards on."""
+    """Build the server's adapter for Pulsar, which says how its protocol, roles and logs are
+    served. `config`: None for the server's defaults, with all safeguards on."""
     if config is None:
         config = PulsarConfig(on=frozenset(SAFEGUARDS), snapshot_ms=SNAPSHOT_MS)
     return Adapter(

@@ -43,13 +43,13 @@ class PulsarFrames:
         self.at_once = AT_ONCE
         self.in_order = False
         self._here = peer.here
-        self._begun = False
+        self._connected = False
         self._exchange: Exchange | None = None  # of HTTP, where the client speaks that
         self._request: HttpRequest | None = None
 
     def cut(self, buffer: bytearray) -> bytes | None:
-        if not self._begun and speaks_http(buffer):
-            self._begun, self._exchange = True, Exchange(self._here)
+        if not self._connected and speaks_http(buffer):
+            self._connected, self._exchange = True, Exchange(self._here)
             self.client, self.at_once = "an administrator", 1
         if self._exchange is not None:
             return self._cut_request(self._exchange, buffer)
@@ -67,24 +67,26 @@ class PulsarFrames:
         return None if self._request is None else self._request.body
 
     def read(self, frame: bytes) -> ClientRequest:
-        """A frame as a request: a command of the binary protocol, which must begin with CONNECT, or
-        an HTTP request of the admin API. Raises BadFrame."""
-        if (request := self._request) is not None:
+        """Read one frame as a request: a command of the binary protocol, the first of which must be
+        CONNECT, or an HTTP request of the admin API. The request also says whether it has an
+        answer, and whether that may take long. Raises BadFrame."""
+        if (request := self._request) is not None:  # `cut` has found an HTTP request
             ask = AdminAsk(request.method, request.target, frame, self._here)
             return ClientRequest(ask, last=request.last)
         try:
             command = decode_command(frame)
         except WireError as error:
             raise BadFrame(str(error)) from error
-        if (command.name == "CONNECT") is self._begun:
-            raise BadFrame("CONNECT again" if self._begun else f"{command.name} before CONNECT")
+        # CONNECT comes first, and only once
+        if (command.name == "CONNECT") is self._connected:
+            raise BadFrame("CONNECT again" if self._connected else f"{command.name} before CONNECT")
         if command.name == "CONNECT":
             self.client = command.body.client_version
-        self._begun = True
+        self._connected = True
         one_way = command.name in ONE_WAY
         if command.name == "ACK":
             one_way = not command.body.HasField("request_id")
-        elif command.name == "FLOW":  # of no permits ends the connection
+        elif command.name == "FLOW":  # no permits: answered by closing
             one_way = command.body.messagePermits > 0
         waits = command.name in ("NEW_TXN", "END_TXN") or (
             command.name == "PRODUCER" and command.body.producer_access_mode == WAIT_FOR_EXCLUSIVE

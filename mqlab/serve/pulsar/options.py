@@ -44,8 +44,9 @@ class PulsarOptions:
     )
 
     def adapter(self) -> Adapter:
-        """Raises ServeError for a number that no broker can work with, for a safeguard that there
-        is not, and where the library of Protocol Buffers is missing."""
+        """Build the adapter of a Pulsar server with these options. Raises ServeError for a number
+        out of its bounds, for the name of a safeguard that does not exist, and where the package
+        protobuf is missing. Imports the engine here, so that listing options stays quick."""
 
         check_numbers(self)
         try:

@@ -149,21 +149,21 @@ class Model(Seen):
             places.add(topic)
 
     def note_record(self, coordinator: str, record: TransactionMetadataEntry) -> None:
-        """A record of the transaction log: the decisions and ends of the newest `TXNS`
-        transactions, older ones are forgotten. Judges the invariant that a completed commit has a
-        marker everywhere."""
+        """Note a record of a coordinator's transaction log: what was decided about the newest
+        `TXNS` transactions and which have ended; older ones are forgotten. Where a commit has ended
+        though a participant has no marker yet, the invariant is judged broken."""
         self.changes += 1
         self.records.setdefault(coordinator, LogTail()).add(record)
         written = self.written
         if record.op == "NEW":
             begun = (*written.begun, record.txn)
-            gone, begun = begun[:-TXNS], begun[-TXNS:]
+            forgotten, begun = begun[:-TXNS], begun[-TXNS:]
             self.unmarked[record.txn] = set()
-            for txn in gone:
+            for txn in forgotten:
                 written.decisions.pop(txn, None)
                 written.done.pop(txn, None)
                 self.unmarked.pop(txn, None)
-            self.written = replace(written, begun=begun, before=written.before + len(gone))
+            self.written = replace(written, begun=begun, before=written.before + len(forgotten))
         elif record.txn in written.begun and record.status in DECIDED:
             written.decisions.setdefault(record.txn, record.status)
         elif record.txn in written.begun and record.status in ENDED:

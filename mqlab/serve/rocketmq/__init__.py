@@ -26,11 +26,12 @@ def serve(
     op_batch_ms: int = 3_000,
     off: tuple[str, ...] = (),
 ) -> RunningBroker:
-    """Start name server and broker on a free port of this machine.
+    """Start a RocketMQ name server and broker on a free port of this machine, and return the
+    running process.
 
     `data_dir`: keep everything there, so that `kill()` and `restart()` lose nothing that was
-    acknowledged; `fsync`: nor does a power cut. The others are the broker's own settings; see
-    `RocketMQOptions`. Raises BrokerError when it does not start.
-    """
+    acknowledged; `fsync`: nor does a power cut. `release`: behave as a broker of 5.5 or 4.9. `off`:
+    names of safeguards to switch off. The others are the broker's own settings; see
+    `RocketMQOptions`. Raises BrokerError when it does not start."""
     options = RocketMQOptions(release, check_max, check_interval_ms, timeout_ms, op_batch_ms, off)
     return start_broker("rocketmq", list_arguments(options), data_dir=data_dir, fsync=fsync)

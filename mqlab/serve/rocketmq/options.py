@@ -52,13 +52,15 @@ class RocketMQOptions:
     )
 
     def adapter(self) -> Adapter:
-        """Raises ServeError for a number that no broker can work with, or no safeguard."""
+        """Build the adapter of a RocketMQ server with these options. Raises ServeError for a number
+        out of its bounds, and for the name of a safeguard that does not exist. Imports the engine
+        here, so that listing options stays quick."""
         from ...rocketmq.config import SAFEGUARDS, RocketMQConfig
         from .adapter import make_adapter
         from .front import FrontConfig
 
         interval_ms = self.check_interval_ms
-        if interval_ms is None:
+        if interval_ms is None:  # as that release has it
             interval_ms = INTERVAL_MS[self.release]
         check_numbers(self)
         config = RocketMQConfig(

@@ -41,8 +41,10 @@ Row = tuple[str, re.Pattern[str], Callable[..., Result]]
 
 
 def answer(front: Front, caller: Caller, ask: AdminAsk, disk: Disk) -> tuple[Front, Effects]:
-    """Answer a request to the admin API by its path. The path in its parts, decoded after it was
-    cut, since a name may hold a slash."""
+    """Answer a request to the admin API: find the handler of its method and path, and let it
+    answer with the decoded parts of the path. Paths that this server does not serve, or does not
+    know, get an error. Parts are decoded after the path was cut, since a name may contain an
+    encoded slash."""
     path, _, query = ask.path.partition("?")
     reply = refuse(NOT_FOUND, NOWHERE)
     for method, pattern, handler in ROUTES:
@@ -54,7 +56,7 @@ def answer(front: Front, caller: Caller, ask: AdminAsk, disk: Disk) -> tuple[Fro
             except Refusal as refusal:
                 reply = refuse(NOT_FOUND, refusal.answer.message)
                 break
-    else:
+    else:  # no handler: is it a path that only a real broker serves?
         for method, pattern, what in UNSERVED:
             if method in (ask.method, "") and pattern.fullmatch(path):
                 reply = refuse(places.NOT_IMPLEMENTED, WHY.format(what=what))

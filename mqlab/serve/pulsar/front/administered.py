@@ -180,22 +180,23 @@ def _partitions(call: Call, *name: str) -> Result:
 
 
 def _delete_partitions(call: Call, *name: str) -> Result:
-    """DELETE …/partitions: delete each partition that has no producers and consumers; if one has,
-    the answer is an error and the others are deleted all the same."""
-    topic, nobody = name_topic(*name), Caller("")
+    """Handle DELETE …/partitions: delete every partition of a topic that no producer or consumer
+    uses. If one is in use the answer is an error, but the others are deleted all the same, as in a
+    real broker."""
+    topic, nobody = name_topic(*name), Caller("")  # nobody waits for a partition's answer
     count = call.disk.table(PARTITIONED).get(topic, 0)
     if not count:
         return call.refuse(NOT_FOUND, NO_TOPIC.format(name=topic) + ".")
     effects: list[Any] = []
-    used = []
+    refusals = []
     for part in filter(call.has, (f"{topic}-partition-{number}" for number in range(count))):
-        if why := _find_users(call, part):
-            used.append(why)
+        if users := _find_users(call, part):
+            refusals.append(users)
             continue
-        call.front, more = _drop(call, part, nobody)
-        effects += more
-    if used:  # the other partitions have gone all the same
-        return call.front, (*effects, Reply(call.caller, inspecting.refuse(IN_USE, used[0])))
+        call.front, drop_effects = _drop(call, part, nobody)
+        effects += drop_effects
+    if refusals:  # the other partitions have gone all the same
+        return call.front, (*effects, Reply(call.caller, inspecting.refuse(IN_USE, refusals[0])))
     return call.say(NO_CONTENT, "", Put(PARTITIONED, topic, None), *effects)
 
 
@@ -209,14 +210,14 @@ def _create_sub(call: Call, tenant: str, space: str, topic: str, name: str) -> R
         return call.refuse(NOT_FOUND, NO_TOPIC.format(name=where))
     if call.find_cursor(where, name) is not None:
         return call.refuse(CONFLICT, "Subscription already exists for topic")
-    entry = _read_place(call, where)
+    entry = _read_position(call, where)
     effects = call.subscribe(where, name, "Latest" if entry is None else "Earliest")
     if entry:
         effects = (*effects, Send(where, Handed(Caller(""), Seek(where, name, entry - 1))))
     return call.say(NO_CONTENT, "", *effects)
 
 
-def _read_place(call: Call, topic: str) -> int | None:
+def _read_position(call: Call, topic: str) -> int | None:
     """The entry of the position in the body; None for the end."""
     given = call.body()
     entry = given.get("entryId") if isinstance(given, dict) else None
@@ -227,29 +228,32 @@ def _read_place(call: Call, topic: str) -> int | None:
 
 
 def _reset(call: Call, tenant: str, space: str, topic: str, name: str, time_ms: str = "") -> Result:
-    """Reset a subscription's cursor. To a message, or to a moment; its consumers come back and go
-    on from there."""
-    where = name_topic(tenant, space, topic)
-    if not call.has(where) or call.find_cursor(where, name) is None:
-        known = (
-            NO_SUB.format(name=name, topic=where)
-            if call.has(where)
-            else NO_TOPIC.format(name=where)
+    """Handle a reset of a subscription's cursor, to a message or to a time: its consumers are
+    disconnected, come back and go on from there. `name` is the subscription; `time_ms` is "" where
+    the body names a message."""
+    topic_name = name_topic(tenant, space, topic)
+    if not call.has(topic_name) or call.find_cursor(topic_name, name) is None:
+        problem = (
+            NO_SUB.format(name=name, topic=topic_name)
+            if call.has(topic_name)
+            else NO_TOPIC.format(name=topic_name)
         )
-        return call.refuse(NOT_FOUND, known)
+        return call.refuse(NOT_FOUND, problem)
     if time_ms:
-        after = _find_place(call.disk.log(f"{where}/{where}"), int(time_ms))
+        position = _find_before_time(call.disk.log(f"{topic_name}/{topic_name}"), int(time_ms))
     else:
-        entry = _read_place(call, where)
-        after = None if entry is None else entry - 1
+        entry = _read_position(call, topic_name)
+        # the cursor is the entry before the next to be read; None for the end of the topic
+        position = None if entry is None else entry - 1
     sessions = call.front.sessions
-    for conn, number in sessions.consuming(where, name):
+    for conn, number in sessions.consuming(topic_name, name):
         sessions = sessions.drop_consumer(conn, number)
     call.front = call.with_sessions(sessions)
-    return call.say(NO_CONTENT, "", Send(where, Handed(Caller(""), Seek(where, name, after))))
+    handed = Handed(Caller(""), Seek(topic_name, name, position))
+    return call.say(NO_CONTENT, "", Send(topic_name, handed))
 
 
-def _find_place(log: LogView, time_ms: int) -> int | None:
+def _find_before_time(log: LogView, time_ms: int) -> int | None:
     """The entry after which a subscription goes on from this moment; None for the end."""
     before = find_last_before(log, time_ms)
     later = any(entry.marker is None for entry in log.read(before + 1))

@@ -13,7 +13,7 @@ from ....pulsar.ledger import Cursor
 from ....pulsar.messages import CloseConsumer, Subscribe
 from ....pulsar.states import SubType
 from ..wire.answers import AdminAnswer, AdminAsk, Handed
-from .hosting import Hosted, Inspect, Onward, name_consumer, write_close
+from .hosting import AskNext, Hosted, Inspect, name_consumer, write_close
 from .inspecting import NOT_FOUND, refuse
 from .sessions import Sessions
 from .topics import PARTITION, PARTITIONED, exists, find_row, read_name
@@ -27,7 +27,7 @@ PART, NUMBER = "([^/]+)", r"(\d{1,18})"
 TOPIC = f"/{PART}/{PART}/{PART}"
 Result = tuple["Front", Effects]
 #: what a role is read for: the host with its notes, and its disk
-Read = Callable[[Hosted, Disk], AdminAnswer | Onward]
+Read = Callable[[Hosted, Disk], AdminAnswer | AskNext]
 Fill = Callable[[Hosted, Disk], None]
 
 
@@ -119,18 +119,21 @@ def name_topic(tenant: str, namespace: str, topic: str) -> str:
 
 
 def visit(asks: Sequence[tuple[str, Fill]], finish: Callable[[], AdminAnswer]) -> Any:
-    """The answer, when each of these roles has been asked for its part, one after the other."""
-    left = iter(asks)
+    """Ask several roles for their parts of one answer, one after the other. Returns the order to
+    ask the first of them (`AskNext`), from whose reply the next is asked, or, where there are none,
+    the answer. `asks` pairs each role's name with a function that notes its part; `finish` makes
+    the answer when all have been asked."""
+    remaining = iter(asks)
 
     def go_on() -> Any:
-        role, fill = next(left, ("", None))
-        if fill is None:
+        role, fill = next(remaining, ("", None))
+        if fill is None:  # all have been asked
             return finish()
 
         def read(hosted: Hosted, disk: Disk) -> Any:
             fill(hosted, disk)
             return go_on()
 
-        return Onward(role, Inspect(read, noted=True))
+        return AskNext(role, Inspect(read, noted=True))
 
     return go_on()

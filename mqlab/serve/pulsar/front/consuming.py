@@ -56,27 +56,30 @@ NO_PERMITS = "permits for no message at all, or for more than an int can count"
 
 
 def subscribe(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
-    """SUBSCRIBE: note the consumer in its session and hand the request to the topic, which is
-    created if need be."""
+    """Handle SUBSCRIBE: register the consumer in its session and send the request to the topic,
+    which is created if need be. A consumer that already has this id on the connection is closed.
+    Raises Refusal."""
     command, conn = ask.command.body, caller.name
     topic = read_name(command.topic)
     if not command.subscription.strip():
         raise Refusal(ServerError.ProducerBusy, NO_NAME)  # NamingException is that code
+    # nobody uses the topic, and it has no messages
     idle = topic not in front.sessions.users and not disk.log(f"{topic}/{topic}").end
     effects = (*open_topic(disk, topic), *add_consumers(disk, topic, command, idle))
-    named = command.consumer_name or f"{conn}-{command.consumer_id}"
-    name = name_consumer(named, conn, command.consumer_id)
+    base_name = command.consumer_name or f"{conn}-{command.consumer_id}"
+    name = name_consumer(base_name, conn, command.consumer_id)
+    # a subscription of another type than these sends its messages in order
     kind = TYPES[command.subType]
     consumer = Consumer(topic, command.subscription, name, kind not in INDIVIDUAL)
-    before = front.sessions.of(conn).consumers.get(command.consumer_id)
-    closing = () if before is None else (before.close(),)
+    replaced = front.sessions.of(conn).consumers.get(command.consumer_id)
+    closing = () if replaced is None else (replaced.close(),)
     sessions = front.sessions.add_consumer(conn, command.consumer_id, consumer)
     request = Subscribe(
         topic, command.subscription, kind, POSITIONS[command.initialPosition], command.durable
     )
     if not command.durable and command.HasField("start_message_id"):
         row = find_row(disk, topic) or make_row(disk, topic).value
-        request = _begin_behind(request, row, command.start_message_id)
+        request = _start_after(request, row, command.start_message_id)
     handed = Handed(consumer.caller(caller), request, _read_epoch(consumer, command))
     return replace(front, sessions=sessions), (*effects, *closing, Send(topic, handed))
 
@@ -89,7 +92,7 @@ def _read_epoch(consumer: Consumer, command: Any) -> int | None:
     return epoch
 
 
-def _begin_behind(request: Subscribe, row: TopicRow, start: Any) -> Subscribe:
+def _start_after(request: Subscribe, row: TopicRow, start: Any) -> Subscribe:
     """A reader says which message it has read last; the ends of the numbers stand for those of the
     topic. Of a batch the rest is still to be read."""
     ledger, entry = signed(start.ledgerId), signed(start.entryId)
@@ -101,73 +104,79 @@ def _begin_behind(request: Subscribe, row: TopicRow, start: Any) -> Subscribe:
     return replace(request, after=at - 1 if start.batch_index >= 0 and at >= 0 else at)
 
 
-def _find(front: Front, caller: Caller, ask: Ask) -> Consumer | None:
+def _find_consumer(front: Front, caller: Caller, ask: Ask) -> Consumer | None:
     consumers = front.sessions.of(caller.name).consumers
     consumer: Consumer | None = consumers.get(ask.command.body.consumer_id)
     return consumer
 
 
-def _hand(consumer: Consumer, caller: Caller, body: Any, epoch: int | None = None) -> Send:
+def _route(consumer: Consumer, caller: Caller, body: Any, epoch: int | None = None) -> Send:
     return Send(consumer.topic, Handed(consumer.caller(caller), body, epoch))
 
 
 def give_permits(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
-    consumer, permits = _find(front, caller, ask), ask.command.body.messagePermits
+    consumer, permits = _find_consumer(front, caller, ask), ask.command.body.messagePermits
     if consumer is None:
         return front, (Reply(caller, None),)
     if not 0 < permits < 1 << 31:  # a Java int: Consumer#flowPermits
         return front, (Reply(caller, Hangup(NO_PERMITS)),)
-    return front, (_hand(consumer, caller, Flow(consumer.topic, consumer.subscription, permits)),)
+    return front, (_route(consumer, caller, Flow(consumer.topic, consumer.subscription, permits)),)
 
 
 # ---- acknowledgements ----------------------------------------------------------------
 
 
 def acknowledge(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
-    """ACK: hand an acknowledgement to its subscription. One in a transaction is answered by the
-    subscription; a plain one by nobody, unless its client wants a receipt."""
-    command, consumer = ask.command.body, _find(front, caller, ask)
-    wants = command.HasField("request_id")
+    """Handle ACK: send an acknowledgement to its subscription, with the positions that the client's
+    message ids mean. One in a transaction is answered by the subscription; a plain one not at all,
+    unless its client wants a receipt."""
+    command, consumer = ask.command.body, _find_consumer(front, caller, ask)
+    wants_receipt = command.HasField("request_id")
     if consumer is None or not command.message_id:
-        return front, ((Reply(caller, AckResponse(ServerError.ConsumerNotFound)),) if wants else ())
+        not_found = Reply(caller, AckResponse(ServerError.ConsumerNotFound))
+        return front, ((not_found,) if wants_receipt else ())
     cumulative = bool(command.ack_type)
     positions: list[AckPosition] = []
     row: TopicRow = disk.table(TOPICS)[consumer.topic]
-    for given in command.message_id:
-        positions += _read_positions(disk, row, given, cumulative)
+    for message_id in command.message_id:
+        positions += _read_positions(disk, row, message_id, cumulative)
     txn = None
     if command.HasField("txnid_least_bits") and command.HasField("txnid_most_bits"):
         txn = TxnID(signed(command.txnid_most_bits), signed(command.txnid_least_bits))
     kind = AckType.CUMULATIVE if cumulative else AckType.INDIVIDUAL
     body = Ack(consumer.topic, consumer.subscription, tuple(positions), kind, txn)
-    effects: Effects = (_hand(consumer, caller, body),) if positions else ()
-    if wants and (txn is None or not positions):
+    effects: Effects = (_route(consumer, caller, body),) if positions else ()
+    if wants_receipt and (txn is None or not positions):
         effects = (*effects, Reply(caller, AckResponse()))
     return front, effects
 
 
-def _read_positions(disk: Disk, row: TopicRow, given: Any, cumulative: bool) -> list[AckPosition]:
-    """What an id acknowledges: an entry, or those messages of a batch whose bits are cleared. There
-    may be no such entry: what comes of that the subscription says. A message that is no batch has
-    no parts."""
-    at = place_id(row, given.ledgerId, given.entryId)
+def _read_positions(disk: Disk, row: TopicRow, msg_id: Any, cumulative: bool) -> list[AckPosition]:
+    """Return the positions that one message id of an ACK acknowledges: a whole entry, or those
+    messages of a batch whose bits are cleared in its ack set. A cumulative acknowledgement inside a
+    batch goes up to the first bit that is set. The entry need not exist: what follows from that the
+    subscription decides."""
+    position = place_id(row, msg_id.ledgerId, msg_id.entryId)
     log = disk.log(f"{row.name}/{row.name}")
-    entry = next(iter(log.read(at, at + 1)), None) if 0 <= at < log.end else None
-    size = _claim_size(given) if entry is None else len(entry.values)
-    if entry is not None and given.ack_set and not (entry.marker or entry.values[0].is_batch):
-        return [] if any(given.ack_set) else [AckPosition(at)]
-    done = read_bits(given.ack_set, size) if given.ack_set else ()
-    if not given.ack_set or len(done) == size:
-        return [AckPosition(at)]
+    # the entry, if it is there: a client may name any
+    entry = next(iter(log.read(position, position + 1)), None) if 0 <= position < log.end else None
+    size = _claimed_batch_size(msg_id) if entry is None else len(entry.values)
+    if entry is not None and msg_id.ack_set and not (entry.marker or entry.values[0].is_batch):
+        # a single message: acknowledged if no bit is set
+        return [] if any(msg_id.ack_set) else [AckPosition(position)]
+    acked_indexes = read_bits(msg_id.ack_set, size) if msg_id.ack_set else ()
+    if not msg_id.ack_set or len(acked_indexes) == size:
+        return [AckPosition(position)]
     if not cumulative:
-        return [AckPosition(at, index, size) for index in done]
-    first = next((i for i in range(size) if i not in done), size)
-    if first:
-        return [AckPosition(at, first - 1, size)]
-    return [AckPosition(at - 1)] if at else []
+        return [AckPosition(position, index, size) for index in acked_indexes]
+    first_unacked = next((i for i in range(size) if i not in acked_indexes), size)
+    if first_unacked:
+        return [AckPosition(position, first_unacked - 1, size)]
+    # none of this batch, so everything before it
+    return [AckPosition(position - 1)] if position else []
 
 
-def _claim_size(given: Any) -> int:
+def _claimed_batch_size(given: Any) -> int:
     """How many messages a batch has that is not there, as the client says it. Raises Refusal."""
     size = given.batch_size or 64 * len(given.ack_set)
     if size > MOST_CLAIMED:
@@ -176,41 +185,41 @@ def _claim_size(given: Any) -> int:
 
 
 def redeliver(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
-    command, consumer = ask.command.body, _find(front, caller, ask)
+    command, consumer = ask.command.body, _find_consumer(front, caller, ask)
     if consumer is None:
         return front, ()
     row: TopicRow = disk.table(TOPICS)[consumer.topic]
     places = (place_id(row, given.ledgerId, given.entryId) for given in command.message_ids)
     positions = tuple(dict.fromkeys(places))
     body = Redeliver(consumer.topic, consumer.subscription, positions)
-    return front, (_hand(consumer, caller, body, _read_epoch(consumer, command)),)
+    return front, (_route(consumer, caller, body, _read_epoch(consumer, command)),)
 
 
 # ---- the end, and what is last -------------------------------------------------------
 
 
 def close_consumer(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
-    consumer = _find(front, caller, ask)
+    consumer = _find_consumer(front, caller, ask)
     sessions = front.sessions.drop_consumer(caller.name, ask.command.body.consumer_id)
     closing = () if consumer is None else (consumer.close(),)
     return replace(front, sessions=sessions), (*closing, Reply(caller, Answer()))
 
 
 def unsubscribe(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
-    consumer = _find(front, caller, ask)
+    consumer = _find_consumer(front, caller, ask)
     if consumer is None:
         return front, (Reply(caller, NOBODY),)
     number, sessions = ask.command.body.consumer_id, front.sessions
     if sessions.consuming(consumer.topic, consumer.subscription) == ((caller.name, number),):
         sessions = sessions.drop_consumer(caller.name, number)  # else it is refused, and stays
     body = Unsubscribe(consumer.topic, consumer.subscription, consumer.name)
-    return replace(front, sessions=sessions), (_hand(consumer, caller, body),)
+    return replace(front, sessions=sessions), (_route(consumer, caller, body),)
 
 
 def get_last_message_id(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
-    """GET_LAST_MESSAGE_ID: the last message that could be sent, and how far the subscription has
-    come."""
-    consumer = _find(front, caller, ask)
+    """Handle GET_LAST_MESSAGE_ID: the topic answers with the id of its last readable message, and
+    with the subscription's mark-delete position, up to which everything is acknowledged."""
+    consumer = _find_consumer(front, caller, ask)
     row = None if consumer is None else find_row(disk, consumer.topic)
     if consumer is None or row is None:
         return front, (Reply(caller, NOBODY),)
@@ -220,18 +229,18 @@ def get_last_message_id(front: Front, caller: Caller, ask: Ask, disk: Disk) -> R
         answer = access.answer(role, GetLastMessageId(topic), disk)
         assert isinstance(answer, LastMessageId)
         last = answer.position
-        index = -1
+        batch_index = -1  # the message is not in a batch
         for entry in disk.log(topic).read(last, last + 1) if last >= 0 else ():
-            index = entry.values[0].count - 1 if entry.values[0].is_batch else -1
+            batch_index = entry.values[0].count - 1 if entry.values[0].is_batch else -1
         fields: list[tuple[str, Any]] = [
-            ("last_message_id", _write_id(ledger, last, partition=-1, batch_index=index))
+            ("last_message_id", _write_id(ledger, last, partition=-1, batch_index=batch_index))
         ]
         if subscription in role.subs:
-            mark = role.subs[subscription].cursor.mark_delete
-            fields.append(("consumer_mark_delete_position", _write_id(ledger, mark)))
+            mark_delete = role.subs[subscription].cursor.mark_delete
+            fields.append(("consumer_mark_delete_position", _write_id(ledger, mark_delete)))
         return CommandAnswer(name="GET_LAST_MESSAGE_ID_RESPONSE", fields=tuple(fields))
 
-    return front, (_hand(consumer, caller, Inspect(read)),)
+    return front, (_route(consumer, caller, Inspect(read)),)
 
 
 def _write_id(ledger: int, entry: int, **more: int) -> dict[str, int]:
@@ -252,8 +261,8 @@ NOWHERE = Answer(ServerError.MetadataError, "Message id and message publish time
 
 
 def seek(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
-    """SEEK, to a message id or a publish time: the topic moves the subscription's cursor, and all
-    its consumers are disconnected."""
+    """Handle SEEK, to a message id or a publish time: the topic moves the subscription's cursor,
+    and all consumers of the subscription are disconnected, to come back and read from there."""
     command, sessions = ask.command.body, front.sessions
     consumer = sessions.of(caller.name).consumers.get(command.consumer_id)
     if consumer is None:
@@ -263,14 +272,14 @@ def seek(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
         row = disk.table(TOPICS)[consumer.topic]
         target = _read_place(consumer, row, command.message_id, log)
     elif command.HasField("message_publish_time"):
-        before = find_last_before(log, command.message_publish_time)
-        target = Seek(consumer.topic, consumer.subscription, before)
+        last_before = find_last_before(log, command.message_publish_time)
+        target = Seek(consumer.topic, consumer.subscription, last_before)
     else:
         return front, (Reply(caller, NOWHERE),)
     for conn, number in sessions.consuming(consumer.topic, consumer.subscription):
         sessions = sessions.drop_consumer(conn, number)
-    handed = Handed(consumer.caller(caller), target)
-    return replace(front, sessions=sessions), (Send(consumer.topic, handed),)
+    request = Handed(consumer.caller(caller), target)
+    return replace(front, sessions=sessions), (Send(consumer.topic, request),)
 
 
 def _read_place(consumer: Consumer, row: TopicRow, given: Any, log: LogView) -> Seek:

@@ -63,7 +63,7 @@ def follow(holders: Holders, old: Topic, new: Topic, event: Event, effects: Effe
     if isinstance(event, Request) and isinstance(event.body, SubscriptionRequest):
         sub = old.subs.get(event.body.subscription)
         if sub is not None and not sub.is_single:
-            holders = _hear(holders, sub, event)
+            holders = _take_request(holders, sub, event)
     for effect in effects:
         if isinstance(effect, Send) and isinstance(effect.body, PushMessage):
             message = effect.body
@@ -75,19 +75,21 @@ def follow(holders: Holders, old: Topic, new: Topic, event: Event, effects: Effe
     return holders if new.subs else Map()
 
 
-def _hear(holders: Holders, sub: Subscription, event: Request) -> Holders:
-    """What a request changes in the numbers of unacknowledged messages that consumers hold."""
-    name = event.caller.name
+def _take_request(holders: Holders, sub: Subscription, event: Request) -> Holders:
+    """Return the numbers of messages that consumers hold unacknowledged, by consumer, after a
+    client's request to a subscription: acknowledged, given back, or gone with a consumer or
+    cursor."""
+    client = event.caller.name
     match event.body:
-        case Ack() as ask if ask.ack_type is AckType.INDIVIDUAL:
-            return _acknowledge(holders, sub, ask, name)
-        case Redeliver(positions=positions) if name in holders:
-            held = holders[name]
+        case Ack() as ack if ack.ack_type is AckType.INDIVIDUAL:
+            return _acknowledge(holders, sub, ack, client)
+        case Redeliver(positions=positions) if client in holders:
+            held = holders[client]
             for position in positions or tuple(held.left):
                 held = held.drop(position)
-            return holders.set(name, held)
-        case CloseConsumer() if name in holders:
-            return holders.remove(name)
+            return holders.set(client, held)
+        case CloseConsumer() if client in holders:
+            return holders.remove(client)
         case Unsubscribe() | Seek():
             for consumer in sub.consumers:
                 if consumer.client in holders:
@@ -96,27 +98,28 @@ def _hear(holders: Holders, sub: Subscription, event: Request) -> Holders:
 
 
 def _acknowledge(holders: Holders, sub: Subscription, ask: Ack, name: str) -> Holders:
-    """An acknowledgement lowers the number of the consumer that holds the message,
-    which need not be the one that acknowledges."""
+    """Lower the numbers of held messages by an acknowledgement from client `name`. The consumer
+    that holds a message need not be the one that acknowledges it."""
     sizes = {position.position: position.batch_size for position in ask.positions}
-    for at, indexes in group(ask.positions).items():
-        owner = _find_owner(sub, name, at)
-        if owner is None or owner.client not in holders:
+    for position, indexes in group(ask.positions).items():
+        holder = _find_holder(sub, name, position)
+        if holder is None or holder.client not in holders:
             continue
-        held = holders[owner.client].keep(owner.held)
+        unacked = holders[holder.client].keep(holder.held)
         if indexes == WHOLE:
-            held = held.drop(at)
-        elif ask.txn is not None:
-            held = held.take(at, len(indexes))
-        elif before := sub.cursor.acked_indexes(at):
-            held = held.take(at, len({*indexes}.difference(before)))
-        else:
-            held = held.take(at, max(0, held.left.get(at, 0) - (sizes[at] - len(indexes))))
-        holders = holders.set(owner.client, held)
+            unacked = unacked.drop(position)
+        elif ask.txn is not None:  # pending in a transaction: counted as named
+            unacked = unacked.take(position, len(indexes))
+        elif acked_before := sub.cursor.acked_indexes(position):
+            unacked = unacked.take(position, len({*indexes}.difference(acked_before)))
+        else:  # the first acknowledgement in this batch: what it does not name is left
+            still_held = sizes[position] - len(indexes)
+            unacked = unacked.take(position, max(0, unacked.left.get(position, 0) - still_held))
+        holders = holders.set(holder.client, unacked)
     return holders
 
 
-def _find_owner(sub: Subscription, name: str, position: int) -> Attached | None:
+def _find_holder(sub: Subscription, name: str, position: int) -> Attached | None:
     """The consumer that holds an entry: the one that asks, or another one."""
     found = None
     for consumer in sub.consumers:

@@ -108,24 +108,25 @@ class Notes:
     held: Holders = Map()
 
     def take(self, old: Any, new: Any, event: Event, effects: Effects) -> Notes:
-        """Update all that the admin interface reports of a role after its step from `old` to
-        `new`: counted messages and bytes, pending acknowledgements, times of snapshot and start."""
+        """Return these notes, which the admin API reports, as they are after a role's step from
+        `old` to `new`: messages and bytes sent, what consumers hold, and when stores, snapshots and
+        pending acknowledgements became ready."""
         at_ms = getattr(event, "at_ms", 0)
         if isinstance(new, Topic):
-            noted = self._count(effects)
+            notes = self._count_sent(effects)
             held = follow(self.held, old, new, event, effects)
-            noted = noted if held is self.held else replace(noted, held=held)
+            notes = notes if held is self.held else replace(notes, held=held)
             if isinstance(event, Appended) and event.log == SNAPSHOT_LOG:
-                noted = replace(noted, snapshot_ms=at_ms)
-            return (
-                noted
+                notes = replace(notes, snapshot_ms=at_ms)
+            return (  # without a change of subscriptions there is nothing more to note
+                notes
                 if new.subs is old.subs
-                else noted._note_pending(old, new, event, at_ms)._forget(new)
+                else notes._note_pending(old, new, event, at_ms)._forget_gone(new)
             )
         if isinstance(new, Coordinator) and new.state is not old.state:
-            begun, _ = self.store_ms
-            ready = at_ms if new.state is StoreState.READY else 0
-            return replace(self, store_ms=(begun or at_ms, ready))
+            begun_ms, _ = self.store_ms
+            ready_ms = at_ms if new.state is StoreState.READY else 0
+            return replace(self, store_ms=(begun_ms or at_ms, ready_ms))
         return self
 
     def _note_pending(self, old: Topic, new: Topic, event: Event, at_ms: int) -> Notes:
@@ -137,7 +138,7 @@ class Notes:
             return self
         return replace(self, pending_ms=self.pending_ms.set(name, at_ms))
 
-    def _forget(self, topic: Topic) -> Notes:
+    def _forget_gone(self, topic: Topic) -> Notes:
         """Consumers that have gone, now and then."""
         if len(self.sent) <= MOST_SENT:
             return self
@@ -149,7 +150,7 @@ class Notes:
         )
         return replace(self, sent=Map(left))
 
-    def _count(self, effects: Effects) -> Notes:
+    def _count_sent(self, effects: Effects) -> Notes:
         sent = self.sent
         for effect in effects:
             if isinstance(effect, Send) and isinstance(effect.body, PushMessage):
@@ -170,18 +171,18 @@ Result = tuple["Hosted", Effects]
 
 class Inspect:
     """A request that is answered from a role as it stands: `read(role, disk)` gives the answer, or
-    an `Onward`. `noted`: it is handed the role's host with its notes, not the role."""
+    an `AskNext`. `noted`: it is handed the role's host with its notes, not the role."""
 
     def __init__(self, read: Callable[[Any, Disk], Any], noted: bool = False) -> None:
         self.read = read
         self.noted = noted
 
 
-class Left:
+class ProducerLost:
     """The connection of a producer has ended: its role is to hear so."""
 
 
-class Onward:
+class AskNext:
     """In the place of an answer: `role` is asked this, and answers."""
 
     def __init__(self, role: str, request: Any) -> None:
@@ -224,58 +225,62 @@ class Hosted(Quiet):
     notes: Notes = Notes()
 
     def step(self, event: Event, disk: Disk) -> Result:
-        mine = Folder(disk, self.folder)
+        """Take one event for the hosted role (a topic or a coordinator). Requests of clients come
+        as `Handed`, from the front: an administrator's `Inspect` reads the role, permits (`Flow`)
+        are given to it in portions, everything else is a step of the role. Pushes that a client
+        does not read are kept in `late` until it does."""
+        own_disk = Folder(disk, self.folder)
         match event:
             case Request(body=Handed(caller=caller, body=Inspect() as request)):
-                reply = request.read(self if request.noted else self.role, mine)
-                if isinstance(reply, Onward):
+                reply = request.read(self if request.noted else self.role, own_disk)
+                if isinstance(reply, AskNext):
                     return self, (Send(reply.role, Handed(caller, reply.request)),)
                 return self, (Reply(caller, reply),)
             case Request(body=Handed(body=Flow() as flow, caller=caller)):
-                return self._give(flow, caller, mine, event)
-            case Request(body=Handed(caller=caller, body=Left()), at_ms=at_ms):
-                return self._leave(caller, mine, at_ms)
+                return self._give_permits(flow, caller, own_disk, event)
+            case Request(body=Handed(caller=caller, body=ProducerLost()), at_ms=at_ms):
+                return self._close_producer(caller, own_disk, at_ms)
             case Request(body=Opening() as request, at_ms=at_ms):
                 new, refused = opening.take(self, request)
                 event = Request(request.caller, request.body, at_ms)
-                return (new, refused) if refused else new._step(event, mine)
+                return (new, refused) if refused else new._step(event, own_disk)
             case Request(body=Handed() as handed, at_ms=at_ms):
-                return self._note(handed)._step(
-                    Request(handed.caller, handed.body, at_ms), mine, handed.caller
+                return self._note_request(handed)._step(
+                    Request(handed.caller, handed.body, at_ms), own_disk, handed.caller
                 )
             case Response(peer=peer, body=Unsent(body=push)):
-                waiting = (*self.late.get(peer, ()), Send(peer, push))
-                return replace(self, late=self.late.set(peer, waiting)), ()
+                unsent = (*self.late.get(peer, ()), Send(peer, push))
+                return replace(self, late=self.late.set(peer, unsent)), ()
             case Response(peer=peer, body=Drained()):
                 return replace(self, late=self.late.remove(peer)), (
                     *self.late.get(peer, ()),
                     *(self._ask_more(name) for name in self.permits if _conn(name) == peer),
                 )
             case ConnectionLost(peer=peer):
-                kept = Map((k, v) for k, v in self.permits.items() if _conn(k) != peer)
-                return replace(self, late=self.late.remove(peer), permits=kept), ()
+                others = Map((k, v) for k, v in self.permits.items() if _conn(k) != peer)
+                return replace(self, late=self.late.remove(peer), permits=others), ()
             case Appended(log=log):
                 event = replace(event, log=log.removeprefix(f"{self.folder}/"))
-        return self._step(event, mine)
+        return self._step(event, own_disk)
 
     def _ask_more(self, name: str) -> Send:
         """To itself: another portion for this consumer, once what is before it has gone out."""
         more = Flow(self.folder, self.permits[name][0], 0)
         return Send(self.folder, Handed(Caller(name), more))
 
-    def _give(self, flow: Flow, caller: Caller, mine: Folder, event: Request) -> Result:
+    def _give_permits(self, flow: Flow, caller: Caller, mine: Folder, event: Request) -> Result:
         """Permits come, or another portion of them is asked for."""
         name, waiting = caller.name, self.permits.get(caller.name, ("", 0))[1] + flow.permits
         if not waiting:
             return self, ()
         left = self._permits(flow.subscription, name)
         if _conn(name) in self.late or left > 0:
-            return self._keep(name, flow.subscription, waiting), ()
+            return self._keep_permits(name, flow.subscription, waiting), ()
         given = min(waiting, PORTION - left)  # a batch may have taken more than there were
-        new = self._keep(name, flow.subscription, waiting - given)
+        new = self._keep_permits(name, flow.subscription, waiting - given)
         return new._step(replace(event, caller=caller, body=replace(flow, permits=given)), mine)
 
-    def _keep(self, name: str, subscription: str, permits: int) -> Hosted:
+    def _keep_permits(self, name: str, subscription: str, permits: int) -> Hosted:
         if permits <= 0:
             return replace(self, permits=self.permits.remove(name))
         return replace(self, permits=self.permits.set(name, (subscription, permits)))
@@ -290,18 +295,18 @@ class Hosted(Quiet):
         consumer = next((c for c in sub.consumers if c.client == name), None) if sub else None
         return consumer.permits if consumer else 0
 
-    def _leave(self, caller: Caller, mine: Folder, at_ms: int) -> Result:
+    def _close_producer(self, caller: Caller, mine: Folder, at_ms: int) -> Result:
         """A producer's connection has ended: nobody is there to be answered."""
         gone = Request(caller, CloseProducer(self.folder), at_ms)
-        new, effects = self._drop(caller.name)._step(gone, mine)
+        new, effects = self._drop_opening(caller.name)._step(gone, mine)
         left = (e for e in effects if not (isinstance(e, Reply) and e.caller == caller))
         return new, tuple(left)
 
-    def _note(self, handed: Handed) -> Hosted:
+    def _note_request(self, handed: Handed) -> Hosted:
         name = handed.caller.name
         if isinstance(handed.body, CloseProducer):
-            return self._drop(name)
-        leaves = isinstance(handed.body, CloseConsumer) or self._lets_go(handed.body)
+            return self._drop_opening(name)
+        leaves = isinstance(handed.body, CloseConsumer) or self._ends_subscription(handed.body)
         if leaves or isinstance(handed.body, Subscribe):
             self = replace(self, permits=self.permits.remove(name))
         if handed.epoch is not None:
@@ -310,44 +315,48 @@ class Hosted(Quiet):
             return replace(self, epochs=self.epochs.remove(name))
         return self
 
-    def _lets_go(self, body: Any) -> bool:
+    def _ends_subscription(self, body: Any) -> bool:
         """Whether this ends a subscription, and its consumer with it."""
         sub = self.role.subs.get(body.subscription) if isinstance(body, Unsubscribe) else None
         return sub is not None and find_users(sub, body) is None
 
-    def _drop(self, name: str) -> Hosted:
+    def _drop_opening(self, name: str) -> Hosted:
         """A producer that may wait still has gone."""
         if name not in self.openings:
             return self
         return replace(self, openings=self.openings.remove(name))
 
-    def _step(self, event: Event, mine: Folder, asker: Caller | None = None) -> Result:
-        """A step of the topic's role with its logs under the server's names; pushes to clients that
-        cannot take any now are kept for later."""
-        role, effects = self.role.step(event, mine)
+    def _step(self, event: Event, own_disk: Folder, asker: Caller | None = None) -> Result:
+        """Let the role take an event, and turn its effects into those of the server: logs under the
+        server's names, pushes to clients. Pushes to a client that does not read are kept in `late`.
+        `asker`: the client whose request the event is."""
+        role, effects = self.role.step(event, own_disk)
         notes = self.notes.take(self.role, role, event, effects)
         new = replace(self, role=role, notes=notes)
-        others = notify_active(self.role, role, find_subscription(event))
-        effects = (*notify_closed(self.role, event), *effects, *others)
+        active_notices = notify_active(self.role, role, find_subscription(event))
+        # clients that are closed, or become active, get notices beside what the role sends
+        effects = (*notify_closed(self.role, event), *effects, *active_notices)
         done: list[Effect] = []
-        late: dict[str, list[Send]] = {}
-        sent: dict[str, None] = {}
+        kept: dict[str, list[Send]] = {}
+        sent: dict[str, None] = {}  # consumers that are sent messages, in order
         for effect in effects:
             placed = new.place(effect, asker)
             if isinstance(placed, Send):
                 if isinstance(placed.body, Push):
                     sent[effect.to] = None
                 if placed.to in new.late:
-                    late.setdefault(placed.to, []).append(placed)
+                    kept.setdefault(placed.to, []).append(placed)
                     continue
             done.append(placed)
-        for conn, more in late.items():
-            new = replace(new, late=new.late.set(conn, (*new.late[conn], *more)))
+        for conn, pushes in kept.items():
+            new = replace(new, late=new.late.set(conn, (*new.late[conn], *pushes)))
         new = opening.forget(new, effects)
         return new, (*done, *(new._ask_more(name) for name in sent if new._is_used_up(name)))
 
     def place(self, effect: Effect, asker: Caller | None = None) -> Effect:
-        """An effect of the role as one on the server."""
+        """Translate one effect of the role into the server's: logs and tables get the folder's
+        prefix, and what is sent to a consumer or producer goes to its connection as a push or an
+        answer. `asker`: the client whose request is being answered."""
         match effect:
             case Append(log=log) | Truncate(log=log):
                 return replace(effect, log=f"{self.folder}/{log}")
@@ -369,19 +378,20 @@ class Hosted(Quiet):
 
 
 def notify_active(old: Any, new: Any, name: str | None) -> Effects:
-    """The consumers of a Failover subscription hear which of them is served, whenever one comes or
-    another one is (AbstractDispatcherSingleActiveConsumer#notifyActiveConsumerChanged, 4.2).
-    `name`: which subscription was asked for something."""
+    """Return the notices by which consumers of a Failover subscription learn which of them is
+    active: to all when that changes, else to a consumer that has just come
+    (AbstractDispatcherSingleActiveConsumer#notifyActiveConsumerChanged, 4.2). `name`: the
+    subscription of the request; None where there is none."""
     sub = new.subs.get(name) if isinstance(new, Topic) and name is not None else None
-    before = None if sub is None else old.subs.get(name)
-    if sub is None or sub.sub_type is not SubType.FAILOVER or before is sub:
+    sub_before = None if sub is None else old.subs.get(name)
+    if sub is None or sub.sub_type is not SubType.FAILOVER or sub_before is sub:
         return ()
     notices: list[Send] = []
-    known = {c.client for c in before.consumers} if before is not None else set()
+    clients_before = {c.client for c in sub_before.consumers} if sub_before is not None else set()
     active = find_active(sub)
-    is_other = before is None or find_active(before) != active
+    has_changed = sub_before is None or find_active(sub_before) != active
     for consumer in sub.consumers:
-        if is_other or consumer.client not in known:
+        if has_changed or consumer.client not in clients_before:
             conn, number = read_consumer(consumer.client)
             fields = (("consumer_id", number), ("is_active", consumer.client == active))
             notices.append(Send(conn, Notice("ACTIVE_CONSUMER_CHANGE", fields)))

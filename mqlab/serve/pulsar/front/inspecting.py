@@ -44,7 +44,7 @@ def refuse(status: int, why: str) -> AdminAnswer:
     return AdminAnswer(status, {"reason": UNCAUGHT.format(why=why) if status == BROKEN else why})
 
 
-def _facts(topic: Topic, request: Any, disk: Disk) -> dict[str, Any]:
+def _describe(topic: Topic, request: Any, disk: Disk) -> dict[str, Any]:
     described = access.answer(topic, request, disk)
     assert isinstance(described, Described)
     return dict(described.facts)
@@ -59,13 +59,15 @@ def find_entry(topic: Topic, disk: Disk, at: int) -> LedgerEntry | None:
     return next(iter(disk.log(topic.name).read(at, at + 1)), None)
 
 
-def answer_entry(topic: Topic, disk: Disk, ledger: int, at: int) -> AdminAnswer:
-    """An entry as it lies there; headers say what it is."""
-    entry = find_entry(topic, disk, at)
+def answer_entry(topic: Topic, disk: Disk, ledger: int, entry_id: int) -> AdminAnswer:
+    """Answer with one entry of a topic: its payload as it is stored, and headers that say what it
+    is (a message, a batch, a marker; of which transaction); an error where there is no such
+    entry."""
+    entry = find_entry(topic, disk, entry_id)
     if entry is None:
         last = place(ledger, topic.lac)
-        return refuse(BROKEN, f"LastConfirmedEntry is {last} when reading entry {at}")
-    headers = [("Message-ID", place(ledger, at)), *_list_headers(topic, entry, at)]
+        return refuse(BROKEN, f"LastConfirmedEntry is {last} when reading entry {entry_id}")
+    headers = [("Message-ID", place(ledger, entry_id)), *_list_headers(topic, entry, entry_id)]
     headers.append(("Is-Encrypted", "false"))
     if entry.marker is not None:
         headers.append(("PROPERTY", "{}"))
@@ -84,8 +86,9 @@ def answer_entry(topic: Topic, disk: Disk, ledger: int, at: int) -> AdminAnswer:
         ("sequence-id", str(metadata.sequence_id)),
         ("publish-time", published.isoformat(timespec="milliseconds").replace("+00:00", "Z")),
     ]
-    start = CHECKED.size + CHECKED.unpack_from(payload.data)[2]
-    return AdminAnswer(OK, payload.data[start:], tuple(headers))
+    # the payload follows the checked header and the metadata, whose size the header ends with
+    payload_start = CHECKED.size + CHECKED.unpack_from(payload.data)[2]
+    return AdminAnswer(OK, payload.data[payload_start:], tuple(headers))
 
 
 def _list_headers(topic: Topic, entry: LedgerEntry, at: int) -> list[tuple[str, str]]:
@@ -101,15 +104,16 @@ def _list_headers(topic: Topic, entry: LedgerEntry, at: int) -> list[tuple[str, 
 # ---- transactions at a topic -------------------------------------------------------------------
 
 
-def _write_marks(marks: Marks) -> dict[str, int]:
+def _low_water_marks(marks: Marks) -> dict[str, int]:
     return {str(tc_id): mark for tc_id, mark in marks.by_coordinator.items()}
 
 
 def answer_buffer(hosted: Hosted, disk: Disk, with_marks: bool) -> AdminAnswer:
-    """The answer to GET …/transactionBufferStats. A topic has one snapshot (`Single`); its buffer
-    recovers while the topic is loaded, so both times of recovery are the time of loading."""
+    """Answer GET …/transactionBufferStats: the state of a topic's transaction buffer. A topic has
+    one snapshot (`Single`), and its buffer recovers while the topic is loaded, so both times of
+    recovery are the time of loading."""
     topic, notes = hosted.role, hosted.notes
-    facts = _facts(topic, GetBufferStats(topic.name), disk)
+    facts = _describe(topic, GetBufferStats(topic.name), disk)
     for name in ("ongoingTxnSize", "totalAbortedTransactions"):
         facts[name] = int(facts[name])
     facts |= {
@@ -120,12 +124,12 @@ def answer_buffer(hosted: Hosted, disk: Disk, with_marks: bool) -> AdminAnswer:
         "recoverEndTime": notes.loaded_ms,
     }
     if with_marks:
-        facts["lowWaterMarks"] = _write_marks(topic.buffer.marks)
+        facts["lowWaterMarks"] = _low_water_marks(topic.buffer.marks)
     return AdminAnswer(OK, facts)
 
 
 def describe_in_buffer(topic: Topic, disk: Disk, txn: TxnID, ledger: int) -> dict[str, Any]:
-    facts = _facts(topic, GetTransactionInBuffer(topic.name, txn), disk)
+    facts = _describe(topic, GetTransactionInBuffer(topic.name, txn), disk)
     start = topic.buffer.find_start(txn)
     stats: dict[str, Any] = {"aborted": facts["aborted"] == "true"}
     if start is not None:
@@ -144,14 +148,14 @@ def answer_pending(hosted: Hosted, disk: Disk, name: str, with_marks: bool) -> A
     topic, since = hosted.role, hosted.notes.pending_ms.get(name, 0)
     if refused := _refuse_missing(topic, name):
         return refused
-    facts = _facts(topic, GetPendingAckStats(topic.name, name), disk)
+    facts = _describe(topic, GetPendingAckStats(topic.name, name), disk)
     facts |= {
         "ongoingTxnSize": int(facts["ongoingTxnSize"]),
         "recoverStartTime": since,
         "recoverEndTime": since,
     }
     if with_marks:
-        facts["lowWaterMarks"] = _write_marks(topic.subs[name].pending.marks)
+        facts["lowWaterMarks"] = _low_water_marks(topic.subs[name].pending.marks)
     return AdminAnswer(OK, facts)
 
 
@@ -170,7 +174,7 @@ def answer_in_pending(topic: Topic, name: str, txn: TxnID, ledger: int) -> Admin
 def answer_position(topic: Topic, disk: Disk, name: str, position: AckPosition) -> AdminAnswer:
     if refused := _refuse_missing(topic, name):
         return refused
-    return AdminAnswer(OK, _facts(topic, GetPositionStats(topic.name, name, position), disk))
+    return AdminAnswer(OK, _describe(topic, GetPositionStats(topic.name, name, position), disk))
 
 
 # ---- a coordinator -----------------------------------------------------------------------------

@@ -156,32 +156,34 @@ TEXT = 100  # characters of a message that are kept as words
 
 
 def create_producer(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
-    """PRODUCER. Its topic decides whether there is room for it. A number that is in use for another
-    producer of this connection is given to the new one."""
+    """Handle PRODUCER: register the producer in its session and ask its topic to open it; the topic
+    decides whether it may. A producer without a name gets one. One that already has this id on the
+    connection is closed."""
     command = ask.command.body
     topic = read_name(command.topic)
     effects = open_topic(disk, topic)
-    name, given = command.producer_name, disk.table(NAMES).get("given", 0)
+    name, names_given = command.producer_name, disk.table(NAMES).get("given", 0)
     if not name:
-        name = f"standalone-0-{given}"
-        effects = (*effects, Put(NAMES, "given", given + 1))
-    place = (caller.name, command.producer_id)
-    producer, old = Producer(topic, name, *place), front.sessions.find_producer(*place)
+        name = f"standalone-0-{names_given}"
+        effects = (*effects, Put(NAMES, "given", names_given + 1))
+    producer = Producer(topic, name, caller.name, command.producer_id)
+    old = front.sessions.find_producer(caller.name, command.producer_id)
+    # the id was in use for another producer of this connection, which goes
     if old is not None and old != producer:
         effects = (*effects, old.leave())
-    version, more = add_producers(disk, topic, command)
+    version, schema_effects = add_producers(disk, topic, command)
     epoch = command.topic_epoch if command.HasField("topic_epoch") else None
     request = OpenProducer(topic, name, MODES[command.producer_access_mode], epoch)
-    number = command.request_id
-    opening = Opening(producer.caller(caller), request, version=version, number=number)
+    client = producer.caller(caller)
+    opening = Opening(client, request, version=version, number=command.request_id)
     sessions = front.sessions.add_producer(producer)
-    return replace(front, sessions=sessions), (*effects, *more, Send(topic, opening))
+    return replace(front, sessions=sessions), (*effects, *schema_effects, Send(topic, opening))
 
 
 def send(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
-    """SEND: hand a message to its topic. One of a producer that the broker has closed is not
-    answered: its client will have heard of that. One of a producer that is not there closes the
-    connection, and so does the topic where it has thrown it out or lets it wait."""
+    """Handle SEND: read a message and send it to its topic. A message of a producer that the broker
+    has closed is dropped without an answer, one of an unknown producer closes the connection; one
+    that is damaged or too large is refused."""
     command = ask.command.body
     producer = front.sessions.find_producer(caller.name, command.producer_id)
     if producer is None:
@@ -201,12 +203,13 @@ def send(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
 
 
 def _read_message(producer: Producer, command: Any, metadata: Any, values: Batched) -> SendMessage:
-    """The message of a SEND command: what the command says, and what the message says of itself
-    where that is something else."""
-    first, txn = signed(command.sequence_id), _read_txn(command)
-    highest = max(first, signed(command.highest_sequence_id))
-    number = max(signed(metadata.sequence_id), signed(metadata.highest_sequence_id))
-    own = MessageMetadata(metadata.producer_name, number, _read_txn(metadata))
+    """Build the topic's message from a SEND command, which says producer, sequence ids and
+    transaction. The message's own metadata may say something else; only then is it kept too (else
+    None)."""
+    lowest, txn = signed(command.sequence_id), _read_txn(command)
+    highest = max(lowest, signed(command.highest_sequence_id))
+    own_sequence_id = max(signed(metadata.sequence_id), signed(metadata.highest_sequence_id))
+    own = MessageMetadata(metadata.producer_name, own_sequence_id, _read_txn(metadata))
     same = own == MessageMetadata(producer.name, highest, txn)
     return SendMessage(
         producer.topic,
@@ -214,7 +217,7 @@ def _read_message(producer: Producer, command: Any, metadata: Any, values: Batch
         highest,
         values,
         txn,
-        None if first == highest else first,
+        None if lowest == highest else lowest,
         None if same else own,
         command.is_chunk and not _ends_chunks(metadata),
         opened=True,

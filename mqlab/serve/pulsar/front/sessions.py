@@ -12,7 +12,7 @@ from typing import Any
 from ....kernel import Caller, Effects, Map, Send, frozen, replace
 from ....pulsar.messages import CloseConsumer
 from ..wire.answers import Handed
-from .hosting import Left
+from .hosting import ProducerLost
 
 
 @frozen
@@ -29,7 +29,7 @@ class Producer:
         return replace(asker, name=f"{self.name}@{self.conn}/{self.number}")
 
     def leave(self) -> Send:
-        return Send(self.topic, Handed(self.caller(Caller("")), Left()))
+        return Send(self.topic, Handed(self.caller(Caller("")), ProducerLost()))
 
 
 @frozen

@@ -146,14 +146,14 @@ def place_id(row: TopicRow, ledger: int, entry: int) -> int:
 
 
 def answer_partitions(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
-    """PARTITIONED_METADATA: how many partitions a topic has. A client that forbids auto-creation
-    asks whether there is such a topic. By that, Java's finds out whether retry and dead-letter
-    topics are called as they were once, without the topic
+    """Handle PARTITIONED_METADATA: answer how many partitions a topic has, 0 for one that is not
+    partitioned. A client that forbids auto-creation gets an error for a topic that does not exist;
+    Java's client finds out by that whether retry and dead-letter topics have their old names
     (ConsumerBuilderImpl#checkDlqAlreadyExists)."""
     command = ask.command.body
     name = read_name(command.topic)
     count = disk.table(PARTITIONED).get(name, 0)
-    if name == ASSIGN:
+    if name == ASSIGN:  # the topic that has a partition for each transaction coordinator
         count = front.config.coordinators
     else:
         check_namespace(disk, name)
@@ -219,7 +219,8 @@ def place(ledger: int, position: int) -> str:
 
 
 def describe_ledger(ledger: int, entries: int, cursors: Facts) -> Facts:
-    """The topic's ledger in `internalStats`: one that was never rolled over."""
+    """Describe a topic's ledger as `internalStats` does: a single one of `entries` entries that was
+    never rolled over. `cursors`: the part about its subscriptions."""
     return {
         "entriesAddedCounter": entries,
         "numberOfEntries": entries,
@@ -265,27 +266,29 @@ def _next(sub: Subscription) -> int:
 
 
 def describe_stats(hosted: Hosted, disk: Disk) -> Facts:
-    """The topic's `stats`. Counters begin when the topic was loaded. A marker lies in memory here
-    without bytes, so it is left out of `storageSize`."""
+    """Describe a topic as its `stats` do: messages in and out since it was loaded, transactions,
+    producers and subscriptions. A marker has no bytes here, so `storageSize` leaves it out."""
     topic, notes = hosted.role, hosted.notes
     log = disk.log(topic.name)
-    came = list(log.read(notes.first, topic.lac + 1))
-    messages = [entry.values[0] for entry in came if entry.marker is None]
-    sent, sent_bytes = notes.sent.get(ALL) or (0, 0)
-    markers = [entry.marker for entry in came]
+    # notes.first: the first entry since the topic was loaded
+    entries = list(log.read(notes.first, topic.lac + 1))
+    messages = [entry.values[0] for entry in entries if entry.marker is None]
+    sent_messages, sent_bytes = notes.sent.get(ALL) or (0, 0)
+    markers = [entry.marker for entry in entries]
     return {
         "msgInCounter": sum(payload.count for payload in messages),
         "bytesInCounter": sum(len(payload.data) for payload in messages),
-        "msgOutCounter": sent,
+        "msgOutCounter": sent_messages,
         "bytesOutCounter": sent_bytes,
         "storageSize": _count_bytes(log, 0, topic.lac + 1),
         "ongoingTxnCount": len(topic.buffer.ongoing),
         "committedTxnCount": markers.count(MarkerType.TXN_COMMIT),
         "abortedTxnCount": markers.count(MarkerType.TXN_ABORT),
-        "publishers": [_describe_producer(*one) for one in topic.access.open.items()],
+        "publishers": [_describe_producer(*pair) for pair in topic.access.open.items()],
         "subscriptions": {n: _describe_sub(hosted, sub, log) for n, sub in topic.subs.items()},
         "deduplicationStatus": "Enabled" if topic.config.dedup else "Disabled",
         "topicCreationTimeStamp": notes.loaded_ms,
+        # -1: no exclusive producer has had the topic yet
         **({} if topic.access.epoch < 0 else {"topicEpoch": topic.access.epoch}),
     }
 
@@ -301,22 +304,23 @@ def _count_bytes(log: LogView, start: int, end: int) -> int:
 
 
 def _describe_sub(hosted: Hosted, sub: Subscription, log: LogView) -> Facts:
-    """A subscription in the JSON of a topic's `stats`."""
-    lac, cursor = hosted.role.lac, sub.cursor
-    messages, size = hosted.notes.sent.get(sub.name) or (0, 0)
-    backlog = lac - cursor.mark_delete - cursor.count_individual()
+    """Describe a subscription as a topic's `stats` do: its backlog, what it was sent, and its
+    consumers. `log`: the topic's."""
+    last_entry, cursor = hosted.role.lac, sub.cursor
+    sent_messages, sent_bytes = hosted.notes.sent.get(sub.name) or (0, 0)
+    backlog = last_entry - cursor.mark_delete - cursor.count_individual()
     consumers = [_describe_consumer(hosted, sub, consumer) for consumer in sub.consumers]
     return {
-        "type": str(sub.sub_type) if consumers or messages else UNKNOWN,
+        "type": str(sub.sub_type) if consumers or sent_messages else UNKNOWN,
         "durable": sub.durable,
         "isDurable": sub.durable,
         "msgBacklog": backlog,
         "msgBacklogNoDelayed": backlog,
         "msgDelayed": 0,
         "msgInReplay": len(sub.replay),
-        "backlogSize": _count_bytes(log, cursor.mark_delete + 1, lac + 1),
-        "msgOutCounter": messages,
-        "bytesOutCounter": size,
+        "backlogSize": _count_bytes(log, cursor.mark_delete + 1, last_entry + 1),
+        "msgOutCounter": sent_messages,
+        "bytesOutCounter": sent_bytes,
         "unackedMessages": sum(consumer["unackedMessages"] for consumer in consumers),
         "consumers": consumers,
     }

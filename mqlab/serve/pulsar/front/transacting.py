@@ -17,7 +17,7 @@ from ....pulsar.states import StoreState, TxnAction
 from ..wire.answers import AdminAnswer
 from . import inspecting
 from .asking import NUMBER, PART, TOPIC, Call, Fill, Result, name_topic, visit
-from .hosting import Hosted, Inspect, Onward
+from .hosting import AskNext, Hosted, Inspect
 from .inspecting import BROKEN, NO_COORDINATOR, NO_STORE, NOT_FOUND, OK, refuse
 
 THROWN = "org.apache.pulsar.client.admin.PulsarAdminException$NotFoundException: "
@@ -37,26 +37,29 @@ def _coordinators(call: Call) -> Result:
     return call.say(OK, [{"id": n, "brokerServiceUrl": url} for n in range(count)])
 
 
-def _pick(call: Call) -> int | None:
+def _coordinator_in_query(call: Call) -> int | None:
     """The coordinator that is named in the query; None where none is."""
     text = call.query("coordinatorId")
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None
 
 
-def _coordinator(call: Call) -> Result:
-    """GET coordinatorStats, of one; or, without a number, a map of all of them."""
-    picked = _pick(call)
-    if picked is not None:
-        return _one_coordinator(call, picked)
+def _coordinator_stats(call: Call) -> Result:
+    """Handle GET coordinatorStats: describe the coordinator that the query names, or, where it
+    names none, all of them. Each is asked in turn (`fill` notes its part); the answer is made when
+    all have answered (`finish`)."""
+    tc_id = _coordinator_in_query(call)
+    if tc_id is not None:
+        return _one_coordinator(call, tc_id)
     coordinators: Facts = {}
 
     def fill(hosted: Hosted, disk: Disk) -> None:
         coordinators[str(hosted.role.tc_id)] = inspecting.describe_coordinator(hosted)
 
     def finish() -> AdminAnswer:
-        missing = next((tc_id for tc_id, facts in coordinators.items() if facts is None), None)
-        if missing is not None:
-            return refuse(BROKEN, THROWN + NO_STORE.format(tc_id=missing))
+        # a coordinator whose store is not ready has no description
+        not_ready = next((each for each, facts in coordinators.items() if facts is None), None)
+        if not_ready is not None:
+            return refuse(BROKEN, THROWN + NO_STORE.format(tc_id=not_ready))
         return AdminAnswer(OK, coordinators)
 
     first, *rest = call.coordinators()
@@ -132,31 +135,31 @@ def _metadata(call: Call, most: str, least: str) -> Result:
     return call.inspect(name_coordinator(txn.most), read)
 
 
-def _slow(call: Call, timeout_ms: str) -> Result:
-    """GET slowTransactions: those whose timeout is longer, however long they have been open."""
-    picked = _pick(call)
-    if picked is not None and not call.has_coordinator(picked):
-        return call.refuse(NOT_FOUND, NO_STORE.format(tc_id=picked))
-    names = call.coordinators() if picked is None else [name_coordinator(picked)]
+def _slow_transactions(call: Call, timeout_ms: str) -> Result:
+    """Handle GET slowTransactions: list the open transactions whose timeout is longer than
+    `timeout_ms` (however long they have been open), of one coordinator or of all. Each coordinator
+    is asked in turn, then the participants of the transactions found."""
+    tc_id = _coordinator_in_query(call)
+    if tc_id is not None and not call.has_coordinator(tc_id):
+        return call.refuse(NOT_FOUND, NO_STORE.format(tc_id=tc_id))
+    names = call.coordinators() if tc_id is None else [name_coordinator(tc_id)]
     slow: dict[str, Facts] = {}
 
-    def read_from(at: int, asks: list[tuple[str, Fill]]) -> Any:
-        """Ask coordinator number `at`, then the next one; `asks` gathers what participants are
-        asked at the end."""
+    def read_from(index: int, asks: list[tuple[str, Fill]]) -> Any:
+        """Return what reads coordinator number `index`, and then asks the next one. `asks` gathers
+        the questions to the transactions' participants, which are asked at the end."""
 
         def read(hosted: Hosted, disk: Disk) -> Any:
             tc = hosted.role
             if tc.state is not StoreState.READY:
                 why = NO_STORE.format(tc_id=tc.tc_id)
-                return (
-                    refuse(NOT_FOUND, why) if picked is not None else refuse(BROKEN, THROWN + why)
-                )
+                return refuse(NOT_FOUND, why) if tc_id is not None else refuse(BROKEN, THROWN + why)
             for meta in tc.txns.values():
                 if meta.timeout_ms > int(timeout_ms):
                     facts = slow[str(meta.txn)] = inspecting.describe_txn(meta)
                     asks.extend(ask_participants(facts, meta.txn))
-            if at + 1 < len(names):
-                return Onward(names[at + 1], Inspect(read_from(at + 1, asks), noted=True))
+            if index + 1 < len(names):
+                return AskNext(names[index + 1], Inspect(read_from(index + 1, asks), noted=True))
             return visit(asks, lambda: AdminAnswer(OK, slow))
 
         return read
@@ -172,7 +175,7 @@ def _abort(call: Call, most: str, least: str) -> Result:
 
     def read(hosted: Hosted, disk: Disk) -> Any:
         if txn in hosted.role.txns:
-            return Onward(name, EndTxn(txn, TxnAction.ABORT))
+            return AskNext(name, EndTxn(txn, TxnAction.ABORT))
         return inspecting.refuse_txn(hosted.role, txn, BROKEN)
 
     return call.inspect(name, read)
@@ -242,9 +245,9 @@ def _position(
 ROUTES = (
     ("GET", "/coordinators", _coordinators),
     ("GET", f"/transactionMetadata/{NUMBER}/{NUMBER}", _metadata),
-    ("GET", "/coordinatorStats", _coordinator),
+    ("GET", "/coordinatorStats", _coordinator_stats),
     ("GET", f"/coordinatorInternalStats/{NUMBER}", _transaction_log),
-    ("GET", f"/slowTransactions/{NUMBER}", _slow),
+    ("GET", f"/slowTransactions/{NUMBER}", _slow_transactions),
     ("POST", f"/abortTransaction/{NUMBER}/{NUMBER}", _abort),
     ("GET", f"/transactionBufferStats{TOPIC}", _buffer),
     ("GET", f"/transactionInBufferStats{TOPIC}/{NUMBER}/{NUMBER}", _in_buffer),

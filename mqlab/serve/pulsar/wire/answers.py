@@ -186,18 +186,19 @@ def _write_receipt(body: Any, answer: Receipt) -> bytes:
 
 
 def write_push(number: int, body: Any) -> tuple[bytes, bool]:
-    """Encode a push: a frame that nobody answers."""
+    """Encode what a consumer is sent unasked, a message or a notice, as a frame. Returns (frame,
+    False): Pulsar's clients do not answer pushes. `number` is not used, for that reason."""
     if isinstance(body, Notice):
         return encode_command(body.name, dict(body.fields)), False
     push: Push = body
     message = push.message
     payload: Payload = message.values[0]
-    place: Fields = {
+    message_id: Fields = {
         "ledgerId": push.ledger,
         "entryId": message.message_id.position,
         "partition": -1,
     }
-    fields: Fields = {"consumer_id": push.consumer_id, "message_id": place}
+    fields: Fields = {"consumer_id": push.consumer_id, "message_id": message_id}
     if message.redelivery_count:
         fields["redelivery_count"] = message.redelivery_count
     if message.acked:

@@ -129,23 +129,24 @@ def cut_frame(buffer: bytearray) -> bytes | None:
 
 
 def decode_command(frame: bytes) -> Command:
-    """Raises WireError."""
+    """Decode a frame of the binary protocol into its command: name, body, and the bytes after it (a
+    message's metadata and payload). Raises WireError where the frame is not such a command."""
     (size,) = SIZE.unpack_from(frame)
-    end = SIZE.size + size
-    if end > len(frame):
+    command_end = SIZE.size + size
+    if command_end > len(frame):
         raise WireError("a command that is longer than its frame")
     try:
-        base = BaseCommand.FromString(frame[SIZE.size : end])
+        command = BaseCommand.FromString(frame[SIZE.size : command_end])
     except DecodeError as error:
         raise WireError("a command that is no Protocol Buffer of this protocol") from error
-    name = Type.values_by_number[base.type].name
-    field = FIELDS.get(base.type)
-    if field is None or not base.HasField(field):
+    name = Type.values_by_number[command.type].name
+    body_field = FIELDS.get(command.type)
+    if body_field is None or not command.HasField(body_field):
         raise WireError(f"a command {name} that cannot be read")
-    body = getattr(base, field)
+    body = getattr(command, body_field)
     if not _is_text(body):
         raise WireError(f"a command {name} with a text that is no UTF-8")
-    return Command(name, body, frame[end:])
+    return Command(name, body, frame[command_end:])
 
 
 def _is_text(message: Any) -> bool:

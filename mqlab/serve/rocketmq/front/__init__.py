@@ -114,6 +114,9 @@ class Front(Quiet):
     pulled: Offsets = Offsets()
 
     def step(self, event: Event, disk: Disk) -> Result:
+        """Take one event of the server: a client's request goes to the handler of its command;
+        timers and stored messages end waiting pulls; pushes that a client did not read are kept and
+        sent again. Everything else is the broker's own. Returns the new front and its effects."""
         match event:
             case Request(caller=caller, body=Ask() as ask, at_ms=at_ms):
                 here = self if self.here == ask.here else replace(self, here=ask.here)
@@ -127,25 +130,25 @@ class Front(Quiet):
             case Response(peer=peer, body=Unsent(body=body)):
                 return pushing.keep_unsent(self, peer, body)
             case ConnectionLost(peer=peer):
-                return self._forget(peer, event, disk)
+                return self._forget_client(peer, event, disk)
         # The broker's own: a timer of the check service, say.
         return self.ask_broker(event, disk)
 
     # -- the engine's broker -----------------------------------------------------------------
 
     def ask_broker(self, event: Event, disk: Disk) -> Result:
-        """Let the broker take an event, and look at what it does: its questions leave as
-        commands, what is given up has a topic to lie in, and a pull that waits for a queue that has
-        grown is woken."""
+        """Let the engine's broker take an event, and return its effects as this server sends them:
+        transaction checks become commands to clients, dead letters get a topic to be stored in, and
+        pulls that wait for what was just stored are woken."""
         broker, effects = self.broker.step(event, disk)
         new = self if broker is self.broker else replace(self, broker=broker)
         done = list[Any]()
         for effect in effects:
             match effect:
                 case Send(body=HeartbeatResponse()):
-                    continue  # in a lesson the broker's direction of the connection opens so
+                    continue  # only a lesson's client needs it; here it has its connection already
                 case Send(to=client, body=CheckTransactionState() as check):
-                    done += self._put_question(client, check)
+                    done += self._send_check(client, check)
                 case Append(entry=Stored(message=message)) if message.topic.startswith(DLQ_PREFIX):
                     done += (*topics.create_once(disk, message.topic), effect)
                 case _:
@@ -155,7 +158,7 @@ class Front(Quiet):
             done += (Send(FRONT, Wake(awaited)),) if awaited else ()
         return new, tuple(done)
 
-    def _forget(self, client: str, event: ConnectionLost, disk: Disk) -> Result:
+    def _forget_client(self, client: str, event: ConnectionLost, disk: Disk) -> Result:
         new, effects = self.ask_broker(event, disk)
         met = new.broker.met.remove(client)  # nobody comes by this name again
         new = replace(new, broker=replace(new.broker, met=met))
@@ -190,7 +193,7 @@ class Front(Quiet):
         """Since 5 a broker adds nothing to the messages of a batch."""
         return message.put(("CLUSTER", CLUSTER)) if self.is_older else message
 
-    def _put_question(self, client: str, check: CheckTransactionState) -> Effects:
+    def _send_check(self, client: str, check: CheckTransactionState) -> Effects:
         """4.9 never asks about a message without a body: it stumbles over it, and the check
         counts all the same."""
         if not self.is_older:

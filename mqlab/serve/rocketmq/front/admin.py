@@ -93,7 +93,8 @@ def list_topics(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) 
 
 
 def describe_topic(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
-    """GET_TOPIC_CONFIG: TopicConfig; 4.9 does not know the question."""
+    """Answer GET_TOPIC_CONFIG with a topic's TopicConfig as JSON, or refuse it for a topic that
+    does not exist. A broker of 4.9 does not know the command."""
     body: answers.GetTopicConfig = ask.body
     topic = find_topic(disk, body.topic)
     if front.is_older:
@@ -144,23 +145,25 @@ def _list_bounds(topic: Topic, disk: Disk) -> Iterator[tuple[str, int, Any]]:
 
 
 def delete_topic(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
-    """Delete a topic with its queues. Its messages stay in the commit log, but no queue has them;
-    a restart does not build the queues again, because all of the log counts as dispatched."""
+    """Handle DELETE_TOPIC: delete a topic with its queues and, from 5 on, the offsets of its
+    consumer groups. Its messages stay in the commit log, but no queue refers to them; a restart
+    does not build the queues again, because the whole log is marked as dispatched. A topic that
+    does not exist is answered OK."""
     body: answers.DeleteTopic = ask.body
     if not body.broker:  # a released broker answers OK, too, and deletes nothing
         return front, (Reply(caller, FrontAnswer()),)
-    wrong = name_fault(body.topic) if not body.topic.strip() else ""
+    fault = name_fault(body.topic) if not body.topic.strip() else ""
     if body.topic in SYSTEM:
-        wrong = SYSTEM_TOPIC.format(topic=body.topic)
-    if wrong:
-        return refuse(front, caller, front.code_of_illegal(ResponseCode.INVALID_PARAMETER), wrong)
+        fault = SYSTEM_TOPIC.format(topic=body.topic)
+    if fault:
+        return refuse(front, caller, front.code_of_illegal(ResponseCode.INVALID_PARAMETER), fault)
     if body.topic not in disk.table(TOPICS):
         return front, (Reply(caller, FrontAnswer()),)
-    new, gone = front, Effects()
+    new, drops = front, Effects()
     if not front.is_older:  # 4.9 keeps the positions, also when the topic is made again
-        new, gone = _drop_offsets(front, disk, body.topic)
+        new, drops = _drop_offsets(front, disk, body.topic)
     dispatched = Put(DISPATCHED, COMMIT_LOG, disk.log(COMMIT_LOG).end)
-    return new, (*gone, dispatched, Put(TOPICS, body.topic, None), Reply(caller, FrontAnswer()))
+    return new, (*drops, dispatched, Put(TOPICS, body.topic, None), Reply(caller, FrontAnswer()))
 
 
 # ---- groups --------------------------------------------------------------------------
@@ -233,16 +236,16 @@ def _drop_offsets(front: Front, disk: Disk, topic: str) -> Result:
 
 
 def list_members(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
-    """GET_CONSUMER_CONNECTION_LIST: the connected members of a consumer group and what they
-    subscribe to."""
+    """Answer GET_CONSUMER_CONNECTION_LIST with the connected members of a consumer group and what
+    they subscribe to, as JSON; refuse it where no member is connected."""
     body: answers.GetConsumerConnectionList = ask.body
     group = front.clients.find(body.group)
     if group is None:
         remark = NOT_ONLINE.format(group=body.group)
         return refuse(front, caller, ResponseCode.CONSUMER_NOT_ONLINE, remark)
-    there = [front.clients.connected[name] for name in group.members]
+    members = [front.clients.connected[name] for name in group.members]
     answer = {
-        "connectionSet": [one.row() for one in there],
+        "connectionSet": [member.row() for member in members],
         "consumeFromWhere": group.kind.from_where,
         "consumeType": group.kind.consume_type,
         "messageModel": group.kind.model,
@@ -266,8 +269,9 @@ def list_all_producers(front: Front, caller: Caller, ask: Ask, at_ms: int, disk:
 
 
 def reset_offset(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
-    """The RESET_OFFSET command: the group reads on from these offsets at its next pull. Refused
-    where an offset lies outside the queue."""
+    """Handle the command RESET_OFFSET: at its next pull the group reads on from these offsets, of
+    one queue or of all (queue_id -1). Refused where topic or group does not exist, or an offset is
+    outside its queue."""
     body: answers.ResetOffset = ask.body
     if front.is_older:
         return refuse(front, caller, ResponseCode.REQUEST_CODE_NOT_SUPPORTED, OLDER_RESET)
@@ -278,16 +282,16 @@ def reset_offset(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk)
     if not _is_group(front, body.group, disk):
         remark = NO_RESET_GROUP.format(group=body.group)
         return refuse(front, caller, ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, remark)
-    numbers = range(topic.queues) if body.queue_id < 0 else [body.queue_id]
-    rows = [(body.topic, number, _find_target(body, number, disk)) for number in numbers]
+    queue_ids = range(topic.queues) if body.queue_id < 0 else [body.queue_id]
+    targets = [(body.topic, queue_id, _find_target(body, queue_id, disk)) for queue_id in queue_ids]
     resets = front.resets
-    for name, number, target in rows:
-        log = disk.log(name_queue(name, number))
+    for topic_name, queue_id, target in targets:
+        log = disk.log(name_queue(topic_name, queue_id))
         if not log.start <= target <= log.end:
             remark = OUT_OF_RANGE.format(offset=target, start=log.start, end=log.end)
             return refuse(front, caller, ResponseCode.SYSTEM_ERROR, remark)
-        resets = resets.set(offset_key(body.group, name_queue(name, number)), target)
-    answer = f'{{"offsetTable":{encode_by_queue(rows, BROKER_NAME)}}}'.encode()
+        resets = resets.set(offset_key(body.group, name_queue(topic_name, queue_id)), target)
+    answer = f'{{"offsetTable":{encode_by_queue(targets, BROKER_NAME)}}}'.encode()
     return say(replace(front, resets=resets), caller, answer)
 
 
@@ -392,8 +396,8 @@ def push_reply(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -
 
 
 def build_push(ask: Ask, send: answers.Send, message: Message, at_ms: int) -> RemotingCommand:
-    """The PUSH_REPLY_MESSAGE command for a client: ReplyMessageRequestHeader, and the answer's
-    body."""
+    """Build the PUSH_REPLY_MESSAGE command that brings an answer to the client which waits for it:
+    the answer's properties in a ReplyMessageRequestHeader, and its body."""
     fields = {
         "producerGroup": send.group,
         "topic": message.topic,

@@ -42,8 +42,9 @@ Result = tuple["Front", Effects]
 
 
 def begin_pull(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
-    """PULL_MESSAGE: commit the offset that it carries, then answer with messages; if there are none
-    yet, hold the pull until some arrive or its time is over."""
+    """Handle PULL_MESSAGE: note the offset that it commits, then answer with messages; if there are
+    none yet, hold the pull until some arrive or its time is over. Refused where group, topic, queue
+    or subscription does not exist."""
     body: PullMessage = ask.body
     if group_fault(body.group, front.is_older):
         remark = NO_GROUP_AT_ALL.format(group=body.group)
@@ -53,21 +54,22 @@ def begin_pull(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -
     queue = find_queue(front, disk, body.topic, body.queue_id)
     if isinstance(queue, FrontAnswer):
         return front, (Reply(caller, queue),)
-    wanted = find_subscription(front, body)
-    if isinstance(wanted, FrontAnswer):
-        return front, (Reply(caller, wanted),)
-    new, noted = front, Effects()
+    subscription = find_subscription(front, body)
+    if isinstance(subscription, FrontAnswer):
+        return front, (Reply(caller, subscription),)
+    new, commit_effects = front, Effects()
     if body.commit is not None and body.commit >= 0:
-        new, noted = note_position(front, body.group, queue, body.commit, disk)
-    held = Held(caller, body, queue, wanted)
+        new, commit_effects = note_position(front, body.group, queue, body.commit, disk)
+    held = Held(caller, body, queue, subscription)
+    # an administrator has set the group to another offset: that is its answer, once
     if offset_key(body.group, queue) in new.resets:
         new, answer = take_reset(new, held, disk)
-        return new, (*noted, Reply(caller, answer))
+        return new, (*commit_effects, Reply(caller, answer))
     answer = read_messages(held, disk)
     if answer.code != ResponseCode.PULL_NOT_FOUND or body.suspend_ms <= 0:
-        return note_pulled(new, held, answer), (*noted, Reply(caller, answer))
-    new, waiting = hold(new, held)
-    return new, (*noted, *waiting)
+        return note_pulled(new, held, answer), (*commit_effects, Reply(caller, answer))
+    new, hold_effects = hold(new, held)
+    return new, (*commit_effects, *hold_effects)
 
 
 def find_subscription(front: Front, body: PullMessage) -> Subscription | FrontAnswer:
@@ -102,21 +104,24 @@ def read_messages(held: Held, disk: Disk) -> Messages:
 
 
 def choose_messages(held: Held, disk: Disk) -> tuple[tuple[Stored, ...], int]:
-    """The messages that are wanted, and the offset behind the last that was looked at."""
-    at, most = held.body.offset, max(1, min(held.body.most, MOST))
+    """Choose the messages of a queue that a pull returns: those that its subscription wants, as
+    many and as large as an answer may be. Returns them and the offset from which to go on, after
+    the last entry that was looked at."""
+    offset, max_count = held.body.offset, max(1, min(held.body.most, MOST))
     messages: list[Stored] = []
-    size = 0
-    for entry in disk.log(held.queue).read(at, at + PASSED):
+    total_bytes = 0
+    # only so many entries are looked at, wanted or not
+    for entry in disk.log(held.queue).read(offset, offset + PASSED):
         stored = read_stored(disk, entry.commit_log_offset)
-        if stored is None:
+        if stored is None:  # not in the commit log
             break
         if held.wanted.wants(stored.message.get(TAGS)) and is_readable(stored):
-            size += measure(stored)
-            if len(messages) == most or (messages and size > BYTES):
+            total_bytes += measure(stored)
+            if len(messages) == max_count or (messages and total_bytes > BYTES):
                 break
             messages.append(stored)
-        at = entry.last + 1
-    return tuple(messages), at
+        offset = entry.last + 1
+    return tuple(messages), offset
 
 
 def take_reset(front: Front, held: Held, disk: Disk) -> tuple[Front, Messages]:

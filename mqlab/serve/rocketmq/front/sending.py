@@ -58,36 +58,38 @@ def begin_send(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -
 
 
 def store(front: Front, caller: Caller, body: answers.Send, at_ms: int, disk: Disk) -> Result:
-    """SEND_MESSAGE: take one message, or a batch; the caller is answered when they lie in the
-    log."""
+    """Handle SEND_MESSAGE: store one message, or a batch, in its topic, which is created if it may
+    be. The client is answered when they are in the log; a retry that has come back too often goes
+    to the dead-letter topic instead."""
     first = body.messages[0]
-    topic, made = find_topic(disk, first.topic), Effects()
+    topic, create_effects = find_topic(disk, first.topic), Effects()
     if topic is None:
-        if wrong := name_fault(first.topic, front.is_older):
+        if fault := name_fault(first.topic, front.is_older):
             code = front.code_of_illegal(ResponseCode.INVALID_PARAMETER)
-            return front, refuse(caller, code, wrong)
+            return front, refuse(caller, code, fault)
         if not front.config.auto_create:
             remark = NO_TOPIC.format(topic=first.topic)
             return front, refuse(caller, ResponseCode.TOPIC_NOT_EXIST, remark)
-        topic, made = create_itself(first.topic, body.queues)
+        topic, create_effects = create_itself(first.topic, body.queues)
     code, remark = find_fault(front, body, topic)
     if remark:
-        return front, (*made, *refuse(caller, code, remark))
+        return front, (*create_effects, *refuse(caller, code, remark))
     if first.topic.startswith(RETRY_PREFIX) and is_dead(front, body, at_ms, disk):
-        dead = f"{DLQ_PREFIX}{first.topic.removeprefix(RETRY_PREFIX)}"
-        first = replace(first, topic=dead, queue_id=0)
+        dead_letter_topic = f"{DLQ_PREFIX}{first.topic.removeprefix(RETRY_PREFIX)}"
+        first = replace(first, topic=dead_letter_topic, queue_id=0)
         first = first if front.is_older else first.put((DELAY, "-1"))
-    chosen = first.queue_id if first.queue_id >= 0 else at_ms % topic.write_queues
+    # the client has left the queue to the broker: any will do
+    queue_id = first.queue_id if first.queue_id >= 0 else at_ms % topic.write_queues
     if body.batch:
-        messages = tuple(replace(front.mark_in_batch(m), queue_id=chosen) for m in body.messages)
+        messages = tuple(replace(front.mark_in_batch(m), queue_id=queue_id) for m in body.messages)
         request: SendMessage | SendBatchMessage = SendBatchMessage(messages, body.group)
     else:
         message = front.mark(first, at_ms, disk)
-        if message.queue_id != chosen:
-            message = replace(message, queue_id=chosen)
+        if message.queue_id != queue_id:
+            message = replace(message, queue_id=queue_id)
         request = SendMessage(message, body.group)
     new, effects = front.ask_broker(Request(caller, request, at_ms), disk)
-    return new, (*made, *effects)
+    return new, (*create_effects, *effects)
 
 
 def is_dead(front: Front, body: answers.Send, at_ms: int, disk: Disk) -> bool:
@@ -103,7 +105,8 @@ def is_dead(front: Front, body: answers.Send, at_ms: int, disk: Disk) -> bool:
 
 
 def find_fault(front: Front, body: answers.Send, topic: Topic) -> tuple[ResponseCode, str]:
-    """Why these messages are not taken; no words where they are."""
+    """Return why these messages cannot be stored in this topic: (code, words); (SUCCESS, "") if
+    they can. The checks, their order and words are those of the real broker, of 5.5 or of 4.9."""
     first = body.messages[0]
     if not topic.perm & WRITE or topic.write_queues < 1:
         return ResponseCode.NO_PERMISSION, NOT_WRITABLE.format(host=topic.name)
@@ -123,12 +126,13 @@ def find_fault(front: Front, body: answers.Send, topic: Topic) -> tuple[Response
         return ResponseCode.SYSTEM_ERROR, NO_BODY
     if first.sys_flag & INNER_BATCH and not front.is_older:
         return ResponseCode.MESSAGE_ILLEGAL, SEND_TOO_LARGE
+    # `head`: of a batch, the message that the request describes, with properties of its own
     delay = (first if body.head is None else body.head).get(DELAY)
     if delay is not None and read_number(delay, 32) is None:
         return ResponseCode.SYSTEM_ERROR, NO_NUMBER.format(text=delay[:100])
     for message in body.messages:
-        if wrong := find_wrong_number(message):
-            return ResponseCode.MESSAGE_ILLEGAL, NO_COUNT.format(name=wrong)
+        if name := find_wrong_number(message):
+            return ResponseCode.MESSAGE_ILLEGAL, NO_COUNT.format(name=name)
     if body.batch and first.transaction_type != TransactionType.NOT_TYPE:
         return ResponseCode.MESSAGE_ILLEGAL, NO_BATCH
     if body.head is not None and is_put_off(body.head, front):

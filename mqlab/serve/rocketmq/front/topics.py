@@ -89,19 +89,19 @@ SYSTEM = {
 
 
 def name_fault(name: str, older: bool = False) -> str:
-    """What is wrong with a topic's name, in the words of a broker of 5.5, or of an `older` one; ""
-    where nothing is."""
+    """Return what is wrong with a topic's name, in the words of a broker of 5.5, or of an `older`
+    one; "" where nothing is."""
     if not name.strip():
         return "The specified topic is blank."
     if NAME.fullmatch(name) is None:
-        named = "" if older else f": {name[:TOLD]},"
+        shown_name = "" if older else f": {name[:TOLD]},"
         only = f"allowing only ^{NAME.pattern}$"
-        return f"The specified topic{named} contains illegal characters, {only}"
+        return f"The specified topic{shown_name} contains illegal characters, {only}"
     if older and len(name) > LONGEST_TOPIC:
         return "The specified topic is longer than topic max length."
     if name.startswith(OF_GROUPS) and len(name) > LONGEST_RETRY:
-        long = f"{name[:TOLD]}, and it's longer than topic max length: {LONGEST_RETRY}"
-        return f"The specified topic is DLQ or Retry topic: {long}"
+        words = f"{name[:TOLD]}, and it's longer than topic max length: {LONGEST_RETRY}"
+        return f"The specified topic is DLQ or Retry topic: {words}"
     if not name.startswith(OF_GROUPS) and len(name) > LONGEST_TOPIC:
         return (
             f"The specified topic: {name[:TOLD]}, is longer than topic max length: {LONGEST_TOPIC}"
@@ -162,7 +162,8 @@ def create_once(disk: Disk, name: str, queues: int = 1) -> Effects:
 
 
 def answer_route(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
-    """GET_ROUTEINFO_BY_TOPIC: this broker, with the topic's queues."""
+    """Answer GET_ROUTEINFO_BY_TOPIC with the route of a topic: this broker and its queues, as JSON.
+    Refused for a topic that does not exist."""
     body: GetRouteInfoByTopic = ask.body
     topic = find_topic(disk, body.topic)
     if topic is None or (topic.name == AUTO_CREATE and not front.config.auto_create):

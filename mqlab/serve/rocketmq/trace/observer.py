@@ -52,7 +52,7 @@ class Observer(Teller):
         at_ms, name, new, event, effects = step
         self._count(at_ms, listener)
         if new is None:
-            self._left(name)
+            self._take_disconnect(name)
             return
         old, self.model.broker = self.model.broker, new.broker
         if event is None:
@@ -60,19 +60,20 @@ class Observer(Teller):
             return
         self._began(old, new, event)
         for effect in effects:
-            self._done(new, event, effect)
+            self._tell_effect(new, event, effect)
         self.model.note_step(new.broker)
 
     def skip(self, step: Step) -> None:
-        """A step that nobody will ever be told of: only what a later picture needs is noted.
-        It counts as one fact, so that a follower sees by the numbers that it missed some."""
-        at_ms, name, new, event, effects = step
+        """Update the model by a step that has left the ring buffer undrawn, and make no facts of
+        it: only what a later picture needs is kept. It counts as one fact, so that a follower sees
+        by the numbers that it missed some."""
+        at_ms, name, front, event, effects = step
         self._count(at_ms, None)
         self.facts += 1
-        if new is None:
-            self._left(name)
+        if front is None:  # the client `name` has disconnected
+            self._take_disconnect(name)
             return
-        self.model.broker = new.broker
+        self.model.broker = front.broker
         if isinstance(event, Request) and isinstance(event.body, Ask):
             self._seen(event.caller.name, event.body)
         for effect in effects:
@@ -81,7 +82,7 @@ class Observer(Teller):
                     self.model.note_message(simplify(stored))
                 case Reply(caller=caller, body=Messages(messages=(_, *_) as messages)):
                     self.model.note_given(caller.name, tuple(map(simplify, messages)))
-        self.model.note_step(new.broker)
+        self.model.note_step(front.broker)
 
     # -- clients -------------------------------------------------------------------------------
 
@@ -101,7 +102,7 @@ class Observer(Teller):
                 title = group or title
         self.lanes.note_client(conn, title, what)
 
-    def _left(self, conn: str) -> None:
+    def _take_disconnect(self, conn: str) -> None:
         self.model.forget_reader(conn)
         self._end_client(conn)
 
@@ -136,23 +137,24 @@ class Observer(Teller):
                 return body
         return None
 
-    def _done(self, new: Front, event: Event, effect: Effect) -> None:
-        """Tell of an effect: a message stored, a check sent, messages delivered, an answer."""
+    def _tell_effect(self, new: Front, event: Event, effect: Effect) -> None:
+        """Tell the live trace of one effect of the broker's step: a message stored, a transaction
+        check sent, messages delivered, an answer. Other effects are not drawn."""
         book = self.model.book
         match effect:
             case Append(log=log, entry=Stored() as stored):
-                simple = simplify(stored)
-                self.model.note_message(simple)
-                meaning = partial(explain_record, book, simple)
-                self._fact(FRONT, "disk", Append(log, simple), meaning)
+                record = simplify(stored)
+                self.model.note_message(record)
+                meaning = partial(explain_record, book, record)
+                self._fact(FRONT, "disk", Append(log, record), meaning)
             case Send(to=to, body=Question(check=check)):
                 check = replace(check, message=simplify_message(check.message))
                 meaning = partial(explain_request, book, check, new.broker.config.check_max)
                 self._fact(FRONT, to, Send(to, check), meaning)
             case Reply(caller=caller, body=Messages(messages=(_, *_) as messages)):
-                given = tuple(map(simplify, messages))
-                self.model.note_given(caller.name, given)
-                self._answer(caller, event, PullMessageResponse(messages=given))
+                delivered = tuple(map(simplify, messages))
+                self.model.note_given(caller.name, delivered)
+                self._answer(caller, event, PullMessageResponse(messages=delivered))
             case Reply(caller=caller, body=body) if isinstance(body, SHOWN_ANSWERS):
                 self._answer(caller, event, body)
 

@@ -291,9 +291,9 @@ def _messages(ask: Ask, answer: Messages, here: Host) -> Parts:
 
 
 def _sent(ask: Ask, answer: SendMessageResponse, here: Host) -> Parts:
-    """The response to SEND_MESSAGE: SendMessageResponseHeader; the ids of a batch stand in a row,
-    and no transaction."""
-    if answer.queue_offset < 0:
+    """Encode the response to SEND_MESSAGE as (header fields, body): where each message was stored.
+    `here` is part of the message ids, which a batch has one after the other, with commas."""
+    if answer.queue_offset < 0:  # it was not stored
         return {}, b""
     places: tuple[int, ...] = (answer.commit_log_offset,)
     if isinstance(answer, SendBatchResponse):
@@ -327,7 +327,8 @@ WRITERS: dict[type, Callable[..., Parts]] = {
 
 
 def write_record(stored: Stored, here: Host) -> bytes:
-    """A stored message in the format in which PULL_MESSAGE returns it."""
+    """Encode a stored message in the binary format in which PULL_MESSAGE returns it. `here`: the
+    broker's address, which is also taken for that of a client that is not known."""
     message = stored.message
     body = message.body
     return encode_record(

@@ -106,13 +106,14 @@ def _read_send(
     born_host: str,
     batch: bool = False,
 ) -> answers.Send:
-    """SEND_MESSAGE in any of its forms; `names` are the header's keys, which V2 shortens to
-    letters."""
+    """Read a SEND_MESSAGE command, in any of its forms, as the messages to store. `names` maps the
+    header's keys to those of this form (V2 shortens them to letters); `batch`: the body holds
+    several messages, each with properties of its own."""
     first = Message(
         topic=header.text(names["topic"]),
         queue_id=header.integer(names["queueId"]),
         body=command.body,
-        properties=_properties(header.text(names["properties"], "")),
+        properties=_read_properties(header.text(names["properties"], "")),
         born_ms=header.long(names["bornTimestamp"], 0),
         born_host=born_host,
         sys_flag=header.integer(names["sysFlag"], 0),
@@ -122,8 +123,8 @@ def _read_send(
     messages: tuple[Message, ...] = (first,)
     if batch:
         messages = tuple(
-            replace(first, body=m.body, properties=Map(m.properties.items()), flag=m.flag)
-            for m in decode_batch(command.body)
+            replace(first, body=each.body, properties=Map(each.properties.items()), flag=each.flag)
+            for each in decode_batch(command.body)
         )
         if not messages:
             raise RequestError("a batch of no messages", ResponseCode.MESSAGE_ILLEGAL)
@@ -134,18 +135,18 @@ def _read_send(
         batch=batch,
         queues=header.integer(names["defaultTopicQueueNums"], 4),
         head=first if batch else None,
-        most=_most(command, header, names["maxReconsumeTimes"]),
+        most=_max_reconsume(command, header, names["maxReconsumeTimes"]),
     )
 
 
-def _most(command: RemotingCommand, header: Header, name: str) -> int | None:
+def _max_reconsume(command: RemotingCommand, header: Header, name: str) -> int | None:
     """How often the client lets a message come back; of an old client that is not looked at."""
     if command.version < V3_4_9 or name not in command.fields:
         return None
     return header.integer(name)
 
 
-def _properties(text: str) -> Map[str, str]:
+def _read_properties(text: str) -> Map[str, str]:
     return Map(decode_properties(text).items())
 
 
@@ -154,7 +155,7 @@ def _send_back(command: RemotingCommand, header: Header) -> ConsumerSendMsgBack:
         group=header.text("group"),
         commit_log_offset=header.long("offset"),
         delay_level=header.integer("delayLevel"),
-        most=_most(command, header, "maxReconsumeTimes"),
+        most=_max_reconsume(command, header, "maxReconsumeTimes"),
         words=header.text("originMsgId", ""),
     )
 
@@ -183,13 +184,15 @@ def _resume(command: RemotingCommand, header: Header) -> ResumeCheckHalfMessage:
 
 
 def _pull(command: RemotingCommand, header: Header) -> answers.PullMessage:
-    """PULL_MESSAGE; the bits of sysFlag say which of its fields count."""
+    """Read a PULL_MESSAGE command. Bits of its sysFlag say which of its fields count: the offset to
+    commit, the time that it may wait, and the subscription (None: the one that the group has
+    registered)."""
     flags = header.integer("sysFlag")
     topic, version = header.text("topic"), header.long("subVersion", 0)
-    wanted = None
+    subscription = None
     if flags & PullSysFlag.SUBSCRIPTION:
         _only_tags(header.text("expressionType", TAG))
-        wanted = read_expression(topic, header.text("subscription", "*"), version)
+        subscription = read_expression(topic, header.text("subscription", "*"), version)
     return answers.PullMessage(
         group=header.text("consumerGroup"),
         topic=topic,
@@ -198,7 +201,7 @@ def _pull(command: RemotingCommand, header: Header) -> answers.PullMessage:
         most=header.integer("maxMsgNums"),
         commit=header.long("commitOffset") if flags & PullSysFlag.COMMIT_OFFSET else None,
         suspend_ms=header.long("suspendTimeoutMillis") if flags & PullSysFlag.SUSPEND else 0,
-        subscription=wanted,
+        subscription=subscription,
         version=version,
     )
 
