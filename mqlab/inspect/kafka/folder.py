@@ -224,12 +224,14 @@ class Folder:
         for pid, first, last in part.read_aborted():
             if last < scan_from:
                 scan.note_aborted(pid, first, last)
+        # what was asked for is counted by a scan of its own, since the first begins later
         counted, shown = None, ask.span(MOST_SHOWN)
         if shown:
             counted = Scan(name, "", start)
             self._scan_partition(counted, part, ask.first, ask.last)
         elif scan.start < scan_from:
             self.gaps[name, ""] = Gap(Text(name), BEFORE(first=scan_from))
+        # by base offset, the batches around the LSO and the end, and those asked for
         spans = [range(max(at - AROUND, 0), at + AHEAD) for at in (scan.first_open, scan.end)]
         kept = {
             batch[0].base: label_batch(batch, self.tell) if ask.payloads else batch[0]
@@ -303,7 +305,7 @@ def find_partitions(root: Path, note: Callable[[str, int], None]) -> dict[tuple[
             if match and next(path.glob("[0-9]*.log"), None):
                 copies_of.setdefault((match[1], int(match[2])), []).append(path)
             elif match and (path / "leader-epoch-checkpoint").exists():
-                note(path.name, 0)
+                note(path.name, 0)  # a partition's folder, but no log in it
     except OSError as error:
         raise Unreadable("cannot read {}: {}", root, error.strerror) from error
     if not copies_of:

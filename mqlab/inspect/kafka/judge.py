@@ -156,6 +156,7 @@ def _judge_open(reading: Reading, facts: Own) -> Iterator[Finding]:
             kind, says = verdict
             evidence = [_show_open(txn), *([_show_state(state)] if state else [])]
             topic, _, number = txn.seen.rpartition("-")
+            # words to fill in where the log's name is not known
             place = ("--topic", topic or "TOPIC", "--partition", number if topic else "NUMBER")
             words: tuple[str, ...] = ("abort", *place, "--start-offset", str(txn.first))
             advice = FENCE_FIRST if kind is ZOMBIE else ABORT_IT

@@ -142,7 +142,8 @@ class Link(Raw):
         if mechanism == "PLAIN":
             self._authenticate(f"\0{user}\0{secret}".encode())
             return
-        # SCRAM: the proof is the client's key, hidden by a signature over all that was said
+        # SCRAM: the client proves that it knows the password by its key, XORed with a signature
+        # over the messages exchanged (r: nonces, s: salt, i: iterations, p: proof)
         user_name = user.replace("=", "=3D").replace(",", "=2C")
         nonce = base64.b64encode(os.urandom(18)).decode()
         first = f"n={user_name},r={nonce}"

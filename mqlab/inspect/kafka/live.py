@@ -172,7 +172,7 @@ class Cluster:
             for partition in topic.partitions:
                 place = (name, partition.partition_index)
                 if name == GROUPS or self.ask.wants(*place):
-                    if partition.leader_id >= 0:
+                    if partition.leader_id >= 0:  # -1: it has no leader now
                         leaders[place] = partition.leader_id
                     else:
                         self._add_gap(_name(place), Text(partition.error_code.name))
@@ -327,7 +327,7 @@ class Cluster:
         asked, counted = self.ask.span(TAIL), None
         spans = [range(max(frontier - AROUND, start), frontier + AHEAD) for frontier in (lso, end)]
         around = [batch for span in spans for batch in self._fetch(place, leader, span)]
-        if asked:
+        if asked:  # it is counted by a scan of its own
             counted, asked_batches = Scan(scan.name, ""), list(self._fetch(place, leader, asked))
             around += asked_batches
             for row, _ in asked_batches:

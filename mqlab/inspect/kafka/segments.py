@@ -124,6 +124,7 @@ class Partition:
             with open_file(path) as log:
                 log.seek(found_byte)
                 start = log.read(HEAD.size)
+            # the index may be wrong: is there such a batch?
             is_batch = len(start) == HEAD.size and base <= Head.of(start).base <= offset
             return found_byte if is_batch and start[16] == MAGIC else 0
         except (OSError, struct.error):

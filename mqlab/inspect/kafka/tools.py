@@ -188,10 +188,10 @@ class Tools:
         elif line.lstrip().startswith("| offset: ") and (self._row is not None or self._passed):
             if self._row is not None:
                 self._read_record(self._row, scan, line, place)
-        elif line.startswith("producerId: "):
+        elif line.startswith("producerId: "):  # a producer snapshot
             if first := OPEN.search(line):
                 self._open(scan, fields, int(first[1]), "lastTimestamp", f"{self._file}, {place}")
-        elif line.startswith("version: ") and "firstOffset: " in line:
+        elif line.startswith("version: ") and "firstOffset: " in line:  # an aborted transaction
             pid, first_at, last = _ints(fields, "producerId", "firstOffset", "lastOffset")
             scan.note_aborted(pid, first_at, last)
         elif line.strip() and not line.startswith("Log starting offset: "):
@@ -246,6 +246,7 @@ class Tools:
         key_fields = _json(key, "transactionalId")
         txn_id = str(key_fields.get("transactionalId", key.removeprefix(OLD_KEY)))
         if match := OLD_STATE.fullmatch(payload):
+            # producer id, epoch, timeout, last update, and that again for the start
             numbers = [int(match[n]) for n in (1, 2, 6, 5, 5)]
             names = tuple(filter(None, match[4].split(",")))
             self.states[txn_id] = _state(txn_id, numbers, match[3], names, place)
@@ -271,6 +272,7 @@ class Tools:
         group, topic, number = old_key.groups() if old_key else (
             str(key_fields["group"]), key_fields["topic"], key_fields["partition"]
         )  # fmt: skip
+        # -1: the offset is deleted, or the text is no offset
         offset = int(data["offset"]) if data else int(match[1]) if match else -1
         if offset < 0 and payload != DELETED:
             return self._note_missed(payload, place)
@@ -358,12 +360,14 @@ class Tools:
         opens = [txn for scan in self.scans.values() for txn in scan.list_open(self.labels)
                  if (txn.owner, txn.seen) not in hanging]  # fmt: skip
         txns = join_states(self.states.values(), [*self.hanging, *opens], self.labels)
+        # by group and log: (label of the transaction, offset that it would commit)
         pending_of: dict[tuple[str, str], list[tuple[str, str]]] = {}
         for (log, pid), offsets in self.pending.items():
             if opened := self.scans[log].opens.get(pid):
                 label = self.labels[pid, opened.epoch]
                 for key, one in offsets.items():
                     pending_of.setdefault(key, []).append((label, str(one.at)))
+                    # -1: no offset is committed there
                     self.positions.setdefault(key, replace(one, at=-1))
         still_to_read, positions = {}, []
         for key, one in sorted(self.positions.items()):

@@ -40,6 +40,7 @@ def _list_cases(facts: Facts, reading: Reading) -> Iterator[Row]:
     now, live = reading.at_ms, {txn.name: txn for txn in reading.txns}
     held_back = [t.name for t in facts.topics if t.open]
     held_back += [f"{p.topic}/{p.sub}" for p in facts.pending if p.open]
+    # coordinators that are not ready; one line where no answer came from any
     states = [(f"state {state}", Text(state)) for state in facts.states if state != "Ready"]
     for line, state in [(facts.unloaded, NOT_LOADED)] if facts.unloaded and held_back else states:
         words: dict[str, Any] = {"state": state, "n": len(held_back)}
@@ -48,6 +49,7 @@ def _list_cases(facts: Facts, reading: Reading) -> Iterator[Row]:
         words = {"topic": facts.missing, "space": facts.missing.rpartition("/")[0]}
         line = f"Topic not found {facts.missing}"
         yield "participant-missing", facts.missing, line, "slowTransactions", (), words
+    # topics whose buffer is not ready, or holds messages back; topics with many aborts
     for t in facts.topics:
         source, logs = f"transactionBufferStats/{t.name}", (t.name,)
         line = f"state {t.state}, maxReadPosition {t.place}, ongoingTxnSize {t.open}"
@@ -66,6 +68,7 @@ def _list_cases(facts: Facts, reading: Reading) -> Iterator[Row]:
             yield "aborted-share", t.name, line, f"persistent/{t.name}/stats", logs, words
     places = {t.name: t.state for t in facts.topics}
     places |= {f"{p.topic}/{p.sub}": p.state for p in facts.pending}
+    # transactions that wait for a participant, or are open or decided for too long
     for txn in reading.txns:
         age = _age([txn], now)
         for where in txn.where:
@@ -78,6 +81,7 @@ def _list_cases(facts: Facts, reading: Reading) -> Iterator[Row]:
             name = "open-too-long" if txn.state == OPEN else "decided-not-ended"
             line = f"{txn.name} {txn.state} {' '.join(txn.where)}"
             yield name, txn.name, line, "slowTransactions", txn.where, words
+    # subscriptions with acknowledgements that are pending for too long
     for p in facts.pending:
         by = [live[name] for name in p.of or ()]
         lost = p.open and p.of == ()  # of no transaction that a coordinator knows

@@ -98,6 +98,7 @@ class _TakeOver:
         self.topics = self.left_out.cut(busy, MOST_TOPICS, TOPICS)
         names = {t.name for t in self.topics}
         nearest = [t for t in reading.txns if ID.fullmatch(t.name) and _id(t.name).most < MOST_TCS]
+        # those that write to a topic taken over come first
         nearest.sort(key=lambda txn: not names & {_topic(where) for where in txn.where})
         self.txns = self.left_out.cut(nearest, MOST_TXNS, TXNS)
         self.pending = [p for p in facts.pending if p.open and p.topic in names]
@@ -142,6 +143,7 @@ class _TakeOver:
         gaps = (n for n, row in enumerate(rows) if row[0] != rows[0][0] + n)
         rows = rows[: next(gaps, ROOM)]
         for n, (offset, txn, label, payload, gone) in enumerate(rows):
+            # a marker (row[2]) of the same transaction follows
             ends = any(row[1] == txn and row[2] for row in rows[n:])
             # its marker comes later than these rows: it would be taken for open
             ends_later = txn and offset > topic.readable and not (ends or gone or txn in live)
@@ -160,6 +162,7 @@ class _TakeOver:
         logs: dict[str, list[Any]] = {name: entries}
         if topic.state != BufferState.NO_SNAPSHOT:
             logs[SNAPSHOT_LOG] = [BufferSnapshot(0, start - 1, tuple(sorted(aborted.items())))]
+        # each subscription's cursor, and the entry that an open transaction has acknowledged
         cursors = {}
         for one in self.positions:
             if one.log == topic.name:
@@ -225,10 +228,10 @@ class _TakeOver:
             elif topic.open:
                 name = self.names[topic.name]
                 txns_here = [txn for txn in self.txns if topic.name in txn.where]
-                says = NEXT_ONE(topic=topic.name)
-                next_txn = Way("mark", says, _with(system, *_write(name)), STILL)
+                # a client writes to the topic in a new transaction
+                newer = Way("mark", NEXT_ONE(topic=topic.name), _with(system, *_write(name)), STILL)
                 wish = Wish(CAN_READ(topic=topic.name), partial(_reads_all, name))
-                yield wish, (*self._ways(system, txns_here), next_txn)
+                yield wish, (*self._ways(system, txns_here), newer)
         for pending in self.pending:
             txns_here = [txn for txn in self.txns if f"{pending.topic}/{pending.sub}" in txn.where]
             if txns_here:

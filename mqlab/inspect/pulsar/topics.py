@@ -151,6 +151,7 @@ class _Reader:
             if self.told and len(self.txns) < open_count:
                 gap = Gap(SLOW, UNLISTED(n=open_count, m=len(self.txns)), failed=True)
                 self.admin.gaps.append(gap)
+        # only now is it known which transactions are open
         topics = []
         for topic, stats, internal, ledgers in topics_read:
             topic = self._try(_of(BUFFER, topic.name), topic, self._find_next_open, topic)
@@ -219,7 +220,7 @@ class _Reader:
         gap."""
         wanted, names = _bare_name(self.ask.topic), self.admin.topics()
         space = wanted.rpartition("/")[0] or "/".join(SPACE)
-        if names is None:
+        if names is None:  # a running broker, which lists them by namespace
             spaces = [space] if wanted else self._try(NAMESPACES, [space], self._list_spaces)
             paths = [f"persistent/{one}" for one in spaces]
             lists = (self._try(NAMESPACES, [], self.admin.get, path) for path in paths)
@@ -288,6 +289,7 @@ class _Reader:
             if again["maxReadPosition"] != topic.place or not again["ongoingTxnSize"]:
                 return replace(topic, open=0)  # it has moved on
         ledger, entry = _split(topic.place)
+        # by transaction, where it begins in this topic
         starts = {
             txn: _split(at) for (name, txn), at in self.starts.items() if name == topic.name and at
         }

@@ -320,6 +320,7 @@ class _Reader:
             state = f"{lag.readers} readers" if lag and lag.readers >= 0 else ""
             self.positions.append(Position(group, name, place, end, state))
         cells = list[Cell]()
+        # messages are shown of queues with undecided halves and of dead letters
         drawn = name in open_queues or topic.startswith(DLQ_PREFIX)
         if self.ask.topic or (drawn and len(self.logs) < MOST_DRAWN):
             ask, places = self.ask, [*list(at.values())[:AROUND], end]

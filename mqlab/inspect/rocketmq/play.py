@@ -81,6 +81,7 @@ def take_over(reading: Reading) -> Taken:
     starts: dict[str, int] = {}
     if facts.check_at < 0:
         left_out.note(store.HALF_QUEUE, NO_PLACE)
+    # the records of each log that follow each other, and where the engine's queue begins
     for topic, queue in QUEUES.items():
         log = logs.get(topic, LogRead(topic, 0, 0))
         first = max((flag.at for flag in log.frontiers), default=0)
@@ -96,6 +97,7 @@ def take_over(reading: Reading) -> Taken:
         took.append(say_span(topic, starts[queue], end))
         left_out.note_end(topic, end, log.end)
     took.append(CHECK_AT(half=starts[store.HALF_QUEUE], op=starts[store.OP_QUEUE]))
+    # the commit log: all records, in the sequence in which they were stored
     records.sort(key=lambda record: record.physical_offset)
     stored = [_store(base, record, reading.at_ms) for base, record in enumerate(records)]
     base_of = {(s.message.topic, s.queue_offset): s.base for s in stored}
@@ -105,6 +107,7 @@ def take_over(reading: Reading) -> Taken:
     parked = left_out.cut(parked, MOST_HALVES, HALVES)
     for what, why in NEVER_TAKEN:
         left_out.note(what, why)
+    # what goes onto the broker's disk: the commit log, and the queues that refer to it
     queues = tuple(sorted({h.queue for h in (*halves, *parked)}))
     ends = starts | {name: logs[name].end if name in logs else 0 for name in queues}
     of_queues: dict[str, list[Any]] = {store.COMMIT_LOG: stored}
@@ -120,6 +123,7 @@ def take_over(reading: Reading) -> Taken:
         producers=tuple((f"{group}-1", group) for group in groups),
         disks=(("broker", make_disk(of_queues, {store.TABLE: offsets}, ends)),),
     )  # fmt: skip
+    # half messages that were given up can be taken back by hand
     resume_calls = {h.key: Resume(base_of[DISCARD_TOPIC, h.offset]) for h in parked}
     calls = (SetListener(COMMIT, (COMMIT,)), *resume_calls.values())
     by_hand = dataclasses.replace(system, programs=tuple((f"{g}-1", calls) for g in groups))

@@ -48,8 +48,7 @@ def _refusal(broker: Broker, kind: int, name: str) -> tuple[Error, str]:
     with Error.NONE if it is not. `kind` is the resource type: a topic, or this broker (by its id or
     "")."""
     if kind == TOPIC:
-        problem = name_problem(name)
-        if problem:
+        if problem := name_problem(name):
             return Error.INVALID_TOPIC_EXCEPTION, problem
         missing = broker.topic(name) is None
         return (Error.UNKNOWN_TOPIC_OR_PARTITION, "") if missing else (Error.NONE, "")

@@ -140,6 +140,7 @@ def take_part(
         return _read_again(broker, number, waiting, READING)
     answer = _in_wire_format(broker, answer)
     plan = replace(plan, bytes_left=max(plan.bytes_left - sum(b.size for b in answer.batches), 0))
+    # the answers so far, by number of the partition, and how many are still missing
     got = waiting.got.set(part, answer)
     waiting = replace(waiting, plan=plan, got=got, left=waiting.left - 1)
     if waiting.left:

@@ -240,17 +240,21 @@ class Hosted(Quiet):
                 return self._give_permits(flow, caller, own_disk, event)
             case Request(body=Handed(caller=caller, body=ProducerLost()), at_ms=at_ms):
                 return self._close_producer(caller, own_disk, at_ms)
+            # a producer, which may have to wait until the topic lets it write
             case Request(body=Opening() as request, at_ms=at_ms):
                 new, refused = opening.take(self, request)
                 event = Request(request.caller, request.body, at_ms)
                 return (new, refused) if refused else new._step(event, own_disk)
+            # any other request of a client
             case Request(body=Handed() as handed, at_ms=at_ms):
                 return self._note_request(handed)._step(
                     Request(handed.caller, handed.body, at_ms), own_disk, handed.caller
                 )
+            # the client has left too much unread: its pushes wait
             case Response(peer=peer, body=Unsent(body=push)):
                 unsent = (*self.late.get(peer, ()), Send(peer, push))
                 return replace(self, late=self.late.set(peer, unsent)), ()
+            # it reads again: what waits is sent, and more where permits are left
             case Response(peer=peer, body=Drained()):
                 return replace(self, late=self.late.remove(peer)), (
                     *self.late.get(peer, ()),
@@ -259,6 +263,7 @@ class Hosted(Quiet):
             case ConnectionLost(peer=peer):
                 others = Map((k, v) for k, v in self.permits.items() if _conn(k) != peer)
                 return replace(self, late=self.late.remove(peer), permits=others), ()
+            # the role knows its logs without the folder's name
             case Appended(log=log):
                 event = replace(event, log=log.removeprefix(f"{self.folder}/"))
         return self._step(event, own_disk)
