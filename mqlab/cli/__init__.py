@@ -49,16 +49,17 @@ def _help_line(path: Path) -> str | None:
 
 
 def build_parser(chosen: str | None) -> tuple[argparse.ArgumentParser, ModuleType | None]:
-    """The parser of all commands; only the one asked for knows its own arguments."""
+    """argparse's parser of all commands, and the module of the command `chosen`, the only one that
+    is imported and has its own arguments there; None where no command has that name."""
     translate_argparse()
     parser = argparse.ArgumentParser(
         prog="mqlab", description="Step through, break and check message-queue transactions."
     )
     parser.add_argument("--version", action="version", version=f"mqlab {__version__}")
-    choices = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    subcommands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     module = None
     for name, help_line in commands().items():
-        command = choices.add_parser(name, help=help_line, description=help_line)
+        command = subcommands.add_parser(name, help=help_line, description=help_line)
         if name == chosen:
             module = importlib.import_module(f"mqlab.cli.{name}")
             module.add_arguments(command)
@@ -95,15 +96,15 @@ def end_in_order() -> None:
     end with it, and its temporary folders go. What was ignored (nohup) stays so, and a second
     signal does not disturb the tidying. A forked process keeps what is usual."""
     numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    mine = os.getpid()
+    own_pid = os.getpid()
 
     def stop(number: int, frame: FrameType | None) -> None:
-        if os.getpid() != mine:
+        if os.getpid() != own_pid:
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
             return
-        for one in numbers:
-            signal.signal(one, signal.SIG_IGN)
+        for later in numbers:
+            signal.signal(later, signal.SIG_IGN)
         raise KeyboardInterrupt(number)
 
     for number in numbers:
@@ -122,6 +123,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _main(words: list[str]) -> int:
+    """Parse the command line `words`, run its command, and print what a user can mend as one line
+    instead of a traceback. Returns the exit code that `main` describes."""
+    # The command's name is the first word that is no option: before it there are only flags.
     chosen = next((word for word in words if not word.startswith("-")), None)
     try:
         parser, module = build_parser(chosen)
@@ -146,4 +150,5 @@ def _main(words: list[str]) -> int:
     except KeyboardInterrupt as error:
         with suppress(OSError):  # after SIGHUP there may be no terminal
             tell("mqlab: stopped", file=sys.stderr, flush=True)
+        # `end_in_order` raises it with the signal's number; Python, at Ctrl-C, with nothing.
         return 128 + (error.args or (signal.SIGINT,))[0]

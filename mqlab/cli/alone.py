@@ -116,16 +116,18 @@ class Asked(BaseRequestHandler):
     server: PageServer
 
     def handle(self) -> None:
+        """Receive one HTTP request and send the page server's answer to it, or its HTTP error; then
+        the connection is closed. Without a whole request in PATIENCE_S there is no answer."""
         self.request.settimeout(PATIENCE_S)
         exchange, buffer = Exchange(self.request.getsockname()[:2]), bytearray()
         try:
-            asked = exchange.take(buffer)
-            while asked is None:
-                if not (piece := self.request.recv(READ)):
+            request = exchange.take(buffer)
+            while request is None:
+                if not (received := self.request.recv(READ)):
                     return
-                buffer += piece
-                asked = exchange.take(buffer)
-            status, kind, text = self.server.answer(asked)
+                buffer += received
+                request = exchange.take(buffer)
+            status, kind, text = self.server.answer(request)
         except HttpError as error:
             status, kind, text = error.status, PLAIN, str(error)
         except OSError:

@@ -64,25 +64,26 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _imports() -> Figures:
-    """A new interpreter each time, against one that imports nothing. Their bytecode is there,
-    as it is for everybody who starts a program the second time."""
-    with tempfile.TemporaryDirectory() as beside:
-        environment = {**os.environ, "PYTHONPYCACHEPREFIX": beside}
+    """Yield how many ms each module of IMPORTS takes to import: the median of seven new
+    interpreters, less that of one that imports nothing. Their bytecode is written before, as it is
+    for everybody who starts a program the second time."""
+    with tempfile.TemporaryDirectory() as bytecode_folder:
+        environment = {**os.environ, "PYTHONPYCACHEPREFIX": bytecode_folder}
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
 
-        def seconds(code: str) -> float:
+        def median_seconds(code: str) -> float:
             command = [sys.executable, "-c", code]
             subprocess.run(command, env=environment, check=True)  # which writes the bytecode
             times = []
             for _ in range(7):
-                started = time.perf_counter()
+                began = time.perf_counter()
                 subprocess.run(command, env=environment, check=True)
-                times.append(time.perf_counter() - started)
+                times.append(time.perf_counter() - began)
             return statistics.median(times)
 
-        bare = seconds("pass")
+        bare = median_seconds("pass")
         for module in IMPORTS.split():
-            yield f"import {module}", f"{(seconds(f'import {module}') - bare) * 1000:.0f} ms"
+            yield f"import {module}", f"{(median_seconds(f'import {module}') - bare) * 1000:.0f} ms"
 
 
 def _explorer() -> Figures:
@@ -103,24 +104,24 @@ def _measured(module: str, argument: str, what: str) -> Figures:
     yield from ast.literal_eval(done.stdout.strip().splitlines()[-1]).items()
 
 
-def _server(others: dict[str, str]) -> Figures:
-    """A client against each broker's `mqlab serve`, and against a real one at the address that
-    `others` has for it."""
+def _server(real_addresses: dict[str, str]) -> Figures:
+    """Yield what a client measures with each broker's `mqlab serve` and, in turns with it, with the
+    real broker at the address in `real_addresses` (by broker's name; "" or none: no real one)."""
     from ..brokers import load
     from ..serve.bench import measure_in_turns
 
     for name in list_brokers("serve"):
-        other = others.get(name, "")
+        real = real_addresses.get(name, "")
         figures = load(f"mqlab.serve.{name}.bench:FIGURES")
         with load(f"mqlab.serve.{name}:serve")() as broker:
             try:
-                measurements = measure_in_turns(figures, broker.address, *filter(None, [other]))
+                measurements = measure_in_turns(figures, broker.address, *filter(None, [real]))
             except (OSError, ValueError) as error:
-                where = f"--{name} {other}" if other else f"mqlab serve {name}"
+                where = f"--{name} {real}" if real else f"mqlab serve {name}"
                 raise UserError(f"{where}: {error}") from error
         for figure, values in measurements.items():
-            for who, value in zip((f"mqlab serve {name}", other), values, strict=False):
-                yield f"{who}, {figure}", f"{value:,.0f}"
+            for server, value in zip((f"mqlab serve {name}", real), values, strict=False):
+                yield f"{server}, {figure}", f"{value:,.0f}"
 
 
 def _start() -> Figures:

@@ -36,6 +36,7 @@ UNWALLED = tr(
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Three actions (new, check, play), which share FILE, --what and --part."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     new = actions.add_parser(
         "new", help="write the file that a part begins with; yours is never overwritten"
@@ -85,6 +86,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _new(args: argparse.Namespace) -> int:
+    """Write the file from which a part of the work begins to `args.file`, unless that exists. A
+    later part begins with the solution of the part before it."""
     name = "begin.py" if args.sitting == 1 else f"sitting-{args.sitting - 1}.py"
     source = LABS / args.what.replace("-", "_") / name
     if not source.is_file():
@@ -94,16 +97,16 @@ def _new(args: argparse.Namespace) -> int:
         )
     try:
         args.file.parent.mkdir(parents=True, exist_ok=True)
-        with args.file.open("x", encoding="utf-8") as out:
-            out.write(source.read_text("utf-8"))
+        with args.file.open("x", encoding="utf-8") as target:
+            target.write(source.read_text("utf-8"))
     except FileExistsError:
         raise UserError(
             "{} exists and is not overwritten: rename it, or name another FILE", args.file
         ) from None
     except OSError as error:
         raise UserError("cannot write {}: {}", args.file, error.strerror) from error
-    usual = args.file == COPIES / "coordinator.py"
-    command = "mqlab build check" + ("" if usual else f" {args.file}")
+    is_default = args.file == COPIES / "coordinator.py"
+    command = "mqlab build check" + ("" if is_default else f" {args.file}")
     tell("wrote {}\nnext, when you have saved a change: {}", args.file, command)
     return 0
 
@@ -120,6 +123,8 @@ def load_coordinator(path: Path) -> Any:
 
 
 def _check(args: argparse.Namespace) -> int:
+    """Check a learner's file: search its part's systems, or the one of --system, for an execution
+    that breaks a claim; a right coordinator is then tried with released clients, too. 1: wrong."""
     given = search.read_bounds(args)
     if args.system is not None:
         bounds = Budget(**given, states=args.states or search.STATES)
@@ -132,7 +137,7 @@ def _check(args: argparse.Namespace) -> int:
     from ..lessons.builder.host import BuildError
     from ..lessons.course.judging import WALLED, find_sandbox
 
-    if find_sandbox() not in WALLED and ask_version() <= 0:
+    if find_sandbox() not in WALLED and ask_version() <= 0:  # neither unshare nor Landlock
         print(UNWALLED, file=sys.stderr)
     try:
         card = check_file(args.file, args.sitting)
@@ -143,7 +148,7 @@ def _check(args: argparse.Namespace) -> int:
         from ..lessons.builder.clients import ask_clients
 
         verdict = ask_clients(args.file, args.sitting)
-        if verdict.message.en:
+        if verdict.message.en:  # empty where this part tries no clients
             print(escape_unseen(str(verdict)))
         return 0 if verdict.ok else 1
     player = card.player()
@@ -172,14 +177,15 @@ def _open_own(path: Path) -> Iterator[tuple[Any, Any]]:
 def search_own(
     path: Path, line: str, bounds: Budget, memory: int | None, page: Path | None, sitting: int = 0
 ) -> int:
-    """Search a system in which the code of a file plays its part: 1 where a claim breaks. With a
-    sitting, claims that no trial up to it asks are left out."""
+    """Search the system of `line`, in which the learner's file at `path` is one part of the broker,
+    and print each claim that breaks, with its shortest execution: 1 where one does, else 0.
+    `sitting` is the part of the work: claims that only a later one asks are left out; 0: none."""
     from ..lessons.builder.checking import NO_SITTING
 
     with _open_own(path) as (what, host):
         if sitting and sitting not in what.sittings:
             raise UserError(str(NO_SITTING(sitting=sitting, last=len(what.sittings))))
-        unasked = what.list_unasked(sitting) if sitting else ()
+        unasked = what.list_unasked(sitting) if sitting else ()  # names of the claims left out
         try:
             model = what.arrange_line(line, host.recover, unasked)
         except (ScenarioError, ValueError) as error:
@@ -205,7 +211,8 @@ def search_own(
 
 
 def _play(args: argparse.Namespace) -> int:
-    """A page that plays the file in its system until Ctrl-C."""
+    """Serve a page in which the learner's file is played step by step, until Ctrl-C; it begins with
+    the choices of the token --run. `hand` reads the file anew each time the page is loaded."""
     from ..lessons.builder.byhand import ByHand
 
     speak(args.lang)

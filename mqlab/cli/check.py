@@ -32,8 +32,9 @@ SHOWN = 5  # findings of one kind that are printed
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    names = parser.add_subparsers(dest="what", metavar="WHAT", required=True)
-    kafka = names.add_parser("kafka", help="a Kafka cluster, with confluent-kafka")
+    """A subcommand for each broker that has a client to crash, and `history`, which needs none."""
+    subcommands = parser.add_subparsers(dest="what", metavar="WHAT", required=True)
+    kafka = subcommands.add_parser("kafka", help="a Kafka cluster, with confluent-kafka")
     kafka.add_argument("address", metavar="HOST:PORT", help="address of one broker of the cluster")
     kafka.add_argument("--seconds", type=float, default=60, help="how long it writes (default: 60)")
     kafka.add_argument("--seed", type=int, default=0, help="seed of the faults (default: 0)")
@@ -46,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_history(kafka)
     for name, broker in list_brokers("real").items():
         if name != "kafka":
-            java = names.add_parser(
+            java = subcommands.add_parser(
                 name, help=str(Words("{}, with its own Java client")(broker.title))
             )
             java.add_argument("address", metavar="HOST:PORT", help=str(JAVA_ADDRESS[name]))
@@ -58,8 +59,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                 help="how many transactions (default: 30)",
             )
             _add_history(java)
-    one = names.add_parser("history", help="check a history that a program wrote")
-    one.add_argument("file", type=Path, help="JSON lines, as mqlab/check/README.md describes")
+    history = subcommands.add_parser("history", help="check a history that a program wrote")
+    history.add_argument("file", type=Path, help="JSON lines, as mqlab/check/README.md describes")
 
 
 def _add_history(parser: argparse.ArgumentParser) -> None:
@@ -89,6 +90,9 @@ def check_file(path: Path) -> Report:
 
 
 def run_kafka(args: argparse.Namespace) -> int:
+    """Let clients that are killed write transactions to a Kafka cluster, keep their history in a
+    file, check it, and print what was found: the exit code. The history is kept and checked even
+    where the cluster stops answering in between."""
     from ..check.kafka.workload import (
         ClusterError,
         Settings,
@@ -106,26 +110,27 @@ def run_kafka(args: argparse.Namespace) -> int:
     except SettingsError as error:
         raise UserError(str(error)) from error
     with tempfile.TemporaryDirectory(prefix="mqlab-check-") as folder:
-        load = Workload(args.address, settings, Path(folder), args.seconds, args.seed)
+        workload = Workload(args.address, settings, Path(folder), args.seconds, args.seed)
         tell(
             "writing to {}, which this check creates, and to nothing else",
-            " and ".join(load.names.topics),
+            " and ".join(workload.names.topics),
         )
         try:
-            load.prepare()
+            workload.prepare()
         except ClusterError as error:
             raise UserError(str(error)) from error
-        drained = False
+        drained = False  # whether all that was written could be read again
         try:
-            load.run()
-            drained = load.drain()
+            workload.run()
+            drained = workload.drain()
         finally:
-            load.keep(path)
+            workload.keep(path)
             tell("wrote {}: the history", path)
-        errors, tried = load.read_errors(), [*load.tell_tried()]
+        errors, tried = workload.read_errors(), [*workload.tell_tried()]
     report, denied = check_file(path), find_denied(errors)
     if not report.counts.get("send"):
         last = errors.splitlines()[-1] if errors else "they were given no time"
+        # `denied`: the permission that the cluster refused; it explains more than an exception.
         raise UserError(denied or f"the writers could not write: {last}")
     status = print_report(report)
     print(*tried, sep="\n")
@@ -151,7 +156,9 @@ def _choose_path(args: argparse.Namespace) -> Path:
 
 
 def run_java(args: argparse.Namespace) -> int:
-    """The Java client of a broker writes the history; who has no Maven can hand in one instead."""
+    """Let a broker's own Java client write transactions and their history, check the history, and
+    print what was found: the exit code. A client that ends early leaves a history that is checked
+    as far as it goes."""
     from ..real.program import RealBrokerError
 
     if not 1 <= args.transactions <= MOST_TRANSACTIONS:
@@ -163,21 +170,21 @@ def run_java(args: argparse.Namespace) -> int:
         "writing to topics that begin with {}, which this check creates, and to nothing else",
         prefix,
     )
-    failed = ""
+    failure = ""
     try:
         history.write_history(args.address, prefix, path, args.transactions)
     except RealBrokerError as error:
-        failed = str(error)
+        failure = str(error)
     if not path.exists():
-        raise UserError(failed)
+        raise UserError(failure)
     tell("wrote {}: the history", path)
     status = print_report(check_file(path))
     events = [*read(path)]
-    how = {one.txn: one.how for one in events if isinstance(one, End)}
-    sent = {one.txn for one in events if isinstance(one, Send)}
-    print(*tell_tried(history.count_tried(sent, how), history.NEVER), sep="\n")
-    if failed:
-        _end_early(failed, status)
+    ended = {event.txn: event.how for event in events if isinstance(event, End)}
+    sent = {event.txn for event in events if isinstance(event, Send)}
+    print(*tell_tried(history.count_tried(sent, ended), history.NEVER), sep="\n")
+    if failure:
+        _end_early(failure, status)
     return status
 
 
@@ -199,6 +206,8 @@ def print_report(report: Report) -> int:
 
 
 def _lines(report: Report) -> Iterator[str]:
+    """The printed lines of a report: how much was checked, each kind of anomaly with its first
+    findings and their events, and what could not be decided."""
     counts = report.counts
     yield (
         f"{counts.get('send', 0):,} messages in {_sum(counts):,} transactions "
@@ -210,8 +219,8 @@ def _lines(report: Report) -> Iterator[str]:
     for anomaly in ANOMALIES:
         if anomalies[anomaly]:
             yield f"FOUND {anomaly}: {anomalies[anomaly]:,}"
-            shown = [one for one in report.findings if one.anomaly == anomaly][:SHOWN]
-            for finding in shown:
+            findings = [found for found in report.findings if found.anomaly == anomaly]
+            for finding in findings[:SHOWN]:
                 yield f"  {finding.sentence}"
                 yield from (f"    line {e.line}: {_text(e)}" for e in finding.events)
             if anomalies[anomaly] > SHOWN:

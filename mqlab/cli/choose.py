@@ -46,7 +46,8 @@ def _ask(line: str) -> int:
 
 
 def _complete(answers: dict[str, str]) -> dict[str, str]:
-    """The answers, and those that were asked for. ValueError where the input ends."""
+    """Ask each question that `answers` (option by question) lacks in the terminal, until a number
+    or an option's name is typed; the same dict, complete. ValueError where the input ends."""
     from ..lessons.decision import ask_questions, write_answers
 
     for name, question in ask_questions().items():

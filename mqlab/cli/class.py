@@ -50,7 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """0 where all went well; for --sample: where solutions get every point and others none."""
+    """Make the course in the folder, or do what --sample, --grade, --report or --open says with the
+    one there: the exit code. For --sample it is 0 where solutions get every point, others none."""
     from mqlab.lessons.course import notebooks
 
     from ..lessons.course import classroom as course
@@ -60,11 +61,11 @@ def run(args: argparse.Namespace) -> int:
         if args.sample:
             return _sample(folder, args.lab)
         if args.grade or args.report or args.open:
-            there = course.Course(folder.resolve())
-            there.need()
+            existing = course.Course(folder.resolve())
+            existing.need()
             if args.open:
-                return _open(there, args)
-            return _grade(there) if args.grade else _report(there)
+                return _open(existing, args)
+            return _grade(existing) if args.grade else _report(existing)
         return _teach(folder, args.lab, args.lang)
     except (notebooks.LabError, course.ClassError) as error:
         raise UserError(str(error)) from error
@@ -92,21 +93,23 @@ def _grade(course: Course) -> int:
 
 
 def _report(course: Course) -> int:
+    """Print how many students gave which wrong answer and which wrong prediction, and write both by
+    student as CSV files in the course's folder."""
     from mqlab.lessons.course import beliefs, notebooks, predictions
 
     answers = beliefs.answers_in(course)
-    path = course.folder / "beliefs.csv"
-    beliefs.write_csv(answers, path)
+    beliefs_csv = course.folder / "beliefs.csv"
+    beliefs.write_csv(answers, beliefs_csv)
     known = predictions.read_beliefs(notebooks.labs_in(LABS))
     predicted = predictions.find_predictions(course, known)
-    shown = course.folder / "predictions.csv"
-    predictions.write_csv(predicted, shown)
+    predictions_csv = course.folder / "predictions.csv"
+    predictions.write_csv(predicted, predictions_csv)
     print(f"{beliefs.table(answers)}\n")
     print(
         "before they saw it:\n"
         + (predictions.draw_histogram(predicted) or "nothing is predicted yet")
     )
-    tell("\nby student: {}, {}", path, shown)
+    tell("\nby student: {}, {}", beliefs_csv, predictions_csv)
     return 0
 
 

@@ -74,6 +74,7 @@ MANY = 10_000  # states from which the memory of one of them can be told
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What is searched, within which bounds, and what is printed or written of it."""
     parser.epilog = EPILOG
     parser.add_argument(
         "system",
@@ -125,7 +126,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_ways(parser: argparse.ArgumentParser) -> None:
-    """How it is searched, and where what it finds is kept."""
+    """Options that say how it is searched: at random, by symmetry, on disk or on Spark."""
     parser.add_argument(
         "--swarm",
         type=read_number,
@@ -156,7 +157,8 @@ def _add_ways(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """0: nothing found; 1: a claim is violated, or something is never reached."""
+    """Choose the kind of search that the options name, and run it. Exit code 0: nothing found; 1: a
+    claim breaks, or a state that must be reachable is never reached (reversed for --safeguards)."""
     memory = args.memory * MB if args.memory else spare_memory()
     if args.resume:
         return _resume(args, memory)
@@ -204,8 +206,8 @@ def _search_own(args: argparse.Namespace, memory: int | None) -> int:
 def _search_both(
     model: System, bounds: Budget, args: argparse.Namespace, memory: int | None
 ) -> int:
-    """Search a system twice: with equal nodes that may change their names, and without: counts and
-    verdicts of both."""
+    """Search a system twice, with interchangeable nodes counted as one and with each by itself, and
+    print both verdicts and whether they agree, which tests the reduction: the exit code."""
     if args.disk or args.spark:
         raise UserError("--symmetry works in memory only: leave out --disk and --spark")
     tell("searching {}", model.line(), flush=True)
@@ -213,22 +215,24 @@ def _search_both(
     try:
         for symmetry in (True, False):
             search = explore_equal if symmetry else explore
-            one = search(model, bounds, None, choose_progress(), memory)
+            verdict = search(model, bounds, None, choose_progress(), memory)
             clear_line()
-            names = f"{', '.join(model.symmetric)} equal" if symmetry else "each node by itself"
-            print(f"{names}:\n{one}", flush=True)
-            verdicts.append(one)
+            label = f"{', '.join(model.symmetric)} equal" if symmetry else "each node by itself"
+            print(f"{label}:\n{verdict}", flush=True)
+            verdicts.append(verdict)
     except ValueError as error:
         raise UserError(str(error)) from error
+    # How long the shortest counterexample to each claim is. Its schedule may differ: nodes swap.
     lengths = [{n: len(e.schedule) for n, e in v.counterexamples.items()} for v in verdicts]
-    if all(v.complete for v in verdicts):
+    if all(v.complete for v in verdicts):  # a search that was cut short tells nothing
         same = lengths[0] == lengths[1] and verdicts[0].missing == verdicts[1].missing
         print("both tell the same" if same else "THEY DO NOT TELL THE SAME: this is a mistake")
     return _print_verdicts(verdicts, args)
 
 
 def _swarm(model: System, bounds: Budget, args: argparse.Namespace) -> int:
-    """Random schedules: 1 where one of them breaks a claim."""
+    """Run a system along --swarm random schedules, here or on Spark, and print what broke, with the
+    shrunk counterexamples: 1 where a claim broke, else 0."""
     if args.disk:
         raise UserError("random schedules are not kept on disk: leave out --disk")
     tell("searching {}", model.line(), flush=True)
@@ -241,7 +245,7 @@ def _swarm(model: System, bounds: Budget, args: argparse.Namespace) -> int:
         raise UserError(str(error)) from error
     clear_line()
     print(walks)
-    if (idle := say_idle(model)).en:
+    if (idle := say_idle(model)).en:  # empty unless all clients' programs are
         print(idle)
     return _print_runs(SHRUNK, walks.counterexamples, args)
 
@@ -262,8 +266,9 @@ def _swarm_on_spark(model: System, bounds: Budget, args: argparse.Namespace) -> 
 
 @contextmanager
 def _open_spark(args: argparse.Namespace) -> Iterator[Further | None]:
-    """What goes on with a search on Spark; its worlds lie in the folder of --disk, or in one that
-    is removed afterwards."""
+    """The function that continues a search on the Spark of --spark, for `explore`'s `further`; None
+    without --spark. Its states are kept in the folder of --disk, or in one that is removed at the
+    end. What Spark cannot do becomes a UserError, also inside the `with`."""
     if not args.spark:
         yield None
         return
@@ -284,7 +289,8 @@ def _open_spark(args: argparse.Namespace) -> Iterator[Further | None]:
 
 
 def _resume(args: argparse.Namespace, memory: int | None) -> int:
-    """A search that is on disk says itself what it searches."""
+    """Continue the search in the folder of --resume, which contains its own system line and bounds,
+    so that no other option may name them: the exit code."""
     from ..explore.described import Damaged, read_search
 
     if args.system or args.disk or args.off or args.claim or args.coordinator or read_bounds(args):
@@ -304,7 +310,8 @@ def _resume(args: argparse.Namespace, memory: int | None) -> int:
 def _search(
     model: System, bounds: Budget, args: argparse.Namespace, memory: int | None, disk: str | None
 ) -> int:
-    """One system, and what is told of it."""
+    """Search one system in memory, in the folder `disk` or on Spark, and print the verdict, the
+    speed and the counterexamples: the exit code."""
     tell("searching {}\n{}", model.line(), _say_claims([model]), flush=True)
     try:
         with _open_spark(args) as further:
@@ -320,10 +327,10 @@ def _search(
     print(verdict)
     if not verdict.counterexamples:
         print(HOLDS if verdict.complete else SO_FAR)
-    rate = verdict.states / max(verdict.seconds, 1e-9)
-    known = verdict.memory and verdict.states >= MANY
-    each = BYTES(n=verdict.memory / verdict.states) if known else NOTHING
-    tell("{:.1f} s, {:,.0f} states/s{}", verdict.seconds, rate, each)
+    rate = verdict.states / max(verdict.seconds, 1e-9)  # a clock may say 0 s
+    memory_known = verdict.memory and verdict.states >= MANY
+    per_state = BYTES(n=verdict.memory / verdict.states) if memory_known else NOTHING
+    tell("{:.1f} s, {:,.0f} states/s{}", verdict.seconds, rate, per_state)
     if disk and not args.spark and not verdict.complete:
         tell("next: `mqlab explore --resume {}` continues the search", disk)
     return _print_verdicts([verdict], args)
@@ -370,8 +377,8 @@ def _print_runs(head: Text, shortest: dict[str, Counterexample], args: argparse.
 
 
 def _search_lesson(args: argparse.Namespace, memory: int | None) -> int:
-    """--table and --safeguards. In the second an anomaly is what is expected, so its exit code
-    is 1 where one was not found."""
+    """Run a broker's searches of the lessons: all its systems for --table, or each safeguard
+    switched off for --safeguards, where an anomaly is expected: 1 where one was not found."""
     if len(args.system) > 1 or args.system[0] not in list_brokers("searches"):
         known = ", ".join(list_brokers("searches"))
         raise UserError(
@@ -396,12 +403,13 @@ def _search_lesson(args: argparse.Namespace, memory: int | None) -> int:
 def _search_all(
     systems: tuple[Searched, ...], args: argparse.Namespace, memory: int | None, workers: int
 ) -> int:
-    """A line for each system as soon as it was searched, then what was found."""
+    """Search several systems, `workers` at a time; print a line for each as soon as it is done,
+    then a sum and the counterexamples: the exit code."""
     if args.states is not None:
         systems = tuple(replace(s, budget=replace(s.budget, states=args.states)) for s in systems)
     verdicts: list[Verdict] = []
 
-    def keep() -> Iterator[Verdict]:
+    def keep() -> Iterator[Verdict]:  # what `list_rows` prints is needed at the end, too
         for verdict in search_all(systems, workers, memory):
             verdicts.append(verdict)
             yield verdict
@@ -412,8 +420,8 @@ def _search_all(
         print(line, flush=True)
     seconds, states = time.perf_counter() - started, sum(v.states for v in verdicts)
     found = sum(bool(verdict.counterexamples) for verdict in verdicts)
-    ends = BROKEN(n=found) if found else HOLDS
-    tell("searched {:,} states of {} systems in {:.0f} s: {}", states, len(systems), seconds, ends)
+    end = BROKEN(n=found) if found else HOLDS
+    tell("searched {:,} states of {} systems in {:.0f} s: {}", states, len(systems), seconds, end)
     return _print_verdicts(verdicts, args)
 
 
@@ -444,7 +452,8 @@ def choose_system(args: argparse.Namespace) -> tuple[str, Budget]:
 
 
 def _lesson(line: str, off: list[str], claim: str | None) -> Searched:
-    """What is searched: the lesson's own where a broker is named and nothing more."""
+    """The system line and bounds that SYSTEM means. A broker's bare name means the case of `claim`,
+    that of the one safeguard in `off`, or else its lesson; any other line means itself."""
     entry = find_lesson(line)
     if entry is None:
         if claim is not None:

@@ -108,23 +108,24 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def tell(one: Incident, lang: Lang, whole: bool) -> Iterator[str]:
-    """An incident in lines; the `whole`: with its story and a question."""
-    script, head = one.script, one.script.head
+def tell(incident: Incident, lang: Lang, whole: bool) -> Iterator[str]:
+    """Yield the printed lines of an incident: its title, system, mechanism, recordings and the
+    command that shows it; with `whole` also its story and the question to answer before."""
+    script, head = incident.script, incident.script.head
     mended = head.get("mended", "no")
     yield script.title.of(lang)
     state = NOT_MENDED if mended == "no" else MENDED(release=mended)
-    yield "  " + " · ".join((one.system, head["report"], head["versions"], state.of(lang)))
-    yield f"  {one.said('mechanism').of(lang)}"
-    if one.recordings:
-        yield "  " + RECORDED(where=", ".join(one.recordings)).of(lang)
+    yield "  " + " · ".join((incident.system, head["report"], head["versions"], state.of(lang)))
+    yield f"  {incident.said('mechanism').of(lang)}"
+    if incident.recordings:
+        yield "  " + RECORDED(where=", ".join(incident.recordings)).of(lang)
     if whole:
         yield fill(script.story.of(lang), 92, initial_indent="  ", subsequent_indent="  ")
-        yield "  " + ASK(question=one.script.question.of(lang)).of(lang)
-        yield from (f"    – {answer.of(lang)}" for answer in one.answers)
-    yield "  " + SEE(command=one.typed or f"mqlab run {one.name} --explain").of(lang)
-    if helped := head.get("helped"):
-        path, command = Path(one.name).parent / helped, ""
-        if one.typed:
+        yield "  " + ASK(question=script.question.of(lang)).of(lang)
+        yield from (f"    – {answer.of(lang)}" for answer in incident.answers)
+    yield "  " + SEE(command=incident.typed or f"mqlab run {incident.name} --explain").of(lang)
+    if helped := head.get("helped"):  # the name of the scenario that shows what would have helped
+        path, command = Path(incident.name).parent / helped, ""
+        if incident.typed:  # both are then shown by a command of their own
             _, command = read_typed((SCENARIOS / f"{path}.run").read_text("utf-8"))
         yield "  " + HELPED(command=command or f"mqlab run {path} --explain").of(lang)

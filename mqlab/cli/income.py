@@ -44,14 +44,15 @@ def add_arguments_income_flink(parser: argparse.ArgumentParser) -> None:
 
 
 def check_arguments(args: argparse.Namespace) -> None:
-    """Raises UserError for what the job that was asked for cannot be told."""
+    """Raise UserError for options that do not go together: of the other job (Spark or Flink), or of
+    a single job where a table of crashes is made."""
     flink = args.action == "flink"
-    for name in SPARKS if flink else OURS:
+    for name in SPARKS if flink else OURS:  # the options of the other job
         if getattr(args, name):
             whose = "is not for Flink's job" if flink else "goes with `mqlab income flink`"
             raise UserError("--{} {}: leave it out", name.replace("_", "-"), whose)
-    table = args.kill or args.record or args.action == "chaos"
-    if table and args.allow_rejected:
+    makes_table = args.kill or args.record or args.action == "chaos"
+    if makes_table and args.allow_rejected:
         raise UserError(
             "--allow-rejected applies to a single job, not to a table of crashes: leave it out"
         )
@@ -72,7 +73,9 @@ def run_income_flink(
     orders: Path,
     say: Callable[[str], None],
 ) -> int:
-    """As the Spark job's; of the table: 0 where it is as it must be, else 1."""
+    """Install Flink (--setup), compare both jobs in a table of crashes (--kill, --record), or else
+    compute the income with Flink. Returns `exit_code`; of a table 0 where it is as it must be,
+    else 1."""
     flink = _find_flink(args.setup, say)
     if args.setup:
         tell("Flink is installed\nnext: `mqlab income flink`, or `mqlab income flink --kill`")
@@ -137,6 +140,7 @@ EXIT_CODES = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The action, the orders, Kafka, the Spark job, and the options of Flink's job."""
     parser.epilog = EXIT_CODES
     parser.add_argument(
         "action", nargs="?", choices=("run", "chaos", "flink"), default="run",
@@ -188,7 +192,9 @@ def _allowed(text: str) -> int:
 
 
 def run(args: argparse.Namespace, address_of: Callable[[], AbstractContextManager[str]]) -> int:
-    """See EXIT_CODES; of the table of `chaos`: 0 where it is as it must be, else 1."""
+    """Compute the income with Spark or with Flink, or make the table of crashes (`chaos`), on the
+    server that `address_of` opens. Returns what EXIT_CODES says; of the table, 0 where it is as it
+    must be, else 1."""
     from ..spark import DAY, YEAR, IncomeError, need
 
     check_arguments(args)

@@ -26,46 +26,49 @@ EPILOG = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    names = parser.add_subparsers(dest="broker", metavar="BROKER", required=True)
+    """A subcommand for each broker that can be inspected, with the same options."""
+    subcommands = parser.add_subparsers(dest="broker", metavar="BROKER", required=True)
     for name, broker in list_brokers("inspect").items():
-        one = names.add_parser(
+        command = subcommands.add_parser(
             name, help=broker.title, epilog=EPILOG, description=load(broker.inspect).TARGETS
         )
-        one.add_argument(
+        command.add_argument(
             "target", metavar="ADDRESS|FOLDER|FILE|-", help="what to read; - is the standard input"
         )
-        one.add_argument(
+        command.add_argument(
             "--topic", metavar="T[:P]", default="", help="only this topic or partition"
         )
-        one.add_argument("--offsets", metavar="A..B", default="", help="only these offsets")
-        one.add_argument("--payloads", action="store_true", help="show keys and values")
-        one.add_argument(
+        command.add_argument("--offsets", metavar="A..B", default="", help="only these offsets")
+        command.add_argument("--payloads", action="store_true", help="show keys and values")
+        command.add_argument(
             "--config", metavar="FILE", default="", help="file with your client's settings"
         )
-        one.add_argument(
+        command.add_argument(
             "--play", action="store_true",
             help="search what happens next, from the records that were read",
         )  # fmt: skip
-        one.add_argument(
+        command.add_argument(
             "--by-hand", action="store_true",
             help="open a playground that begins from them, in the browser",
         )  # fmt: skip
-        one.add_argument("--json", action="store_true", help="print the report as data")
-        one.add_argument(
+        command.add_argument("--json", action="store_true", help="print the report as data")
+        command.add_argument(
             "-o", "--output", metavar="PAGE", type=Path, help="write the report as a page (.html)"
         )
-        add_language(one)
+        add_language(command)
 
 
 def run(args: argparse.Namespace) -> int:
+    """Read a broker, a folder or a tool's output, and print the report, as text or as JSON; write
+    it as a page, or begin a playground from it, where asked. EPILOG says the exit codes."""
     speak(args.lang)
     if args.output and args.output.suffix != ".html":
         raise UserError(
             "cannot write {}: name a page, .html; --json prints the report as data", args.output
         )
     try:
-        ask = parse_ask(args.target, args.topic, args.offsets, args.payloads, args.config)
-        report = inspect(args.broker, replace(ask, say=_say), args.play or args.by_hand)
+        request = parse_ask(args.target, args.topic, args.offsets, args.payloads, args.config)
+        report = inspect(args.broker, replace(request, say=_say), args.play or args.by_hand)
     except Unreadable as error:
         raise UserError(escape_unseen(str(error))) from error
     if args.json:

@@ -20,7 +20,7 @@ LAB, FORMGRADER = "jupyterlab", "mqlab.lessons.course.formgrader"
 
 
 def free_port(first: int) -> int:
-    """The first port from `first` on that nobody listens on."""
+    """The first port from `first` on that this process can listen on; UserError after TRIES."""
     for port in range(first, first + TRIES):
         with socket.socket() as probe:
             if os.name != "nt":  # a port just left is free; there the flag means another thing
@@ -52,17 +52,19 @@ def open_formgrader(course: Path, port: int, browser: bool) -> NoReturn:
 def _become_server(
     module: str, folder: Path, port: int, browser: bool, page: str, what: str
 ) -> NoReturn:
-    """Takes this process's place, so that Ctrl-C or a signal ends one and leaves none behind."""
-    free = free_port(port)
-    if free != port:
-        tell("port {} is in use; using {}", port, free)
+    """Print the address of a Jupyter server in `folder`, and become that server (exec): Ctrl-C or a
+    signal then ends one process and leaves none running. `module` is what `python -m` starts,
+    `page` the path of its first page, `what` the words before the address."""
+    chosen = free_port(port)
+    if chosen != port:
+        tell("port {} is in use; using {}", port, chosen)
     token = secrets.token_urlsafe(24)
-    tell("\n{}  http://{}:{}{}?token={}", what, HOST, free, page, token)
+    tell("\n{}  http://{}:{}{}?token={}", what, HOST, chosen, page, token)
     tell("ready in a few seconds; Ctrl-C ends it", flush=True)
     options = {
         "ServerApp.root_dir": folder,
         "ServerApp.ip": HOST,
-        "ServerApp.port": free,
+        "ServerApp.port": chosen,
         "ServerApp.port_retries": 0,
         "ServerApp.open_browser": browser and has_screen(),
         "ServerApp.answer_yes": True,  # Ctrl-C ends it; the notebooks are saved as one goes
@@ -70,8 +72,8 @@ def _become_server(
         ("LabApp" if module == LAB else "ServerApp") + ".default_url": page,
         "Application.log_level": "ERROR",
     }
-    words = [f"--{name}={value}" for name, value in options.items()]
-    command = [sys.executable, "-m", module, *words]
+    flags = [f"--{name}={value}" for name, value in options.items()]
+    command = [sys.executable, "-m", module, *flags]
     if os.name == "nt":  # there the new process would not have this one's place
         raise SystemExit(subprocess.call(command, env=_environment(token)))
     os.execve(sys.executable, command, _environment(token))

@@ -17,6 +17,7 @@ COPIES = WORK / "my-labs"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Six actions on the folder of the labs; see `run`."""
     parser.add_argument("--folder", type=Path, default=LABS, help="folder of the labs")
     parser.add_argument(
         "--copies", type=Path, default=COPIES, help="folder of your copies (default: my-labs)"
@@ -76,6 +77,8 @@ def find_language(args: argparse.Namespace) -> Lang:
 
 
 def run(args: argparse.Namespace) -> int:
+    """Run an action on the folder of the labs; UserError where it needs a folder of labs, their
+    sources, or a clone that may be changed."""
     folder = args.folder.resolve()
     if not any(folder.glob("[0-9][0-9]-*.ipynb")) and not (folder / "source").is_dir():
         raise UserError("no labs in {}: name the folder of labs with --folder", folder)

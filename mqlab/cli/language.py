@@ -49,23 +49,24 @@ def translate_argparse() -> None:
 
 
 def translate_help(parser: argparse.ArgumentParser) -> None:
-    """All that `--help` says of a command and of those below it."""
+    """Put the spoken language in place of all English that `--help` prints of this parser and of
+    its subcommands; what the catalogue lacks stays English."""
     if spoken() == "en":
         return
 
-    def say(english: str | None) -> str | None:
+    def translated(english: str | None) -> str | None:
         return translate(english) or english if english else english
 
-    parser.description, parser.epilog = say(parser.description), say(parser.epilog)
+    parser.description, parser.epilog = translated(parser.description), translated(parser.epilog)
     for group in parser._action_groups:
-        group.title = say(group.title)
+        group.title = translated(group.title)
     for action in parser._actions:
-        action.help = say(action.help)
+        action.help = translated(action.help)
         if isinstance(action, argparse._SubParsersAction):
-            for choice in action._choices_actions:
-                choice.help = say(choice.help)
-            for below in action.choices.values():
-                translate_help(below)
+            for row in action._choices_actions:
+                row.help = translated(row.help)
+            for subparser in action.choices.values():
+                translate_help(subparser)
 
 
 def tell(english: str, *values: object, **how: Any) -> None:

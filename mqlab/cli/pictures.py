@@ -43,6 +43,7 @@ def list_kinds() -> str:
 
 
 def add_picture_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which file to write, and what of the trace it shows, how large and in which colours."""
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, help=list_kinds())
     parser.add_argument(
         "--step", metavar="N", help="the step to show; for a .gif the steps, as in 12-40"
@@ -82,8 +83,8 @@ def add_picture_arguments(parser: argparse.ArgumentParser) -> None:
 def write_picture(
     trace: Trace, args: argparse.Namespace, default: Path, lecture: Lecture, shown: bool
 ) -> int:
-    """Write what was asked for; where no name was given, a page, which the browser opens if it
-    is to be `shown`."""
+    """Write a trace as the kind of file that --output ends in, and print its name and size: 0.
+    Without --output it is `default`, a page, which the browser opens if it is to be `shown`."""
     out = args.output or default
     if args.present and out.suffix not in (".html", ".png"):
         raise UserError("--present makes a page or a slide: end {} in .html or .png", out)
@@ -102,14 +103,15 @@ def write_picture(
 def write_comparison(
     traces: Sequence[Trace], moments: Sequence[tuple[int, ...]], args: argparse.Namespace
 ) -> int:
-    """Write a page on which these runs play on one clock, and let the browser open it."""
+    """Write a page on which several traces play side by side, and let the browser open it: 0.
+    `moments`: for each block of the scenarios, the step at which it ends in each trace."""
     from mqlab_widgets import Compare
 
     out = args.output or Path("compare.html")
     if args.present or out.suffix != ".html":
         raise UserError("--compare makes a page: end its name in .html, and leave out --present")
-    at = _number(args.step, traces[0]) if args.step else 0
-    players = [_player(trace, args, 0 if i else at) for i, trace in enumerate(traces)]
+    step = _number(args.step, traces[0]) if args.step else 0  # of the first trace only
+    players = [_player(trace, args, 0 if i else step) for i, trace in enumerate(traces)]
     try:
         out.write_text(Compare(players, moments).page(args.theme or ""), "utf-8")
     except ValueError as error:
@@ -130,31 +132,32 @@ def _show(out: Path, summary: str, args: argparse.Namespace, shown: bool) -> Non
 
 
 def _write(trace: Trace, args: argparse.Namespace, out: Path, lecture: Lecture) -> str:
-    """Write the file; what there is to say of it."""
+    """Write the trace to `out` as its ending says (KINDS); return what is printed of it, such as
+    "12 facts" or "step 3 of 12"."""
     if out.suffix == ".json":
         trace.save(out)
         return str(FACTS(len(trace)))
     if out.suffix == ".gif":
         return _write_film(trace, args, out)
-    at = _number(args.step, trace) if args.step else _choose_step(trace, out, args.present)
+    step = _number(args.step, trace) if args.step else _choose_step(trace, out, args.present)
     if out.suffix == ".png":
         theme: Literal["light", "dark"] = args.theme or "light"
-        player = _player(trace, args, at, default_scale=1 if args.present else 2)
+        player = _player(trace, args, step, default_scale=1 if args.present else 2)
         with open_studio(theme) as page:
-            shown = (
+            png = (
                 photograph_slide(page, lecture.page(player, theme))
                 if args.present
                 else photograph(page, player.svg())
             )
-        out.write_bytes(shown)
+        out.write_bytes(png)
     else:
-        player = _player(trace, args, at)
+        player = _player(trace, args, step)
         if args.present:
             out.write_text(lecture.page(player, args.theme or ""), "utf-8")
         else:
             player.save(out, args.theme or "")
-    last = len(trace)
-    return str(FACTS(last) if out.suffix == ".html" else Words("step {} of {}")(at, last))
+    steps = len(trace)
+    return str(FACTS(steps) if out.suffix == ".html" else Words("step {} of {}")(step, steps))
 
 
 def _choose_step(trace: Trace, out: Path, present: bool) -> int:
@@ -192,11 +195,14 @@ def _number(text: str, trace: Trace) -> int:
 
 
 def _write_film(trace: Trace, args: argparse.Namespace, out: Path) -> str:
+    """Write the steps of --step as a GIF, a frame for each that is seen at --level; return how many
+    frames it has, in words. UserError for too many frames, or for too wide ones."""
     from mqlab_widgets.still import stills
 
     def is_seen(fact: Fact) -> bool:
         return bool(fact.story.en) if args.level == "story" else not fact.fold
 
+    # Step n is after fact n - 1; step 0, before all facts, is always seen.
     steps = [n for n in _range(args.step, trace) if not n or is_seen(trace.facts[n - 1])]
     if len(steps) > MOST_FRAMES:
         raise UserError(
@@ -207,23 +213,23 @@ def _write_film(trace: Trace, args: argparse.Namespace, out: Path) -> str:
             steps[MOST_FRAMES - 1],
         )
     look = _player(trace, args, steps[-1]).look
-    drawn = list(stills(trace, steps, look, args.theme or "light"))
-    width, _ = size_of(drawn[0])
+    svgs = list(stills(trace, steps, look, args.theme or "light"))
+    width, _ = size_of(svgs[0])
     if width > MOST_PIXELS:
-        fits = int(look.scale * MOST_PIXELS / width * 10) / 10
+        fitting_scale = int(look.scale * MOST_PIXELS / width * 10) / 10  # rounded down to tenths
         raise UserError(
             "--scale {:g} makes {} pixels, and a .gif holds at most {}: use --scale "
             "{:g}, or fewer --panels",
             look.scale,
             width,
             MOST_PIXELS,
-            fits,
+            fitting_scale,
         )
     with open_studio(args.theme or "light") as page:
         times = [_time(trace, step, steps) for step in steps]
-        if args.seconds:
+        if args.seconds:  # keep their proportions, so that they sum up to it
             times = [round(time * args.seconds * 1000 / sum(times)) for time in times]
-        out.write_bytes(film(page, drawn, times))
+        out.write_bytes(film(page, svgs, times))
     return str(Words("{} frames")(len(steps)))
 
 
@@ -261,7 +267,8 @@ PACE_MS, LETTER_MS, LAST_MS = 900, 22, 4_000
 
 @contextmanager
 def open_studio(theme: Theme) -> Iterator[Page]:
-    """A page in Chromium with the pictures' letters; UserError says what is missing."""
+    """An empty page of Chromium, with the pictures' fonts, in which to photograph or print; the
+    browser ends with the `with`. UserError where Chromium or its driver is missing."""
     needs = {"chromium": doctor.chromium, "driver": doctor.driver}
     for name, title, _, todo, _ in doctor.PROBES:
         if name in needs and not needs[name]():
@@ -330,24 +337,27 @@ def film(page: Page, stills: Sequence[str], times_ms: Sequence[int]) -> bytes:
 
 
 def gif_of(shots: Sequence[bytes], times_ms: Sequence[int]) -> bytes:
-    """Screenshots, each a PNG of the same size, as a GIF that begins again when it has ended. All
-    frames have one palette, the most frequent colours, so what stays keeps its colour."""
+    """Join screenshots, each a PNG of the same size, into the bytes of a GIF that plays in a loop.
+    All frames have one palette, their most frequent colours, so that what does not move keeps its
+    colour."""
     from PIL import Image
 
     def read(shot: bytes) -> Image.Image:
-        """With the six upper bits of each colour, by which Pillow looks it up in a palette."""
-        return Image.open(BytesIO(shot)).convert("RGB").point(lambda part: part & 0xFC)
+        """Keep the six upper bits of red, green and blue: Pillow compares no more in a palette."""
+        return Image.open(BytesIO(shot)).convert("RGB").point(lambda channel: channel & 0xFC)
 
     counts: Counter[Any] = Counter()
     for picture in map(read, shots):
         colours = picture.getcolors(picture.width * picture.height) or ()
         counts.update({colour: pixels for pixels, colour in colours})
-    parts = [part for colour, _ in counts.most_common(COLOURS) for part in colour]
+    # Pillow's form of a palette: red, green and blue of each colour in a row.
+    channels = [channel for colour, _ in counts.most_common(COLOURS) for channel in colour]
     palette = Image.new("P", (1, 1))
-    palette.putpalette(parts)
+    palette.putpalette(channels)
     frames = [read(shot).quantize(palette=palette, dither=Image.Dither.NONE) for shot in shots]
     for frame in frames:
-        frame.putpalette([part | part >> 6 for part in parts])  # white is white again
+        # Fill the two lower bits from the upper ones: white (0xFC) is white (0xFF) again.
+        frame.putpalette([channel | channel >> 6 for channel in channels])
     out = BytesIO()
     times = [time // 10 * 10 for time in times_ms]  # a GIF counts in hundredths of a second
     frames[0].save(

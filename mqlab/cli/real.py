@@ -44,27 +44,28 @@ class AnyOrder(argparse.ArgumentParser):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    names = parser.add_subparsers(
+    """A subcommand for each broker: the task, the recorded programs, and options of its own."""
+    brokers = parser.add_subparsers(
         dest="broker", metavar="NAME", required=True, parser_class=AnyOrder
     )
     for name, broker in list_brokers("real").items():
         module = module_of(name)
-        one = names.add_parser(name, help=str(Words("a real {}")(broker.title)))
-        one.add_argument("task", choices=TASKS, help="what to do")
-        one.add_argument("scenarios", nargs="*", metavar="SCENARIO", help="only these programs")
-        one.add_argument(
+        command = brokers.add_parser(name, help=str(Words("a real {}")(broker.title)))
+        command.add_argument("task", choices=TASKS, help="what to do")
+        command.add_argument("scenarios", nargs="*", metavar="SCENARIO", help="only these programs")
+        command.add_argument(
             "--version", default=module.VERSION, help="release of the broker (default: %(default)s)"
         )
-        one.add_argument(
+        command.add_argument(
             "--real", action="store_true", help="compare: run the programs on the real broker again"
         )
-        one.add_argument(
+        command.add_argument(
             "--page", action="store_true", help="compare: write the page of differences as well"
         )
-        one.add_argument(
+        command.add_argument(
             "--lines", action="store_true", help="compare: print every line of both, side by side"
         )
-        module.add_arguments(one)
+        module.add_arguments(command)
 
 
 def module_of(name: str) -> Any:

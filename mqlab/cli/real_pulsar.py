@@ -16,7 +16,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def start_broker(args: argparse.Namespace) -> None:
-    """Until Ctrl-C; raises UserError where the broker ends by itself."""
+    """Start a real Pulsar, print its addresses, and wait until Ctrl-C; UserError where it ends by
+    itself."""
     from mqlab.real.pulsar.broker import RealPulsar
 
     with RealPulsar(args.version) as pulsar:

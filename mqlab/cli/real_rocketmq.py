@@ -16,8 +16,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def start_broker(args: argparse.Namespace) -> None:
-    """Until Ctrl-C; raises UserError where the broker ends by itself. As RocketMQ starts it: its
-    own clocks run."""
+    """Start a real RocketMQ, print its addresses, and wait until Ctrl-C; UserError where it ends by
+    itself. Its timers run as a released broker's do."""
     from mqlab.real.rocketmq.broker import CLOCKS, RealRocketMQ
 
     with RealRocketMQ(args.version, CLOCKS, name_server=True) as rocketmq:

@@ -47,9 +47,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """0: every file equal, new or rewritten; 1: some differ, or hold a line that waits in vain."""
+    """Run scenarios and compare each with the narration in its file, or print the narration, or
+    rewrite it. Exit code 0: every file equal, new or rewritten; 1: some differ, or contain a line
+    whose message or event never came."""
     counts = Counter[str]()
-    vain = False
+    has_idle_line = False
     paths = list(scenario_files(args.files))
     for path in paths:
         golden = open_scenario(path)
@@ -60,12 +62,12 @@ def run(args: argparse.Namespace) -> int:
         else:
             counts[_print_golden(golden, args)] += 1
         for sentence in golden.done.idle:
-            vain = True
+            has_idle_line = True
             print(f"{path}: {sentence}", file=sys.stderr)
     if not (args.show or args.explain):
         new = NEW(n=counts["new"]) if counts["new"] else NOTHING
         tell("{} of {} scenarios as expected{}", counts["equal"], len(paths), new)
-    return 1 if counts["DIFFERENT"] or vain else 0
+    return 1 if counts["DIFFERENT"] or has_idle_line else 0
 
 
 def _print_story(golden: Golden, lang: Lang) -> None:
@@ -89,7 +91,8 @@ def _print_narration(golden: Golden, lang: Lang, explain: bool = False) -> None:
 
 
 def _print_golden(golden: Golden, args: argparse.Namespace) -> str:
-    """What became of one file: equal (also when it has just been rewritten), new, DIFFERENT."""
+    """Compare one scenario with the narration in its file, or rewrite the file, and print the
+    result. Returns "equal" (also when just rewritten), "new" (no narration yet) or "DIFFERENT"."""
     path = golden.path
     if args.rewrite:
         if not golden.equal:
@@ -126,21 +129,22 @@ def scenario_files(names: list[str]) -> list[Path]:
 
 
 def find_file(name: str) -> Path:
-    """A file as named, or the story of this name among those that mqlab brings. UserError, with
-    the names that are nearest, where there is neither."""
+    """The path of a scenario: a file as named, or one of mqlab's own, as kafka/torn-read. UserError
+    where there is neither, with the most similar name, or names, if any is similar."""
     for path in (Path(name), SCENARIOS / f"{name}.scn"):
         if path.is_file():
             return path
-    stories = sorted(SCENARIOS.rglob("*.scn"))
-    names = {p.relative_to(SCENARIOS).with_suffix("").as_posix(): p.stem for p in stories}
+    scenarios = sorted(SCENARIOS.rglob("*.scn"))
+    stems = {p.relative_to(SCENARIOS).with_suffix("").as_posix(): p.stem for p in scenarios}
     wanted = name.removesuffix(".scn")
-    near = get_close_matches(wanted, names, 1) or [
-        whole
-        for stem in get_close_matches(Path(wanted).name, [*names.values()], 1)
-        for whole, short in names.items()
-        if short == stem
+    # A similar name with its folder; else all that have the most similar name, in any folder.
+    similar = get_close_matches(wanted, stems, 1) or [
+        scenario
+        for nearest in get_close_matches(Path(wanted).name, [*stems.values()], 1)
+        for scenario, stem in stems.items()
+        if stem == nearest
     ]
-    hint = NEAR(names=" / ".join(near)) if near else NOTHING
+    hint = NEAR(names=" / ".join(similar)) if similar else NOTHING
     raise UserError("no file {}: give {}{}", shorten(name, 100), NAMED, hint)
 
 

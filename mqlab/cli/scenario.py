@@ -38,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    """Print a first scenario of a system, or write it to a file that does not exist yet."""
     if args.system not in SYSTEMS:
         raise UserError(say_unknown("system", args.system, sorted(SYSTEMS)))
     text = "\n".join(write_first(args.system, args.lang)) + "\n"
@@ -56,22 +57,24 @@ def run(args: argparse.Namespace) -> int:
 
 
 def write_first(name: str, lang: Lang) -> Iterator[str]:
-    """The lines of a first file: a run that works, then every word there is, as comments."""
+    """Yield the lines of a first scenario: an example that works, then in comments every option,
+    call, command and safeguard of the system, each with what it does."""
     system = SYSTEMS[name]()
     yield f"# {TITLE.of(lang)}"
     yield from find_example(name)
-    usages = [(one.text, _first_sentence(one)) for one in system.usages().by_verb.values()]
+    calls = [(call.text, _first_sentence(call)) for call in system.usages().by_verb.values()]
+    # A command with several forms is explained after its last one.
     commands = [
-        (usage, one.does.of(lang) if usage == one.usages[-1] else "")
-        for one in COMMANDS.values()
-        for usage in one.usages
+        (usage, command.does.of(lang) if usage == command.usages[-1] else "")
+        for command in COMMANDS.values()
+        for usage in command.usages
     ]
     guards = [(key, said.of(lang)) for key, said in system.safeguards().items()]
-    parts = ((OPTIONS, list_options(system)), (CALLS, usages), (LINES, commands), (GUARDS, guards))
-    for head, rows in parts:
-        told = [line for word, does in rows for line in _lay_out(word, does)]
-        if told:
-            yield from ("", f"# {head.of(lang)}", *told)
+    parts = ((OPTIONS, list_options(system)), (CALLS, calls), (LINES, commands), (GUARDS, guards))
+    for title, rows in parts:
+        lines = [line for word, does in rows for line in _lay_out(word, does)]
+        if lines:
+            yield from ("", f"# {title.of(lang)}", *lines)
 
 
 def find_example(name: str) -> list[str]:

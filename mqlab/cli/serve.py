@@ -31,7 +31,7 @@ def options_of(name: str) -> Any:
 
 
 def add_server_arguments(parser: argparse.ArgumentParser) -> None:
-    """What any server can be told."""
+    """The options of any broker's server: where it listens, where its data is, its picture."""
     parser.add_argument(
         "--host", default="127.0.0.1", help="address to listen on (default: this machine only)"
     )
@@ -87,6 +87,8 @@ def folder(text: str) -> Path:
 
 
 def run(args: argparse.Namespace) -> int:
+    """Serve a broker until a signal ends it or, with --salvage-to, copy the sound part of its data
+    folder instead. UserError for options or data with which it cannot start."""
     if args.salvage_to is None:
         check_arguments(args)
     elif args.data_dir is None:

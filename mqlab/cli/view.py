@@ -30,6 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    """Write a scenario or a saved trace as the file that --output names, or several scenarios side
+    by side (--compare). UserError where the scenario has a line that never comes to act."""
     from mqlab_widgets.lecture import Lecture, Part, divide
 
     path = find_file(args.file)
@@ -46,6 +48,7 @@ def run(args: argparse.Namespace) -> int:
             print(escape_unseen(waits))
         if path.resolve().is_relative_to(SCENARIOS):  # recordings and articles speak of ours only
             trace = with_evidence(trace, path.stem)
+        # What nobody has written is the commands themselves, which no learner reads.
         parts = [Part(one.end, one.text if one.written else NOTHING) for one in golden.captions]
         lecture = Lecture(golden.script.story, divide(trace, parts))
     default = Path(path.with_suffix(".html").name)
