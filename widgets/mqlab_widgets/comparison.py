@@ -35,25 +35,26 @@ class Compared:
 
 
 def compare(first: Trace, second: Trace) -> Compared:
-    """What is told the same, in the same order, is no difference: a later row that both have is
-    found again wherever it stands."""
+    """Compare the printed lines of two traces, as a diff does: how many facts both begin with, and
+    the numbers of the later facts that only one of them has."""
     lines = [[fact.line() for fact in trace.facts] for trace in (first, second)]
-    parts = 0
+    common = 0
     for a, b in zip(*lines, strict=False):
         if a != b:
             break
-        parts += 1
-    rest = [narration[parts:] for narration in lines]
-    same = SequenceMatcher(None, rest[0], rest[1], autojunk=False).get_matching_blocks()
-    kept = [
-        {place + i for block in same for place in [block[side]] for i in range(block.size)}
+        common += 1
+    later = [narration[common:] for narration in lines]
+    blocks = SequenceMatcher(None, later[0], later[1], autojunk=False).get_matching_blocks()
+    # For each trace the places, among its later lines, of those that the other has, too.
+    shared = [
+        {i for block in blocks for i in range(block[side], block[side] + block.size)}
         for side in (0, 1)
     ]
-    rows = [
-        tuple(parts + i + 1 for i in range(len(rest[side])) if i not in kept[side])
+    rows = [  # facts are numbered from 1
+        tuple(common + i + 1 for i in range(len(later[side])) if i not in shared[side])
         for side in (0, 1)
     ]
-    return Compared(parts, (rows[0], rows[1]))
+    return Compared(common, (rows[0], rows[1]))
 
 
 def find_fork(one: tuple[str, ...], other: tuple[str, ...]) -> int:
@@ -106,20 +107,19 @@ class Compare:
 
     @cached_property
     def payload(self) -> dict[str, Any]:
-        """What the module plays: the first run, and beside it the others. Of three or four, all
-        show the same panel where there is no room for all panels, and what readers get first."""
+        """What the browser's module plays, as plain data: the first trace's payload, and in
+        "beside" the others', each with its places on the clock and its differences. Three or four
+        traces show only OUTCOME, the readers first, and no panel that is always in sight."""
         many = len(self.players) > 2
         panels = OUTCOME if many else None
         data = [
-            build(
-                one.trace, one.step, replace(one.look, half=True, panels=one.look.panels or panels)
-            )
-            for one in self.players
+            build(p.trace, p.step, replace(p.look, half=True, panels=p.look.panels or panels))
+            for p in self.players
         ]
-        for one in data if many else ():
-            one["panels"].sort(key=lambda panel: not panel["name"].startswith("readers"))
-            for panel in one["meta"]["panels"].values():
-                panel["pinned"] = False
+        for payload in data if many else ():
+            payload["panels"].sort(key=lambda panel: not panel["name"].startswith("readers"))
+            for panel in payload["meta"]["panels"].values():
+                panel["pinned"] = False  # all become tabs, which the runs then switch together
         words = {"differs": CLOCK.of(self.players[0].look.lang)}
         beside = [
             {"data": other, "places": places, "rows": self._differences(i)}

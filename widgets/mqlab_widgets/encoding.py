@@ -46,25 +46,25 @@ class _Element:
 
 
 def encode(panels: Mapping[str, Iterable[Scene]]) -> dict[str, Any]:
-    """The encoded elements of all panels. A name `panel/variant` is shown instead
-    of `panel`, not beside it.
+    """Encode every panel's scenes, one a step, in the format of the module's docstring.
 
     Raises ValueError where a step has more than `LIMIT` live elements.
     """
-    shapes: dict[tuple[str, ...], int] = {}
+    shapes: dict[tuple[str, ...], int] = {}  # the number of each tag with its attributes
     packed = []
-    live: dict[str, list[int]] = {}
+    live: dict[str, list[int]] = {}  # elements at each step, by panel
     for name, scenes in panels.items():
         root = _Element(Node("", "svg", {}), 0)
         counts: list[int] = []
         last: Scene | None = None
         for step, scene in enumerate(scenes):
-            if scene is last:  # what it shows goes on
+            if scene is last:  # nothing has changed since the step before
                 counts.append(counts[-1])
                 continue
             last = scene
             _children(root, scene.nodes, step)
             counts.append(len(scene))
+        # `panel/variant` is shown instead of `panel`, not beside it: the larger of both counts.
         base = name.partition("/")[0]
         live[base] = (
             [max(p) for p in zip(live[base], counts, strict=True)] if base in live else counts
@@ -102,7 +102,10 @@ def _values(node: Node) -> dict[str, Value]:
 
 
 def _children(parent: _Element, nodes: tuple[Node, ...], step: int) -> None:
-    """Continue, begin and end the elements below one parent."""
+    """Update the elements below `parent` to the `nodes` that a scene has there at `step`. An
+    element goes on where a node has its key, its tag and its order among the siblings; any other
+    node begins an element, and an element without a node ends at the step before."""
+    # Mostly the same children as at the step before: only their values may have changed.
     if len(parent.now) == len(nodes) and all(map(_same, parent.now, nodes)):
         for same, node in zip(parent.now, nodes, strict=True):
             if same.node is not node:
@@ -110,22 +113,22 @@ def _children(parent: _Element, nodes: tuple[Node, ...], step: int) -> None:
         return
     before = {element.node.key: (i, element) for i, element in enumerate(parent.now)}
     now: list[_Element] = []
-    reached = -1
+    last_place = -1  # of the last element that went on: one from before it has changed its order
     for node in nodes:
         place, element = before.get(node.key, (-1, None))
-        if element is None or place < reached or element.node.tag != node.tag:
+        if element is None or place < last_place or element.node.tag != node.tag:
             element = _Element(node, step)
-            at = parent.ever.index(now[-1]) + 1 if now else 0
-            parent.ever.insert(at, element)
+            drawn_at = parent.ever.index(now[-1]) + 1 if now else 0  # after its sibling before it
+            parent.ever.insert(drawn_at, element)
             _children(element, node.children, step)
         else:
-            reached = place
+            last_place = place
             _continue(element, node, step)
         now.append(element)
     if len(parent.now) != len(now) or any(a is not b for a, b in zip(parent.now, now, strict=True)):
-        kept = set(map(id, now))
+        living = set(map(id, now))
         for element in parent.now:
-            if id(element) not in kept:
+            if id(element) not in living:
                 element.last = step - 1
         parent.now = now
 
@@ -150,11 +153,13 @@ def _continue(element: _Element, node: Node, step: int) -> None:
 
 
 def _pack(root: _Element, shapes: dict[tuple[str, ...], int], last: int) -> dict[str, list[Any]]:
-    """Preorder, columns instead of rows: equal things side by side deflate best."""
+    """The elements below a panel's `root` in preorder, as the columns that the module's docstring
+    lists; `last` is the last step. Not as rows, because equal things side by side deflate best."""
     out: dict[str, list[Any]] = {k: [] for k in ("shape", "up", "born", "len", "val", "tl", "key")}
     born_before = 0
 
-    def add(element: _Element, parent: int, above: str, end: int) -> None:
+    def add(element: _Element, parent: int, parent_key: str, last_step: int) -> None:
+        """Append one element, then those below it. `parent`: the parent's row, -1 for the panel."""
         nonlocal born_before
         index = len(out["key"])
         shape = (element.node.tag, *element.first)
@@ -162,19 +167,19 @@ def _pack(root: _Element, shapes: dict[tuple[str, ...], int], last: int) -> dict
         out["up"].append(index - parent if parent >= 0 else 0)
         out["born"].append(element.born - born_before)
         born_before = element.born
-        out["len"].append(end - element.born + 1)
+        out["len"].append(last_step - element.born + 1)
         out["val"].extend(element.first.values())
         out["tl"].append(_differences(element.timelines) or 0)
-        out["key"].append(_shorten(element.node.key, above))
-        family(element, index, end)
+        out["key"].append(_shorten(element.node.key, parent_key))
+        add_children(element, index, last_step)
 
-    def family(parent: _Element, index: int, end: int) -> None:
+    def add_children(parent: _Element, index: int, last_step: int) -> None:
         alive = set(map(id, parent.now))
         for child in parent.ever:
-            # A child that is still among the living ends when its parent does.
-            add(child, index, parent.node.key, end if id(child) in alive else child.last)
+            # A child that is there at the last step ends when its parent does.
+            add(child, index, parent.node.key, last_step if id(child) in alive else child.last)
 
-    family(root, -1, last)
+    add_children(root, -1, last)
     return out
 
 

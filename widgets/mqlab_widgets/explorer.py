@@ -73,15 +73,15 @@ class Explorer(PictureWidget):
         self._look = Look.of(title, lang, scale, panels, level)
         lang = self._look.lang
         self._asked_for = (system, budget, properties)
-        self._phase = "ready"
+        self._phase = "ready"  # then "running", "done"
         self._error = ""
-        self._shown = ""
-        self._visited: int | None = None
-        self._told = 0.0
+        self._shown = ""  # the claim whose counterexample is played
+        self._visited: int | None = None  # the state, by its number, whose run is played
+        self._told = 0.0  # when the browser last got the search's progress
         self._task: asyncio.Task[None] | None = None
-        self._search: Search | None = Search(*self._asked_for)
+        self._search: Search | None = Search(*self._asked_for)  # None once it has ended
         self._names = name_nodes(system, lang)
-        self._told_choices = {"": ""}  # the same few in many states
+        self._told_choices = {"": ""}  # each choice in words; the same few lead to many states
         self._bounds = describe_bounds(system, budget, self._names, lang)
         super().__init__()
         self._keep(self._search)
@@ -131,8 +131,9 @@ class Explorer(PictureWidget):
             await asyncio.sleep(0)
 
     def _slice(self, search: Search) -> bool:
-        """A little of the search; whether there is more. A claim that raises an error ends
-        it, and says so where the search is shown: there is no cell to fail."""
+        """Search for SLICE_S, report to the browser at times, and return whether there is more to
+        search. An error in a claim ends the search and is shown in the widget, because no cell is
+        running that could fail."""
         if self._search is not search:
             return False  # stopped, or begun again
         try:
@@ -266,7 +267,8 @@ class Explorer(PictureWidget):
             self._show()
 
     def _show(self) -> None:
-        """Send the browser the search as it is now."""
+        """Send the browser the search as it is now: progress, the tree of states, the table of
+        claims, the verdict, and in words which run is played."""
         lang, verdict = self._look.lang, self._verdict
         self.ui = {
             "kind": "explorer",
@@ -296,28 +298,28 @@ class Explorer(PictureWidget):
         return SHOWN(name=self._shown).of(lang) if self._shown else ""
 
     def _tree(self) -> dict[str, Any]:
-        """The sample: of each state its number, its parent's, its depth, its rank among those
-        of its depth and what leads to it; the states that claims are about; the one that is
-        played."""
+        """The sampled states as a tree, for the browser: of each its number, its parent's, its
+        depth, its rank among those of its depth, and the choice that leads to it, in words; the
+        states that claims are about; the state that is played."""
         sample, lang = self._sample, self._look.lang
 
-        def told(choice: str) -> str:
+        def describe(choice: str) -> str:
             if choice not in self._told_choices:
                 self._told_choices[choice] = describe_choice(parse(choice), self._names, lang)
             return self._told_choices[choice]
 
         broken = self._verdict.counterexamples
-        at = self._visited
-        if at is None:
-            at = sample.found.get(self._shown or self._shortest())
+        played = self._visited
+        if played is None:  # then a counterexample is played, or nothing
+            played = sample.found.get(self._shown or self._shortest())
         return {
             "sizes": list(sample.sizes),
             "states": [
-                [w.number, w.parent, w.depth, w.rank, told(w.choice)]
-                for w in sample.worlds.values()
+                [state.number, state.parent, state.depth, state.rank, describe(state.choice)]
+                for state in sample.worlds.values()
             ],
-            "found": [[name, at, name in broken] for name, at in sample.found.items()],
-            "at": at,
+            "found": [[name, state, name in broken] for name, state in sample.found.items()],
+            "at": played,
         }
 
     def _mood(self) -> str:

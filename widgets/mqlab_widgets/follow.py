@@ -81,7 +81,9 @@ class Tail:
         self._snapshots: list[Snapshot] = [Snapshot()]
 
     def feed(self, lines: Iterable[bytes | str]) -> bool:
-        """Take one answer; true if anything is new. Raises ValueError for another protocol."""
+        """Append the facts of one answer of the server, its lines of JSON: a head, which has a
+        snapshot, then the facts after it. Returns whether anything is new; ValueError for an answer
+        of another form."""
         answer = [json.loads(line) for line in lines if line.strip()]
         if not answer or "snapshot" not in answer[0]:
             raise ValueError("the answer does not begin with a snapshot")
@@ -89,7 +91,7 @@ class Tail:
         self.waiting = read_held(head["gate"]) if "gate" in head else ()
         first = self._plain is None
         if first or head["after"] != self.index:
-            # The server was started again, or has dropped what we had not asked for in time.
+            # Begin again: the server was restarted, or has dropped facts that we asked for late.
             self._head, self._plain, self.index = head, head["snapshot"], head["after"]
             self._facts, self._snapshots = [], []
         if not new and self._snapshots:
@@ -98,6 +100,7 @@ class Tail:
         for line in new:
             self._plain = patch(self._plain, line["change"])
         self._facts = (self._facts + list(part.facts))[-self.kept :]
+        # A trace has one snapshot more than facts; the part's first is our last one already.
         kept = self._snapshots + list(part.snapshots[1 if self._snapshots else 0 :])
         self._snapshots = kept[-len(self._facts) - 1 :]
         self.index = self._facts[-1].index if self._facts else self.index
@@ -185,8 +188,8 @@ class Follow(PictureWidget):
         every_s: float = 0.5,
         **unknown: object,
     ) -> None:
-        self._over = threading.Event()
-        self._holds = False
+        self._over = threading.Event()  # set by `stop` and `close`
+        self._holds = False  # whether the server's gate is closed for us
         refuse("Follow", unknown, KNOWN)
         self._server = server
         if not self.url.startswith(("http://", "https://")):
@@ -200,7 +203,7 @@ class Follow(PictureWidget):
         self._look = Look.of(title, lang, scale, PANELS if panels is None else panels, level)
         self._every_s = max(every_s, 0.5)
         self._tail = Tail()
-        self._lock = threading.Lock()
+        self._lock = threading.Lock()  # of the tail, which the thread extends
         self._drawing = threading.Lock()
         super().__init__()
         self.on_msg(self._asked)
@@ -331,7 +334,8 @@ class Follow(PictureWidget):
         return list_waiting(self._tail.waiting, drawn.facts, names, lang)
 
     def _tell(self, status: Text, failed: bool = False) -> None:
-        """Send the browser what stands below the run: status, lanes, held requests."""
+        """Send the browser what is below the picture, if it has changed: the status line (`failed`:
+        it is an error), the switches of the lanes, the held requests."""
         lang = self._look.lang
         ui = {
             "kind": "follow",

@@ -51,12 +51,12 @@ class Watched(Protocol):
 
 
 def find_claim(system: System, goal: str | Property) -> Property:
-    """The claim of this name, as the system has it. Raises ValueError where there is none, and
-    for one that no run can break."""
+    """The property that a goal names; `_` in a name is a space. ValueError, with the most similar
+    name, where the system has none of that name, and for one that no run can break."""
     if isinstance(goal, Property):
         claim = goal
     else:
-        known = {each.name: each for each in system.properties() if each.kind != "sometimes"}
+        known = {claim.name: claim for claim in system.properties() if claim.kind != "sometimes"}
         name = goal.replace("_", " ")
         if name not in known:
             near = get_close_matches(name, known, 1)
@@ -66,7 +66,7 @@ def find_claim(system: System, goal: str | Property) -> Property:
                 "(a system line may name more: `claims=whole_read`)"
             )
         claim = known[name]
-    if claim.kind == "sometimes":
+    if claim.kind == "sometimes":  # true if any run has such a state: one run cannot refute it
         raise ValueError(f"goal={claim.name!r} is no claim that a run can break")
     return claim
 
@@ -122,24 +122,25 @@ class Goal:
         return later.trace.snapshots[-1].lights[0].ok
 
     def notice(self) -> int:
-        """Look at what the learner has just done: the fact at which the claim broke where that is
-        news, 0 otherwise. A run that was shown to her is none that she found."""
+        """Look whether the learner's run now breaks the claim, in fewer choices than before; if so,
+        begin a search for a still shorter run. Returns the number of the fact that broke it, 0
+        where there is nothing new. A run that was shown to her is none that she found."""
         trace = self.play.trace
         red = self.find_red(trace)
         if not red or self._told:
             return 0
         given = len(self.begin)
-        own = trace.choices[given : trace.facts[red - 1].step]
-        if trace.choices[:given] != self.begin or not own:
-            return 0
-        if self.lasting:
-            own = trace.choices[given:]  # up to here it may have come right
+        own_choices = trace.choices[given : trace.facts[red - 1].step]
+        if trace.choices[:given] != self.begin or not own_choices:
+            return 0  # another run, or broken by the given choices alone
+        if self.lasting:  # broken only if it stays so, whatever happens now without a fault
+            own_choices = trace.choices[given:]  # up to here it may have come right
             if self._may_come_right(trace.choices):
                 return 0
-        if self.found and len(own) >= len(self.found):
+        if self.found and len(own_choices) >= len(self.found):
             return 0
-        self.found, self.shortest, self._given_up = own, None, 0
-        self._search = Search(self.play.system, list_faults(own), (self.claim,), self.begin)
+        self.found, self.shortest, self._given_up = own_choices, None, 0
+        self._search = Search(self.play.system, list_faults(own_choices), (self.claim,), self.begin)
         return red
 
     def search(self, tell: Callable[[], None]) -> None:
@@ -170,15 +171,17 @@ class Goal:
         return self.shortest or self.found
 
     def _advance(self, search: Search) -> bool:
-        """A little of the search; whether there is more. Shorter runs only are looked for."""
+        """Search a little longer for a run shorter than the learner's; whether to go on. When it
+        ends, `shortest` is set, or, where the bounds of the search were reached, `_given_up`."""
         more = search.advance(SLICE_S)
-        lost = search.tell_worlds() if search.complete or not self.lasting else {}
-        at = lost.get(self.claim.name)
-        if at is not None:
-            schedule = search.schedule(at)
+        # Whether a claim stays broken is known only when all states were searched.
+        broken_in = search.tell_worlds() if search.complete or not self.lasting else {}
+        state = broken_in.get(self.claim.name)
+        if state is not None:
+            schedule = search.schedule(state)
             self.shortest = schedule if len(schedule) < len(self.found) else ()
         elif search.complete or (not self.lasting and search.depth >= len(self.found) - 1):
-            self.shortest = ()
+            self.shortest = ()  # every shorter run was searched
         elif not more:
             self._given_up = search.depth
         if self.shortest is None and more:

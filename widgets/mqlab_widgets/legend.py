@@ -83,19 +83,20 @@ def find_kind(fact: Fact) -> str:
 
 
 def list_signs(trace: Trace, lang: Lang) -> list[list[str]]:
-    """The rows of the legend, each [CSS class, sentence]: first the signs of cells, then the flags
-    of this run's logs, then the kinds of evidence that its steps have."""
+    """The rows of a trace's legend, each [CSS class of the sign, sentence]: first the signs that
+    may be drawn, then the flags of its logs' records, then the kinds of its steps' evidence."""
     colon = "：" if lang == "zh" else ": "
-    means = {name.en: text for name, text in trace.terms}
+    meanings = {name.en: text for name, text in trace.terms}
     signs = SIGNS | (MONEY_SIGNS if any(s.money is not None for s in trace.snapshots) else {})
     if any(log.progress for s in trace.snapshots for log in s.logs):
         signs |= READER_SIGNS
-    given = {reader.got for snapshot in trace.snapshots for reader in snapshot.readers}
-    if any(map(find_again, given)):
+    deliveries = {reader.got for snapshot in trace.snapshots for reader in snapshot.readers}
+    if any(map(find_again, deliveries)):
         signs |= AGAIN
     rows = [[sign, text.of(lang)] for sign, text in signs.items()]
     for name, colour in flag_colours(trace).items():
-        meaning = means.get(name)
+        meaning = meanings.get(name)
+        # A flag that is none of the system's terms has only its name.
         rows.append([f"flag {colour}", f"{name}{colon}{meaning.of(lang)}" if meaning else name])
     kinds = {find_kind(fact) for fact in trace.facts}
     for kind, text in EVIDENCE.items():

@@ -153,7 +153,8 @@ class Ordering(PictureWidget):
                     self._show(str(error))
 
     def _show(self, error: str = "") -> None:
-        """Send the browser the pieces, the verdict and the run that shows it."""
+        """Send the browser the exercise as it is now: pieces, verdict, and the run that refutes the
+        order, if there is one. `error`: why the order could not be judged."""
         lang, verdict, player = self._look.lang, self.verdict, self.player()
         with self.hold_sync():
             if player is not None:
@@ -172,6 +173,7 @@ class Ordering(PictureWidget):
                     {"key": piece.key, "text": piece.text.of(lang)}
                     for piece in self.exercise.pieces
                 ],
+                # None before the first verdict; else the browser says when the order has changed.
                 "judged": list(self.order) if verdict is not None else None,
                 "ok": verdict is not None and verdict.ok,
                 "message": verdict.message.of(lang) + END.of(lang) if verdict is not None else "",

@@ -121,18 +121,19 @@ class Look:
         panels: Sequence[str] | None,
         level: str = "everything",
     ) -> Look:
-        """Checked here, so that a mistake is reported where it was made. A `lang` of None is the
-        one that this process speaks."""
+        """A Look of a widget's keyword arguments, ValueError for a wrong one: checked here, so that
+        a mistake is reported in the cell that made it. A `lang` of None is the language that this
+        process speaks, a `title` of None the trace's own, `panels` of None all."""
         lang = lang or spoken()
         if lang not in ("en", "zh"):
             raise ValueError(f"lang={lang!r}: the pictures speak 'en' and 'zh'")
         if not 0.25 <= scale <= 4:
             raise ValueError(f"scale={scale!r}: 1 is normal, 1.5 suits a projector, 4 is the most")
-        named = None if panels is None else tuple(SHORT.get(name, name) for name in panels)
-        _check_panels(named or ())
-        for known in LEVELS:
-            if known == level:
-                return Look(title, lang, scale, named, known)
+        panel_names = None if panels is None else tuple(SHORT.get(name, name) for name in panels)
+        _check_panels(panel_names or ())
+        for allowed in LEVELS:
+            if allowed == level:
+                return Look(title, lang, scale, panel_names, allowed)
         raise ValueError(f"level={level!r}: there are {', '.join(LEVELS)}")
 
     def heading(self, trace: Trace) -> str:
@@ -175,20 +176,21 @@ def build(
     first: int = 0,
     sizes: dict[str, tuple[float, float]] | None = None,
 ) -> dict[str, Any]:
-    """Lives and everything else the module needs; plain data. Positions before `first` are not
-    drawn: the browser asks for them. `sizes`: how large the panels are at least, by name; those
-    of this payload are written there."""
+    """The payload of a trace, opened at `step`: the encoded drawings of all panels, the narration
+    and the words, as plain data that the browser's module plays. Positions before `first` are not
+    drawn: the browser asks for them. `sizes`: how large each panel was so far; it is drawn at least
+    so large again, and `sizes` gets what this payload needs."""
     names = look.names(trace)
     wide = HALF if look.half else WIDE
     sizes = {} if sizes is None else sizes
 
-    def scenes(name: str) -> Iterator[Scene]:
+    def draw(name: str) -> Iterator[Scene]:
         for scene in draw_steps(PANELS[name], trace, look.lang, wide, first):
-            old = sizes.get(name, (0, 0))
-            sizes[name] = max(old[0], scene.width), max(old[1], scene.height)
+            width, height = sizes.get(name, (0, 0))
+            sizes[name] = max(width, scene.width), max(height, scene.height)
             yield scene
 
-    data = encode({name: scenes(name) for name in names})
+    data = encode({name: draw(name) for name in names})
     data["meta"] = {
         "title": look.heading(trace),
         "system": "" if look.calm else trace.label.of(look.lang) or trace.system,
@@ -254,19 +256,21 @@ def describe(
 
 
 def facts(trace: Trace, lang: Lang) -> list[dict[str, Any]]:
-    """The narration, and what the slider marks: what is durable, crashes, broken invariants."""
+    """The narration for the browser: for each fact its line, its reason, its evidence, and its mark
+    on the slider (durable, a crash, an invariant that breaks). Those of the story have its
+    sentence, and how the money has changed since the sentence before."""
     out: list[dict[str, Any]] = []
-    broken = sum(not light.ok for light in trace.snapshots[0].lights)
-    told = 0
+    broken_before = sum(not light.ok for light in trace.snapshots[0].lights)
+    told = 0  # the position of the last fact that the story tells
     for i, fact in enumerate(trace.facts, 1):
-        now = sum(not light.ok for light in trace.snapshots[i].lights)
+        broken = sum(not light.ok for light in trace.snapshots[i].lights)
         entry: dict[str, Any] = {
             "index": fact.index,
             "line": fact.line(lang),
             "why": say_why(fact, lang),
             "evidence": chip(fact, lang),
             "kind": find_kind(fact),
-            "mark": mark(fact, now > broken),
+            "mark": mark(fact, broken > broken_before),
         }
         if red := find_red(trace, i, lang):
             entry["red"] = red
@@ -276,9 +280,9 @@ def facts(trace: Trace, lang: Lang) -> list[dict[str, Any]]:
             money = say_money(trace.snapshots[told].money, trace.snapshots[i].money, lang)
             entry["story"], entry["money"], told = fact.story.of(lang), money, i
             joined = JOIN(story=fact.story, why=entry["why"]).of(lang)
-            if money and len(joined) <= MOST_SAID[lang]:
+            if money and len(joined) <= MOST_SAID[lang]:  # else it would be more than two lines
                 entry["why"] = joined
-        broken = now
+        broken_before = broken
         out.append(entry)
     return out
 

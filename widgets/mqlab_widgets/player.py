@@ -164,16 +164,17 @@ def image(svg: str, alt: str) -> str:
 def mounted(
     still: str, payload: dict[str, Any], heading: str, more: str = "", files: Sequence[str] = ()
 ) -> str:
-    """A still and a payload, which the module plays in its place as soon as it runs. `more`: the
-    name of a function that is handed the player; `files`: the .js and .css files that it needs."""
-    own = heading == "h1"  # a page of its own
+    """A piece of HTML with everything a player needs: the still, and the payload, the style and the
+    script that plays it in the still's place. `heading`: the element of the title; `more`: the name
+    of a JavaScript function that is handed the player; `files`: the .js and .css files with it."""
+    is_page = heading == "h1"  # a page of its own; a notebook brings the font once for all players
     name = f"mqlab-{secrets.token_hex(6)}"
     mount = f'mount(document.getElementById("{name}"))'
     styles = [file for file in files if file.endswith(".css")]
     scripts = [file for file in files if file.endswith(".js")]
-    font = "" if own else f'<script type="text/css" class="font">{font_css()}</script>'
+    font = "" if is_page else f'<script type="text/css" class="font">{font_css()}</script>'
     return (
-        f"<style>{page_css(*styles) if own else css(*styles)}</style>"
+        f"<style>{page_css(*styles) if is_page else css(*styles)}</style>"
         f"{host(still + font, payload, heading, name)}"
         f"<script>(() => {{{module(*scripts)}\n{more}({mount});\n}})();</script>"
     )

@@ -65,8 +65,9 @@ def list_nodes(options: Sequence[Option], names: Names, lang: Lang) -> list[dict
 
 
 def list_stops(option: Option, lang: Lang, inside: bool = False) -> Iterator[Item]:
-    """Each moment of a step at which its node may be killed; what says the same is said once. Where
-    it has answered by then, the answer may be lost or arrive. `inside`: between two effects."""
+    """Yield a menu item for each moment of a step at which its node may be killed: after k of its
+    effects; moments in the same words, once. Where the step has answered by then, a second item
+    lets the answer arrive. `inside`: only moments between two effects."""
     moments: list[tuple[int, Text]] = []
     for k, progress in enumerate(option.stops):
         told = progress if progress.en else AFTER(k=k, n=option.effects)
@@ -84,8 +85,9 @@ def list_stops(option: Option, lang: Lang, inside: bool = False) -> Iterator[Ite
 def list_areas(
     options: Sequence[Option], gaps: Sequence[Gap], names: Names, held: Sequence[str], lang: Lang
 ) -> list[dict[str, Any]]:
-    """Every area: lanes, what nodes may do by themselves, messages, gaps. `at`: the number of the
-    fact on whose row, or below whose row, it is."""
+    """Every place of the picture that can be clicked, with its menu: lanes' names, steps that nodes
+    take by themselves, messages in flight (`held`: those held back, by choice), gaps between rows.
+    An area's `at` is the number of the fact on whose row, or below whose row, it is."""
     areas = [_lane(name, title, options, lang) for name, title in names.items()]
     for option in options:
         title, items = names.get(option.node, option.node), _step(option, names, lang)
@@ -122,7 +124,7 @@ def _message(
     """A message in flight as a clickable area: deliver it, hold it, stop its receiver inside the
     step, break its connection."""
     src, dst = (names.get(end, end) for end in option.ends)
-    first, *dying = _step(option, names, lang)
+    first, *dying = _step(option, names, lang)  # the delivery; then with a kill inside it
     items = [
         {**first, "label": DELIVER.of(lang)},
         {"hold": option.choice, "label": (RELEASE if held else HOLD).of(lang), "kind": "hold"},
@@ -185,8 +187,9 @@ def list_visited(play: Tried) -> list[Choices]:
 
 
 def draw_branches(play: Tried, broken: Collection[Choices], lang: Lang) -> dict[str, Any]:
-    """Nodes with their parent's number, place and words; which of them is open; how many rows and
-    columns there are. `broken`: the lists of choices after which the goal is reached."""
+    """The tried futures as a tree, for the browser: a node after each choice, with its parent's
+    number, its place and its words; the node that is open now; the number of rows and columns.
+    `broken`: the lists of choices after which the goal is reached; their nodes are red."""
     visited = list_visited(play)
     rows = _rows(visited)
     given, number = len(play.start), {choices: i for i, choices in enumerate(visited)}
@@ -198,7 +201,7 @@ def draw_branches(play: Tried, broken: Collection[Choices], lang: Lang) -> dict[
         red = choices in broken
         nodes.append(
             {
-                "parent": number.get(choices[:-1], -1) if depth else -1,
+                "parent": number.get(choices[:-1], -1) if depth else -1,  # -1: it has none
                 "column": depth,
                 "row": rows[choices],
                 "red": red,
@@ -319,13 +322,13 @@ class Playground(PictureWidget):
         self.goal = Goal(play, goal) if goal is not None else None
         if self.goal is not None:
             play.watch(self.goal.claim)
-        self._held: tuple[str, ...] = ()
-        self._broken: set[tuple[str, ...]] = set()
-        self._at = self._left = tuple(play.choices)
-        self._beside = False
-        self._run = 0
-        self._step = 0
-        self._sizes: dict[str, tuple[float, float]] = {}
+        self._held: tuple[str, ...] = ()  # messages, by the choices that would deliver them
+        self._broken: set[tuple[str, ...]] = set()  # choices after which the goal is reached
+        self._at = self._left = tuple(play.choices)  # this future; the one that was left last
+        self._beside = False  # whether the other future is shown, too
+        self._run = 0  # the picture's number: for each the browser asks once for earlier positions
+        self._step = 0  # the position that the picture shows
+        self._sizes: dict[str, tuple[float, float]] = {}  # of panels so far, so that none jumps
         super().__init__()
         self._show()
         self.on_msg(self._asked)
@@ -434,8 +437,8 @@ class Playground(PictureWidget):
         return self.player()
 
     def _asked(self, _widget: object, message: dict[str, Any], _buffers: object) -> None:
-        """A click. A choice that is not possible is told beside the buttons: there is no cell to
-        fail."""
+        """Do what a click in the browser asks for. A choice that is not possible is shown beside
+        the buttons, because no cell is running that could fail."""
         try:
             match message:
                 case {"type": "do", "keep": int(keep), "choice": str(choice)}:
@@ -467,15 +470,16 @@ class Playground(PictureWidget):
         return range(len(list_visited(self.play)))
 
     def _show(self, error: str = "", note: str = "", at: int | None = 0) -> None:
-        """Give the browser the picture of the run, at the fact `at` (0: at its end; None: where it
-        stands), and what can be done now."""
+        """Send the browser the picture of the run, or of two futures, and what can be done now.
+        `at`: the number of the fact at which it is shown, 0 for the last, None to leave the picture
+        as it is; `error`, `note`: what is printed beside the buttons."""
         whole = self.play.trace
         self._remember(whole)
         other = self._find_other() if self._beside else None
         self._beside = other is not None
         trace = tail(whole)
         skipped = len(whole) - len(trace)
-        step = at - skipped if at and at > skipped else len(trace)
+        step = at - skipped if at and at > skipped else len(trace)  # positions in the shown part
         with self.hold_sync():
             ui = self._describe(whole, skipped, error, note)
             if other is not None:
@@ -534,7 +538,8 @@ class Playground(PictureWidget):
         self.ui = {**self.ui, "goal": self._describe_goal()}
 
     def _describe(self, trace: Trace, skipped: int, error: str, note: str) -> dict[str, Any]:
-        """What the browser draws beside the run: nodes, areas, branches, goal, token."""
+        """What the browser draws around the picture: buttons by node, places to click, the tried
+        futures, the goal, the token. `skipped`: how many facts are before the shown ones."""
         look, options = self._look, self.play.options()
         names = {lane.name: lane.title.of(look.lang) for lane in trace.snapshot(-1).lanes}
         waiting = {option.choice for option in options}

@@ -103,11 +103,12 @@ class Predict(PictureWidget):
         self._lang: Lang = lang
         self._run = None
         if trace is not None:
+            # How the run is shown while the question is open, and once it is answered.
             looks = [Look.of(title, lang, scale, which, level) for which in (panels, told)]
             self._run = AskedRun.of(trace, position(trace, step), until, shows, *looks)
         self.name, self._cell = name, find_running_cell()
         super().__init__()
-        if chosen != -1:
+        if chosen != -1:  # -1: not answered yet
             self.chosen, self.locked, self.revealed = chosen, True, revealed
         self._show()
         self.observe(self._answered, ["locked", "revealed"])
@@ -193,7 +194,8 @@ class Predict(PictureWidget):
         self.keep_still()
 
     def _show(self) -> None:
-        """Send the browser the question and, once it is answered, the verdict and the run."""
+        """Send the browser the question and, once it is answered and run, the verdict, the step
+        that answers (`until`) and what to mark there (`shows`)."""
         player = self.player()
         with self.hold_sync():
             self.payload = deflate(player.payload) if player else b""
@@ -364,26 +366,28 @@ def _add(text: Text, more: str) -> Text:
 def choose(
     facts: Sequence[Fact], hidden: Collection[str] = (), everything: bool = False
 ) -> list[Row]:
-    """The facts that have a row, each with its place in `facts`."""
+    """Choose the facts of a live trace that get a row, each with its place in `facts`: none of the
+    lanes in `hidden`, none that are folded, and a repeated request in one row with its first, which
+    counts them. `everything`: each fact has a row of its own."""
     rows: list[Row] = []
-    open_: dict[frozenset[str], _Exchange] = {}  # by the two that talk, the request they are at
+    latest: dict[frozenset[str], _Exchange] = {}  # the last request between two nodes
     for at, fact in enumerate(facts):
         if fact.node in hidden or fact.peer in hidden:
             continue
         if everything:
             rows.append((at, replace(fact, fold=False)))
             continue
-        if fact.kind in FAULTS:
-            open_.clear()
+        if fact.kind in FAULTS:  # what is sent again after a fault is news: it gets its own row
+            latest.clear()
         pair = frozenset((fact.node, fact.peer))
-        exchange = open_.get(pair)
+        exchange = latest.get(pair)
         if fact.kind is FactKind.SEND and not fact.fold:
-            if exchange is not None and exchange.is_again(fact):
+            if exchange is not None and exchange.is_again(fact):  # counted in the first one's row
                 exchange.sent += 1
                 exchange.fact = replace(exchange.fact, txn=fact.txn)
                 rows[exchange.row] = (rows[exchange.row][0], exchange.sum_up())
                 continue
-            open_[pair] = _Exchange(fact, len(rows))
+            latest[pair] = _Exchange(fact, len(rows))
         elif fact.kind is FactKind.REPLY and not fact.pushed and fact.fold and exchange is not None:
             exchange.answers[fact.label] += 1
             exchange.why[fact.label] = fact.why

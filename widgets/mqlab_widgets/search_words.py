@@ -115,14 +115,15 @@ def describe_choice(choice: Choice, names: Names, lang: Lang) -> str:
 
 
 def describe_bounds(system: System, budget: Budget, names: Names, lang: Lang) -> str:
-    """One sentence: how many calls a search covers, and with how many faults, retries and
-    restarts."""
+    """Describe a search's bounds for "It tries …": how many calls in every order, with how many
+    faults, retries and restarts. `names`: titles of nodes and roles."""
     comma = ", " if lang == "en" else "，"
 
-    def told(nodes: tuple[str, ...]) -> str:
+    def titles(nodes: tuple[str, ...]) -> str:
         return comma.join(names.get(node, node) for node in nodes)
 
-    of = ONLY(nodes=told(budget.killable)).of(lang) if budget.killable is not None else ""
+    # None: every node may be killed, or may restart; no node: none may.
+    of = ONLY(nodes=titles(budget.killable)).of(lang) if budget.killable is not None else ""
     faults = [
         words(n=n, s="" if n == 1 else "s", of=of).of(lang)
         for kind, words in FAULTS.items()
@@ -132,8 +133,9 @@ def describe_bounds(system: System, budget: Budget, names: Names, lang: Lang) ->
     if budget.retries:
         bounds.append(RETRIES(n=budget.retries).of(lang))
     if budget.restartable is not None and (budget.kills or budget.power_cuts):
-        nodes = told(budget.restartable)
+        nodes = titles(budget.restartable)
         bounds.append((RESTARTS(nodes=nodes) if nodes else FINAL()).of(lang))
+    # Only a client's program is a tuple of calls.
     calls = sum(len(s.program) for s in system.nodes() if isinstance(s.program, tuple))
     sentence = CALLS[calls == 1] if calls else EVERY
     return sentence(n=calls, bounds=comma.join(bounds)).of(lang)

@@ -36,12 +36,14 @@ def still(
     theme: str = "",
     room: Mapping[str, Size] = MappingProxyType({}),
 ) -> str:
-    """A complete SVG document of one position; `future`: with the rows to come, faint; `theme`:
-    light or dark, whatever the reader's own is; `room`: for each panel the least place it has."""
+    """Draw one position of a trace as an SVG document of its own: head, panels in two columns,
+    slider and caption. `future`: with the rows to come, faint; `theme`: light or dark, whatever the
+    reader's own is; `room`: the least size of each panel, so that frames of a film are alike."""
     drawn = [
         (PANELS[name].side, scene, _larger(room.get(_base(name)), scene))
         for name, scene in _scenes(trace, step, look)
     ]
+    # Without panels a column takes back the gutter beside it.
     left = max((size[0] for side, _, size in drawn if side == "left"), default=-GUTTER)
     right = max((size[0] for side, _, size in drawn if side == "right"), default=-GUTTER)
     total = max(EDGE + left + GUTTER + right + EDGE, 640)
@@ -167,8 +169,8 @@ def _columns(drawn: list[tuple[str, Scene, Size]], left: float) -> tuple[str, fl
 
 
 def _top(scene: Scene, trace: Trace, step: int, look: Look, total: float) -> None:
-    """The head of a still: title, place in the run, and chips for the system and the evidence, each
-    shortened to fit."""
+    """Draw the head of a still, `total` px wide: the title; at the right the step's number; and
+    chips for the system and the step's evidence, each shortened to fit."""
     title, lang = look.heading(trace), look.lang
     place = _place(trace, step, lang) if len(trace) else ""
     folded = sum(f.fold for f in trace.facts)
@@ -191,11 +193,11 @@ def _top(scene: Scene, trace: Trace, step: int, look: Look, total: float) -> Non
     chips = [] if look.calm or is_told(trace, look) else [trace.label.of(lang) or trace.system]
     if step and chips:
         chips.append(WORDS["evidence"].of(lang) + chip(trace.facts[step - 1], lang))
-    own = width(chips[-1], 11) + 32 if step and chips else 0  # the step's chip is kept whole
+    reserved = width(chips[-1], 11) + 32 if step and chips else 0  # the step's chip stays whole
     for i, text in enumerate(chips):
-        text = fit(text, min(300, EDGE + room - x - 24 - (0 if i else own)), 11)
+        text = fit(text, min(300, EDGE + room - x - 24 - (0 if i else reserved)), 11)
         wide = width(text, 11) + 24
-        if len(text) > 4:
+        if len(text) > 4:  # of a shorter one nothing could be read
             scene.rect(f"chip{i}", x, 19, wide, 19, "chip", rx=9.5)
             scene.text(f"chip-text{i}", x + wide / 2, 32, text, "chip-text")
             x += wide + 8
@@ -205,10 +207,11 @@ def _top(scene: Scene, trace: Trace, step: int, look: Look, total: float) -> Non
 def _bottom(
     scene: Scene, trace: Trace, step: int, look: Look, total: float, y: float, always: bool
 ) -> float:
-    """A rail with the steps, the narrated line and the sentence why; returns the height, which
-    is `always` that of a long sentence, or of this one."""
+    """Draw what is below the panels of a still, from `y` on: the slider with its marks, and the
+    step's line and reason, or the story's sentence. Returns the still's height, which has room for
+    the longest reason if `always`, else for this one."""
     scene.line("bottom-rule", EDGE, y, total - EDGE, y, "rule")
-    start, end, middle = EDGE + 8, total * 0.42, y + 27
+    start, end, middle = EDGE + 8, total * 0.42, y + 27  # of the slider
     unit = (end - start) / max(len(trace), 1)
     scene.line("rail", start, middle, end, middle, "rail")
     scene.line("done", start, middle, start + step * unit, middle, "done")
@@ -217,23 +220,24 @@ def _bottom(
     for i, entry in enumerate(entries, 1):
         if story and "story" not in entry:
             continue
+        # In a long run only crashes and broken invariants: more marks would run together.
         if entry["mark"] == "crash" or (entry["mark"] and len(trace) <= 150):
             crash = entry["mark"] == "crash"
             x, up = start + i * unit, 7 if crash else 5
             scene.line(f"tick{i}", x, middle - up, x, middle + up, "crashed" if crash else "tick")
     scene.circle("knob", start + step * unit, middle, 7.5, "knob")
-    at = find_told(trace, step) if story else step
-    entry = entries[at - 1] if at else {}
+    number = find_told(trace, step) if story else step
+    entry = entries[number - 1] if number else {}  # before the first step there is none
     said = entry.get("story" if story else "line", WORDS["start"].of(lang))
     x, room = end + 40, total - EDGE - end - 40
     why = entry.get("money", "") if story else entry.get("why", "")
     lines = wrap(why, room, WHY_SIZE, WHY_LINES)
     # A story says first what happens; elsewhere the name of the fact follows what it means.
-    first, at_said = (42, 24) if story or not lines else (24, 24 + 16 * len(lines))
+    why_y, said_y = (42, 24) if story or not lines else (24, 24 + 16 * len(lines))
     if story:
-        scene.text("said", x, y + 24, fit(said, room, WHY_SIZE, bold=True), "strong")
+        scene.text("said", x, y + said_y, fit(said, room, WHY_SIZE, bold=True), "strong")
     else:
-        scene.text("said", x, y + at_said, fit(said, room, LINE_SIZE, mono=True), "said")
+        scene.text("said", x, y + said_y, fit(said, room, LINE_SIZE, mono=True), "said")
     for i, line in enumerate(lines):
-        scene.text(f"why{i}", x, y + first + i * 16, line, "why" if story else "")
+        scene.text(f"why{i}", x, y + why_y + i * 16, line, "why" if story else "")
     return y + 46 + max(len(lines), WHY_LINES if always else 1) * 16

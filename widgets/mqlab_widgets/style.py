@@ -88,14 +88,16 @@ def _rules() -> tuple[tuple[str, str], ...]:
 
 
 def svg_css(body: str, own: str = "") -> str:
-    """The rules that the elements of an SVG can match, and the colours that those name."""
+    """The style sheet for one SVG: of the player's rules those that an element of `body` can match,
+    with only the custom properties (colours, fonts) that they use; then the rules `own`."""
     used = {name for names in re.findall(r'class="([^"]*)"', body) for name in names.split()}
     used |= {"mqlab", "veiled"}
     kept = [
-        (", ".join(fits), rule)
+        (", ".join(matching), rule)
         for selectors, rule in _rules()
-        if (fits := [s for s in selectors.split(", ") if _matches(s, used)])
+        if (matching := [s for s in selectors.split(", ") if _matches(s, used)])
     ]
+    # The rule `.mqlab` defines all properties; the others say which of them are needed.
     named = _named([rule for selector, rule in kept if selector != ".mqlab"] + [own])
     out = []
     for selector, rule in kept:

@@ -43,6 +43,8 @@ class Trials(w.VBox):  # type: ignore[misc]
         caption: str = "What came of each trial",
         money: bool = False,
     ) -> None:
+        """Build the menus, the button, the line of progress, the bar of money and the empty table.
+        `money`: whether `run` is also given `show`, which moves that bar."""
         if not choices or not columns:
             raise ValueError("give at least one choice and one column")
         self.rows: list[tuple[str, ...]] = []
@@ -65,7 +67,8 @@ class Trials(w.VBox):  # type: ignore[misc]
                           self.status, self.money, self.table])  # fmt: skip
 
     def try_out(self, *choices: str, say: Say | None = None) -> tuple[str, ...]:
-        """Run one trial, add its row to the table and give it."""
+        """Run the experiment once with these choices, append its row (choices, then results) to the
+        table, and return the row. An error is a row, too; `say` also gets each line of progress."""
 
         def tell(line: str) -> None:
             self.status.value = escape(line)
@@ -77,6 +80,7 @@ class Trials(w.VBox):  # type: ignore[misc]
         try:
             results = tuple(self._run(*choices, say=tell, **self._more))
         except Exception as error:
+            # As many cells as there are columns: the error, then empty ones.
             results = (f"{type(error).__name__}: {error}", *[""] * (len(self._columns) - 1))
         finally:
             self.button.disabled = False
@@ -142,8 +146,8 @@ class _Refusal:
 
 
 def vary(play: Callable[..., Any], **menus: Any) -> None:
-    """Show a menu for each argument of `play`, and below what it gives for the values chosen. A
-    combination that is not possible says why instead."""
+    """Show a menu for each argument of `play`, and below them what `play` returns for the chosen
+    values, again at each change; where it raises ValueError, the reason instead."""
     if not menus:
         raise ValueError("give at least one menu: vary(play, off=list_safeguards('kafka'))")
     boxes = {name: _make_menu(name, menu) for name, menu in menus.items()}
@@ -151,13 +155,13 @@ def vary(play: Callable[..., Any], **menus: Any) -> None:
     form.add_class("mqlab-vary")
     show: Any = display  # IPython does not say its type
     show(form)
-    shown = show(_play(play, boxes), display_id=True)
+    output = show(_play(play, boxes), display_id=True)
 
-    def follow(_: object) -> None:
-        shown.update(_play(play, boxes))
+    def redraw(_: object) -> None:
+        output.update(_play(play, boxes))
 
     for box in boxes.values():
-        box.observe(follow, "value")
+        box.observe(redraw, "value")
 
 
 def _make_menu(name: str, menu: Any) -> Any:

@@ -48,12 +48,12 @@ def width(text: str, size: float = 11.5, bold: bool = False, mono: bool = False)
 def fit(text: str, room: float, size: float = 11.5, bold: bool = False, mono: bool = False) -> str:
     """`text`, or as much of its beginning as fits into `room` px, ending in "…".
 
-    Costs what the room costs, however long the text is: it may be anybody's transactional id.
+    Looks only at as many characters as can fit, since the text may be anybody's transactional id.
     """
     most = _most(room, size)
     if len(text) <= most and width(text, size, bold, mono) <= room:
         return text
-    left = room / size - _em("…", bold, mono)
+    left = room / size - _em("…", bold, mono)  # in em
     end = 0
     for char in text[:most]:
         left -= _em(char, bold, mono)
@@ -66,10 +66,11 @@ def fit(text: str, room: float, size: float = 11.5, bold: bool = False, mono: bo
 def fit_apart(
     names: Iterable[str], room: float, size: float = 11.5, bold: bool = False, mono: bool = False
 ) -> dict[str, str]:
-    """Each name as it fits into `room` px: whole, or without its middle, of which so much stays
-    on either side that no two names come out the same; where that cannot be, with a number."""
+    """Shorten names to `room` px so that no two of them look the same; returns the shortened by the
+    whole ones. What does not fit loses its middle, or, where names stay alike however the rest is
+    divided between beginning and end, it ends in a number."""
     names = tuple(dict.fromkeys(names))
-    for share in (0.5, 0.3, 0.7, 0.0, 0.15, 0.85, 1.0):
+    for share in (0.5, 0.3, 0.7, 0.0, 0.15, 0.85, 1.0):  # of the room, for the beginning
         out = {name: _without_middle(name, room, size, bold, mono, share) for name in names}
         if len(set(out.values())) == len(names):
             return out
@@ -108,13 +109,14 @@ def _count_fitting(chars: str, room: float, size: float, bold: bool, mono: bool)
 def wrap(
     text: str, room: float, size: float = 11.5, lines: int = 2, bold: bool = False
 ) -> list[str]:
-    """`text` in at most `lines` lines of `room` px; the last one is shortened if it must be."""
+    """Break `text` into at most `lines` lines of `room` px; the last one is shortened if the rest
+    does not fit."""
     out: list[str] = []
     line = ""
     words = _words(text[: _most(room, size) * lines])
     for i, word in enumerate(words):
         if line and width((line + word).rstrip(), size, bold) > room:
-            if len(out) == lines - 1:
+            if len(out) == lines - 1:  # this line is the last one that is allowed
                 return [*out, fit(line + "".join(words[i:]), room, size, bold)]
             out.append(fit(line.rstrip(), room, size, bold))
             line = word.lstrip()
@@ -124,9 +126,9 @@ def wrap(
 
 
 def halve(text: str, room: float, size: float, bold: bool = False) -> list[str]:
-    """`text` in two lines as wide as each other, which both fit into `room` px if any do: behind a
-    comma, else between words, else within one. Where none do, the first holds what it can. A single
-    line where nothing can be parted, or two are too few for anybody's long id."""
+    """Break `text` into two lines of at most `room` px, if any two fit: after a comma, else between
+    words, else within one (`_`, `/`, camelCase), and then as equal as possible. Where none fit, the
+    first line does. One line where nothing can be parted, or where the text is far too long."""
     if len(text) > 2 * _most(room, size):
         return [text]
     words = [re.split("(?<=[_/])|(?<=[a-z])(?=[A-Z])", word) for word in _words(text)]
@@ -134,9 +136,11 @@ def halve(text: str, room: float, size: float, bold: bool = False) -> list[str]:
     pairs = [("".join(pieces[:i]), "".join(pieces[i:])) for i in range(1, len(pieces))]
 
     def rank(pair: tuple[str, str]) -> tuple[bool, float, int, float]:
-        one, two = (width(line.rstrip(), size, bold) for line in pair)
+        """How bad a break is: does the first line not fit, by how much the second does not, where
+        it breaks (0 after a comma, 1 between words, 2 within one), the wider line's width."""
+        first, second = (width(line.rstrip(), size, bold) for line in pair)
         place = 2 if re.search("[a-z_/]$", pair[0]) else pair[0].rstrip()[-1] not in ",，"
-        return one > room, max(two - room, 0), place, max(one, two)
+        return first > room, max(second - room, 0), place, max(first, second)
 
     return [line.rstrip() for line in min(pairs, key=rank, default=(text,))]
 

@@ -33,21 +33,19 @@ NUMBERED = re.compile(r"T([1-9][0-9]{0,8})")
 
 
 def per_trace(fn: Callable[Concatenate[Trace, P], R]) -> Callable[Concatenate[Trace, P], R]:
-    """Compute once for each trace and arguments, as long as the trace is alive.
-
-    By identity: hashing a trace would hash every fact of it at every step.
-    """
-    kept: dict[int, tuple[weakref.ref[Trace], dict[Any, R]]] = {}
+    """A decorator that caches a function's results for each trace and arguments, as long as the
+    trace is alive. By identity: hashing a trace would hash every fact of it at every step."""
+    cache: dict[int, tuple[weakref.ref[Trace], dict[Any, R]]] = {}
 
     def cached(trace: Trace, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        which = id(trace)
-        entry = kept.get(which)
-        if entry is None or entry[0]() is not trace:
-            entry = kept[which] = (weakref.ref(trace, lambda _: kept.pop(which, None)), {})
-        key = (args, tuple(kwargs.items()))
-        if key not in entry[1]:
-            entry[1][key] = fn(trace, *args, **kwargs)
-        return entry[1][key]
+        number = id(trace)
+        entry = cache.get(number)
+        if entry is None or entry[0]() is not trace:  # none, or of a dead trace with the same id
+            entry = cache[number] = (weakref.ref(trace, lambda _: cache.pop(number, None)), {})
+        results, key = entry[1], (args, tuple(kwargs.items()))
+        if key not in results:
+            results[key] = fn(trace, *args, **kwargs)
+        return results[key]
 
     update_wrapper(cached, fn)
     return cached
@@ -177,8 +175,8 @@ class Plan:
 
 @per_trace
 def plan(trace: Trace, lang: Lang, unfold: bool, wide: int = WIDE) -> Plan:
-    """Where everything in the space-time diagram goes: lanes, rows (folded facts have none), spans
-    of transactions, times when a node is down."""
+    """Lay out the space-time diagram of a trace, `wide` px at most: lanes, rows (folded facts have
+    none, except with `unfold`), spans of transactions, times when a node is down."""
     facts = trace.facts
     rows = [i for i, f in enumerate(facts, 1) if unfold or not f.fold]
     lanes = _lanes(trace)
@@ -202,9 +200,9 @@ def plan(trace: Trace, lang: Lang, unfold: bool, wide: int = WIDE) -> Plan:
 
 
 def find_lanes(snapshots: Sequence[Snapshot]) -> list[Lane]:
-    """Every lane there ever is, headed as it is headed at last. One that comes later stands where
-    its Snapshot has it: before the lane that follows it there."""
-    heads: dict[str, Lane] = {}
+    """Every lane that any of the snapshots has, from left to right, each as the last of them has
+    it. One that comes later is put before the lane that follows it in its own snapshot."""
+    latest: dict[str, Lane] = {}
     order: list[str] = []
     seen: tuple[Lane, ...] | None = None
     for snapshot in snapshots:
@@ -212,13 +210,13 @@ def find_lanes(snapshots: Sequence[Snapshot]) -> list[Lane]:
             continue
         seen = snapshot.lanes
         place = len(order)
-        for lane in reversed(seen):
-            if lane.name in heads:
+        for lane in reversed(seen):  # so that the lane after a new one has its place already
+            if lane.name in latest:
                 place = order.index(lane.name)
             else:
                 order.insert(place, lane.name)
-            heads[lane.name] = lane
-    return [heads[name] for name in order]
+            latest[lane.name] = lane
+    return [latest[name] for name in order]
 
 
 def _lanes(trace: Trace) -> tuple[Lane, ...]:
@@ -286,23 +284,28 @@ def _find_over(trace: Trace) -> set[str]:
 
 
 def _spans(trace: Trace, down: list[tuple[str, int, int]]) -> list[Span]:
-    """The spans in which transactions are open, by lane; those that overlap get different slots,
-    and a span is cut where the node is down."""
+    """The pieces of lanes on which transactions are open, by where they begin. Of one lane, spans
+    that overlap are drawn beside each other, in different slots, and none goes on while its node is
+    `down` (lane, first and last position)."""
     owed = _owed(trace)
     over = _find_over(trace)
     spans: list[Span] = []
     busy: dict[str, list[int]] = {}  # lane -> for each slot, until when it is taken
     for stay in _stays(trace):
+        # Without a marker it ends at its last write; 0, not at all, if a marker is still pending
+        # or if it has a single write, which in a run from its beginning is where it has just begun.
         single = stay.last == stay.first and stay.txn not in over
         ended = stay.marker or (0 if stay.txn in owed or single else stay.last)
         until = ended or len(trace)
         slots = busy.setdefault(stay.lane, [0] * len(SLOTS))
+        # The first slot that is free by then; the last one takes all that find none.
         slot = next((i for i, taken in enumerate(slots) if taken <= stay.first), len(SLOTS) - 1)
         slots[slot] = until
         cls = colour(trace, stay.txn)
-        for a, b in _cut(stay.first, until, [d[1:] for d in down if d[0] == stay.lane]):
-            key = f"span:{stay.lane}:{stay.txn}:{a}"
-            spans.append(Span(key, stay.lane, cls, slot, a, b, closed=bool(ended) or b < until))
+        for start, end in _cut(stay.first, until, [d[1:] for d in down if d[0] == stay.lane]):
+            key = f"span:{stay.lane}:{stay.txn}:{start}"
+            closed = bool(ended) or end < until
+            spans.append(Span(key, stay.lane, cls, slot, start, end, closed=closed))
     return sorted(spans, key=lambda span: span.first)
 
 
@@ -318,13 +321,15 @@ class _Stay:
 
 
 def _stays(trace: Trace) -> list[_Stay]:
-    """A second marker closes nothing; data after the marker opens the transaction again."""
+    """Each time that a transaction is open on a lane: from its first durable fact there to its last
+    or to its marker. A second marker closes nothing; data after the marker opens it again."""
     out: list[_Stay] = []
     latest: dict[tuple[str, str], _Stay] = {}
     for p, fact in enumerate(trace.facts, 1):
         if fact.glyph != "▮" or not fact.txn:
             continue
         old, new = trace.snapshots[p - 1], trace.snapshots[p]
+        # This fact wrote a marker if the logs have one control record more than before it.
         marker = old.logs != new.logs and _controls(new, fact.txn) > _controls(old, fact.txn)
         stay = latest.get((fact.node, fact.txn))
         if stay is None or (stay.marker and not marker):

@@ -55,23 +55,23 @@ def graphs(trace: Trace, step: int, lang: Lang = "en", room: int = RIGHT) -> Sce
 
 @lru_cache(maxsize=512)
 def _graph(graph: Graph, key: str, lang: Lang, room: int) -> Part:
-    """A state machine: boxes for states, arrows for transitions; what this transaction has taken is
-    drawn last, over the rest."""
+    """Draw a transaction's state machine: boxes for states, arrows for transitions, and over the
+    others those that this transaction has taken, the latest on top."""
     scene = Scene()
     boxes = {n: b.below(_top(graph)) for n, b in _boxes(graph.states, room).items()}
     scene.text(f"heading{key}", 0, 13, graph.title.of(lang), "heading")
-    taken = {(s.column, s.row) for s in graph.states}
-    places = {s.name: s for s in graph.states}
-    walked = set(zip(graph.path, graph.path[1:], strict=False))
+    occupied = {(s.column, s.row) for s in graph.states}
+    states = {s.name: s for s in graph.states}
+    walked = set(zip(graph.path, graph.path[1:], strict=False))  # the transitions it has taken
     last = graph.path[-2:] if len(graph.path) > 1 else ()
-    kinds = [
+    edges = [
         ("latest" if edge == last else "walked" if edge in walked else "open", *edge)
         for edge in graph.edges
         if edge[0] in boxes and edge[1] in boxes
     ]
-    # What was walked lies over what was not, where edges share a way.
-    for cls, a, b in sorted(kinds, key=lambda kind: "open walked latest".index(kind[0])):
-        under = (places[a].column, places[b].row) in taken
+    # What was walked is drawn over what was not, where edges share a way.
+    for cls, a, b in sorted(edges, key=lambda edge: "open walked latest".index(edge[0])):
+        under = (states[a].column, states[b].row) in occupied
         line, head = _route(boxes[a], boxes[b], under)
         name = f"{key}:{a}:{b}"
         scene.path(f"edge:{name}", line, f"edge {cls}")
@@ -151,20 +151,20 @@ def _boxes(states: tuple[GraphState, ...], room: int) -> dict[str, _Box]:
 
 
 def _route(a: _Box, b: _Box, under: bool) -> tuple[str, str]:
-    """An edge as a line and its head. Forward in a row: straight. Down or up: along the row
-    of its end, or through the gap beside it if a state stands `under` its beginning. Back:
-    below both, so that it never runs through a state."""
-    if a == b:
+    """The SVG paths of an edge from box `a` to box `b`: its line and its head. It runs through no
+    state: straight or in an arc within a row; else along the row of its end, or, if a state stands
+    `under` its beginning (in its column, in the row of its end), through the gap before `b`."""
+    if a == b:  # a loop above the state
         x = a.middle
         return f"M{x - 8:g} {a.y:g}c0-12 16-12 16 0", _head(x + 8, a.y, "down")
     if a.y == b.y and a.right < b.x:
-        if b.x - a.right <= MOST_GAP + 1:
+        if b.x - a.right <= MOST_GAP + 1:  # neighbours: straight
             return f"M{a.right:g} {a.centre:g}H{b.x - 6:g}", _head(b.x, a.centre, "right")
-        return _arch(a, b, a.y, -10)
-    if a.y == b.y:
+        return _arch(a, b, a.y, -10)  # above what stands between them
+    if a.y == b.y:  # back, below the row
         return _arch(a, b, a.y + BOX, 9)
     down = b.y > a.y
-    if a.x == b.x:
+    if a.x == b.x:  # straight down or up
         start, end = (a.y + BOX, b.y) if down else (a.y, b.y + BOX)
         return f"M{a.middle:g} {start:g}V{end + (-6 if down else 6):g}", _head(
             a.middle, end, "down" if down else "up"
@@ -179,11 +179,11 @@ def _route(a: _Box, b: _Box, under: bool) -> tuple[str, str]:
         turn = b.centre - 8 if down else b.centre + 8
         bend = f"q0 8 8 8H{b.x - 6:g}" if down else f"q0-8 8-8H{b.x - 6:g}"
         return f"M{a.middle:g} {start:g}V{turn:g}{bend}", _head(b.x, b.centre, "right")
-    side = a.centre
+    # To the left: along its own row, then down or up into the state.
     end = b.y if down else b.y + BOX
     x = b.middle
     corner = f"H{x + 8:g}q-8 0-8 {'8' if down else '-8'}"
-    return f"M{a.x:g} {side:g}{corner}V{end + (-6 if down else 6):g}", _head(
+    return f"M{a.x:g} {a.centre:g}{corner}V{end + (-6 if down else 6):g}", _head(
         x, end, "down" if down else "up"
     )
 

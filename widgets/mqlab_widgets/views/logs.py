@@ -120,9 +120,11 @@ def _versions(trace: Trace) -> tuple[Log, ...]:
 
 @per_trace
 def _places(trace: Trace, room: int, small: bool) -> _Places:
-    """The layout of all logs, the same at every step: each log has as many rows of flags and
-    readers as it ever needs, and cells as wide as its longest label, if there is room."""
+    """Lay out all logs of a trace in a panel `room` px wide, the same at every step: each log with
+    as many rows of flags and readers as it ever needs, and with cells as wide as its longest label,
+    if there is room. `small`: names beside the cells, even long ones."""
     logs = _versions(trace)
+    # By log, the names that it ever has, in order of appearance (a dict is an ordered set).
     flags: dict[str, dict[str, None]] = {}
     readers: dict[str, dict[str, None]] = {}
     for log in logs:
@@ -130,21 +132,21 @@ def _places(trace: Trace, room: int, small: bool) -> _Places:
         readers.setdefault(log.name, {}).update(dict.fromkeys(p.name for p in log.progress))
     y = 22.0
     rows = {}
-    begins = _find_begins(readers, small)
-    beside = max((x for x, _ in begins.values()), default=0)
-    wanted, w = _want_widths(logs), _choose_widths(logs, room - beside)
-    if beside >= BESIDE + 12:
+    begins = _find_begins(readers, small)  # x of the cells, and the height of a name above them
+    beside = max((x for x, _ in begins.values()), default=0)  # px that names take from the cells
+    wanted, widths = _want_widths(logs), _choose_widths(logs, room - beside)
+    if beside >= BESIDE + 12:  # a name is cut anyway: cut more, where labels are then whole
         more = _choose_widths(logs, room - YIELDED - 12)
-        if any(w[name] < wanted[name] <= more[name] for name in w):
+        if any(widths[name] < wanted[name] <= more[name] for name in widths):
             begins = {name: (min(x, YIELDED + 12), above) for name, (x, above) in begins.items()}
-            w = more
+            widths = more
     for name, (x, above) in begins.items():
         high = FLAG if flags[name] else 0
         order = tuple(flags[name])
-        rows[name] = _LogRow(y, x, w[name], above, high, order, tuple(readers[name]))
+        rows[name] = _LogRow(y, x, widths[name], above, high, order, tuple(readers[name]))
         y += rows[name].height + (8 if readers[name] else 4)
-    least = min((room if s.above else s.x - 12 for s in rows.values()), default=0)
-    return _Places(room, rows, y - 5, fit_apart(rows, least, 11.5, bold=True))
+    name_room = min((room if row.above else row.x - 12 for row in rows.values()), default=0)
+    return _Places(room, rows, y - 5, fit_apart(rows, name_room, 11.5, bold=True))
 
 
 def _count_places(log: Log) -> int:
@@ -182,10 +184,10 @@ def _choose_widths(logs: tuple[Log, ...], room: float) -> dict[str, int]:
 def _find_begins(
     readers: dict[str, dict[str, None]], small: bool
 ) -> dict[str, tuple[float, float]]:
-    """The left edge of each log's cells, and the height for its name where that is above them (0:
-    beside them). One name that is too long for the left margin puts all names above; but where
-    readers have rows, their names need the margin, and then short names of logs are in it as
-    well."""
+    """For each log the left edge of its cells and the height for its name above them (0: the name
+    is beside them). `readers`: by log, the names of its readers' rows. One name of a log that is
+    too long for the left margin puts all names above; but readers' names need the margin, and
+    where there are any, short names of logs are in it as well."""
     wide = {name: width(name, 11.5, bold=True) for name in readers}
     longest = max(wide.values(), default=0)
     rows = [progress.measure_name(reader) for row in readers.values() for reader in row]
@@ -193,6 +195,7 @@ def _find_begins(
         return dict.fromkeys(readers, (min(max([longest, *rows]), BESIDE) + 12, 0))
     if not rows:
         return dict.fromkeys(readers, (0, ABOVE))
+    # The margin is as wide as the longest name in it: of a reader, or a short one of a log.
     beside = min(max(w for w in [*wide.values(), *rows] if w <= BESIDE or w in rows), BESIDE) + 12
     return {
         name: (
@@ -222,16 +225,18 @@ def _way_width(way: str) -> float:
 
 
 @per_trace
-def _draw_log(trace: Trace, log: Log, old: Log, wide: int, small: bool) -> Part:
-    """A log as it is, and what is new in it since before; mostly it is what it was at that step."""
-    scene, places = Scene(), _places(trace, wide, small)
+def _draw_log(trace: Trace, log: Log, before: Log, panel_width: int, small: bool) -> Part:
+    """Draw a log: its name, the last records that there is room for, its flags and its readers'
+    rows. What is new since the log was as `before` is marked. Cached: few steps change a log."""
+    scene, places = Scene(), _places(trace, panel_width, small)
     row = places.rows[log.name]
     name, top, spacing = log.name, row.top, row.spacing
-    room, slots = wide - row.x, places.count_slots(row)
+    room, slots = panel_width - row.x, places.count_slots(row)
     if row.above:
-        scene.text(f"name:{name}", 0, 11, fit(name, wide, 11.5, bold=True), "log-name")
+        scene.text(f"name:{name}", 0, 11, fit(name, panel_width, 11.5, bold=True), "log-name")
     else:
         lines = _fold_name(name, row.x - 12)
+        # In too many lines, or where readers' rows need the space: one line, shortened.
         if len(lines) > MOST_LINES or row.readers or not _fits(lines, row.x - 12):
             lines = [places.names[name]]
         y = top + H / 2 + 4 - LINE * (len(lines) - 1) / 2
@@ -239,31 +244,31 @@ def _draw_log(trace: Trace, log: Log, old: Log, wide: int, small: bool) -> Part:
             scene.text(f"name:{name}" + f":{i}" * (i > 0), 0, y + i * LINE, line, "log-name")
         if lines != [name]:
             scene.title(f"full:{name}", name)
-    end = max([log.start, *(c.offset + 1 for c in log.cells)])
-    first = max(0, log.start, end - slots) if log.cells else log.start
-    seen = frozenset(c.offset for c in old.cells)
+    end = max([log.start, *(c.offset + 1 for c in log.cells)])  # the next offset
+    first = max(0, log.start, end - slots) if log.cells else log.start  # the first one in sight
+    old_offsets = frozenset(c.offset for c in before.cells)
     below = H + 17  # of the cells' top: where the rows begin
     progress.draw_names(scene, log, row.readers, row.x, top + below)
     with scene.viewport(f"view:{name}", row.x, 0, room, row.height):
         with scene.group(f"world:{name}", "scroll", at=(3 - first * spacing, top)):
-            for offset in range(end, first + slots):
+            for offset in range(end, first + slots):  # empty places
                 scene.rect(f"ghost:{name}:{offset}", offset * spacing, 0, row.w, H, "ghost", rx=4)
             for cell in log.cells:
-                if cell.offset >= first - 1:
+                if cell.offset >= first - 1:  # one more, which moves out of sight
                     cls = f"cell {colour(trace, cell.txn)}"
                     if cell.kind == "copy":
                         cls += " copy"
-                    if cell.offset not in seen:
+                    if cell.offset not in old_offsets:
                         cls += " fresh"
                     part = _cell(name, cell, row.w)
                     at = (cell.offset * spacing, 0)
                     scene.group_of(f"cell:{name}:{cell.offset}", part, cls, at=at)
-            moved = _tell_moves(log, old)
-            hung = _hang(log.frontiers, moved, first, room, spacing)
+            moved = _tell_moves(log, before)
+            lefts = _hang(log.frontiers, moved, first, room, spacing)
             for frontier in log.frontiers:
                 rank = row.order.index(frontier.name)
-                left, way = hung[frontier.name], moved.get(frontier.name, "")
-                _flag(scene, name, frontier, way, rank, first, left, spacing)
+                left, move = lefts[frontier.name], moved.get(frontier.name, "")
+                _flag(scene, name, frontier, move, rank, first, left, spacing)
             for reader in log.progress:
                 y = below + row.readers.index(reader.name) * progress.ROW_SPACING
                 progress.draw_progress(scene, trace, log, reader, y, first, row.w, spacing)
@@ -300,23 +305,24 @@ def _tell_moves(log: Log, old: Log) -> dict[str, str]:
 def _hang(
     frontiers: tuple[Frontier, ...], moved: dict[str, str], first: int, room: float, spacing: int
 ) -> dict[str, float]:
-    """Where the cloth of each flag begins, from its pole: right of it, or left of it where the
-    next flag stands close; no two touch, none leaves the row."""
+    """For each flag, by name, how far from its pole (px) its cloth begins: right of the pole, or
+    left of it where the next pole is close; no two cloths touch, none leaves the row. `moved`: what
+    a flag also says, by name; `first`: the first offset in sight, where earlier poles are put."""
     poles = sorted((max(f.at, first), f.at, i, f.name) for i, f in enumerate(frontiers))
-    wide = [_flag_width(_flag_text(frontiers[i], first), moved.get(at)) for _, _, i, at in poles]
-    at = [(place - first) * spacing for place, *_ in poles]
+    wide = [_flag_width(_flag_text(frontiers[i], first), moved.get(name)) for *_, i, name in poles]
+    pole_x = [(offset - first) * spacing for offset, *_ in poles]
     left: list[float] = []
     end = 0.0
-    for i, x in enumerate(at):
-        close = i + 1 < len(at) and x + wide[i] + 2 > at[i + 1]
+    for i, x in enumerate(pole_x):  # from left to right, each after the cloth before it
+        close = i + 1 < len(poles) and x + wide[i] + 2 > pole_x[i + 1]
         begin = x - wide[i] + 1.5 if close and x - wide[i] >= end else max(x, end)
         left.append(begin)
         end = begin + wide[i] + 2
     limit = room - 6
-    for i in reversed(range(len(at))):
+    for i in reversed(range(len(poles))):  # what is beyond the row's end is pushed back into it
         left[i] = min(left[i], limit - wide[i])
         limit = left[i] - 2
-    return {poles[i][3]: left[i] - at[i] for i in range(len(at))}
+    return {name: left[i] - pole_x[i] for i, (*_, name) in enumerate(poles)}
 
 
 def _flag_text(frontier: Frontier, first: int) -> str:
@@ -328,7 +334,8 @@ def _flag_text(frontier: Frontier, first: int) -> str:
 
 @lru_cache(maxsize=4_096)
 def _cell(log: str, cell: Cell, w: int) -> Part:
-    """A record as a square, a control record as a diamond; its offset below."""
+    """Draw a cell of a log, `w` px wide: a record as a square with its label, a control record as a
+    diamond, the offset below; hatched while it is not readable, struck through if aborted."""
     scene = Scene()
     key, middle = f"{log}:{cell.offset}", w / 2
     if cell.kind == "control":
@@ -366,25 +373,27 @@ def _flag(
     scene: Scene,
     log: str,
     frontier: Frontier,
-    way: str,
+    move: str,
     rank: int,
     first: int,
     left: float,
     spacing: int,
 ) -> None:
-    """A pole before the cell at the frontier, and the cloth with its name and the `way` that it has
-    just gone."""
-    out = frontier.at < first
+    """Draw a frontier as a flag: a pole before its cell, and a cloth with its name and the `move`
+    that it has just made, such as "3 → 5", or "". `rank`: its place among the log's frontiers,
+    which chooses its colour; `first`: the first offset in sight; `left`: where the cloth begins, in
+    px from the pole."""
+    out_of_sight = frontier.at < first
     label = _flag_text(frontier, first)
     x = max(first, frontier.at) * spacing - 2
-    named, wide = _flag_width(label, None), _flag_width(label, way)
+    named, wide = _flag_width(label, None), _flag_width(label, move)
     key = f"{log}:{frontier.name}"
     tone = _colour(rank)
     with scene.group(f"flag:{key}", f"flag {tone}", at=(x, 0)):
-        if not out:
+        if not out_of_sight:
             scene.line(f"pole:{key}", 0, 2 - FLAG, 0, H + 4, "pole")
         scene.rect(f"cloth:{key}", left, -FLAG, wide, 14, "cloth", rx=2)
         scene.text(f"frontier:{key}", left + named / 2, 10.5 - FLAG, label, "on-flag")
-        if way:
-            middle = left + named - 5 + _way_width(way) / 2
-            scene.text(f"way:{key}", middle, 10.5 - FLAG, way, "on-flag")
+        if move:
+            middle = left + named - 5 + _way_width(move) / 2
+            scene.text(f"way:{key}", middle, 10.5 - FLAG, move, "on-flag")

@@ -52,7 +52,10 @@ def _row(
     total: float,
     lang: Lang,
 ) -> Part:
-    """The same wherever lanes, colours and the fact are: a run that went on has it already."""
+    """Draw the row of a fact: its number, its transaction, and its arrow or mark with a label.
+    `here`, `there`: x of the lanes of its node and its peer, None for one that is not shown;
+    `slot`: x of its transaction's span; `total`: the diagram's width. Cached by these values, so
+    that a longer trace of the same run draws only its new rows."""
     scene = Scene()
     key = f"{position}"
     scene.rect(f"hit:{key}", 0, 0, total, ROW, "hit")
@@ -96,10 +99,11 @@ def _message(
 def draw_arrow(
     scene: Scene, key: str, glyph: str, x1: float, x2: float, cls: str
 ) -> tuple[float, float]:
-    """A message between two lanes; where it begins and ends."""
+    """Draw a message from the lane at `x1` to the lane at `x2`, by its glyph: sent, answered, late
+    or lost. Returns where the arrow begins and ends."""
     way = 1 if x2 > x1 else -1
     tail, tip = x1 + GAP * way, x2 - GAP * way
-    if glyph == "✗":
+    if glyph == "✗":  # lost: it ends before it arrives
         tip = tail + (tip - tail) * 0.7
     back = tip - HEAD_LENGTH * way
     kind = {"⇒": "reply", "⇥": "late", "✗": "lost"}.get(glyph, "sent")
@@ -127,6 +131,7 @@ def _on_line(
     within = abs(tip - tail) - HEAD_LENGTH - 2 * PADDING
     lines = _lay(text, max(within, total - right - EDGE, left - EDGE - START), bold)
     over = _lay(text, total - EDGE - (tip + head) if tip < tail else tip - head - START, bold)
+    # Less is better: whether something is cut, then how many lines.
     if ("…" in str(over), len(over)) < ("…" in str(lines), len(lines)):
         x, end = (total - EDGE, " end") if tip < tail else (START, "")
         _label(scene, key, x, over, cls + end, 1 if end else 0)

@@ -49,20 +49,22 @@ def _over_all(trace: Trace) -> tuple[float, int]:
 
 @lru_cache(maxsize=256)
 def draw_money(now: Money, most: float, broken: bool, lang: Lang = "en") -> Part:
-    """The bar on a scale up to `most`; `broken`: it was wrong before, so it stays red."""
+    """Draw the money panel: the bar of the sum that is, the mark at the sum that should be, both
+    sums in words, and the difference. `most`: the sum at the scale's right end; `broken`: it was
+    wrong at an earlier step, so it stays red."""
     scene = Scene()
     scene.text("heading", 0, 13, TITLE.of(lang), "heading")
     wrong = broken or not now.right
     if judgement := _judge(now, wrong, lang):
         scene.text("judged", RIGHT, 13, judgement, "lab bad end" if wrong else "note end")
-    mark = _bar(scene, now, most, wrong)
+    mark_x = _bar(scene, now, most, wrong)
     extra, missing = wrong and now.seen > now.due, wrong and now.seen < now.due
     seen, due = _say(
         (now.shown.of(lang), format_amount(now.seen, now), extra),
         (now.owed.of(lang), format_amount(now.due, now), missing),
     )
     scene.text("seen", 0, HEIGHT - 4, seen, "lab bad" if extra else "lab")
-    end = min(max(mark + 1, width(seen, bold=extra) + BETWEEN + width(due, bold=missing)), RIGHT)
+    end = min(max(mark_x + 1, width(seen, bold=extra) + BETWEEN + width(due, bold=missing)), RIGHT)
     scene.text("due", end, HEIGHT - 4, due, "lab bad end" if missing else "lab end")
     return scene.seal()
 

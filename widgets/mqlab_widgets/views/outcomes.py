@@ -49,25 +49,26 @@ def _number(name: str) -> int:
     return int(numbered[1]) if numbered else 0
 
 
-def _row(scene: Scene, name: str, ended: Ended, lang: Lang) -> None:
-    """The transaction's name, as many of its records as there is room for, its outcome."""
+def _row(scene: Scene, name: str, outcome: Ended, lang: Lang) -> None:
+    """Draw a transaction in a row: its name, as many of its records as there is room for, then how
+    many are left out, and its outcome."""
     scene.text(f"name:{name}", 0, 14, fit(name, NAME - 4, SIZE, bold=True), "tag")
-    x, end = float(NAME), RIGHT - SAID
-    for i, label in enumerate(ended.shown):
+    x, right = float(NAME), RIGHT - SAID
+    for i, label in enumerate(outcome.shown):
         wide = round(width(label, SIZE, bold=True) + 10)
-        left = len(ended.shown) - i
-        if x + wide > end - COUNT * (left > 1):
-            scene.text(f"more:{name}", x, 14, f"+{left}", "offset start")
+        remaining = len(outcome.shown) - i
+        if x + wide > right - COUNT * (remaining > 1):  # the last one needs no room for a count
+            scene.text(f"more:{name}", x, 14, f"+{remaining}", "offset start")
             break
         key = f"{name}:{i}"
         scene.rect(f"box:{key}", x + 0.5, 0.5, wide - 1, BOX - 1, "record", rx=4)
         scene.text(f"text:{key}", x + wide / 2, 14, label, "cell-text")
-        if ended.aborted:
+        if outcome.aborted:
             scene.line(f"struck:{key}", x + 4, BOX / 2, x + wide - 4, BOX / 2, "struck")
         x += wide + AIR
-    text, cls = ended.tell()
+    text, cls = outcome.tell()
     scene.text(f"said:{name}", RIGHT, 14, text.of(lang), f"{cls} end")
-    scene.title(f"all:{name}", f"{name}: {', '.join(ended.shown)}: {text.of(lang)}")
+    scene.title(f"all:{name}", f"{name}: {', '.join(outcome.shown)}: {text.of(lang)}")
 
 
 @dataclass
@@ -101,10 +102,11 @@ class Ended:
 
 
 def find_outcomes(logs: Iterable[Log]) -> dict[str, Ended]:
-    """The transactions that have records in these logs, by name. Where the control records of one
-    log end what is staged in another, a record in a third is its commit and awaits none."""
+    """What became of the transactions that have records in these logs, by name. Where the control
+    records of one log end what is staged in another (half messages), a record in a third log is the
+    committed copy and awaits no control record."""
     known = [log for log in logs if not log.name.startswith(TRANSACTION_LOG)]
-    staging = {log.ends for log in known if log.ends}
+    staging = {log.ends for log in known if log.ends}  # logs from which a commit copies
     out: dict[str, Ended] = {}
     for log in known:
         for cell in log.cells:

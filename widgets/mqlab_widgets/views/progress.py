@@ -40,7 +40,9 @@ def draw_names(scene: Scene, log: Log, names: tuple[str, ...], x: float, top: fl
 def draw_progress(
     scene: Scene, trace: Trace, log: Log, row: Progress, y: float, first: int, w: int, spacing: int
 ) -> None:
-    """One row in the world of the cells, from the offset `first` on; `w`: width of a cell."""
+    """Draw below a log's cells how far one of its readers has come: a thin bar for each record,
+    over it what is done with and what transactions have taken, and the cursor. `first`: the first
+    offset in sight; `w`: width of a cell; `spacing`: px from one cell to the next."""
     key = f"{log.name}:{row.name}"
     bar = y + (ROW_SPACING - BAR) / 2
     for cell in log.cells:

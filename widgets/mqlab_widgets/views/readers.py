@@ -135,22 +135,24 @@ def _places(trace: Trace, lang: Lang, room: int) -> _Places:
 def _chips(
     got: tuple[Got, ...], x: float, wide: int
 ) -> tuple[list[tuple[int, float, float]], float]:
-    """The latest records that fit: index, x, width of each; and where they end."""
+    """Place the latest of a reader's records that fit between `x` and `wide`: a list of (index in
+    `got`, x, width), and where the last one ends. Before them is room for the number of those that
+    are left out."""
     room = wide - x
     if _measure_all(got) > room:
-        room -= 30  # what is left out is counted before them
-    chosen: list[tuple[int, float]] = []
-    for i in range(len(got) - 1, -1, -1):
-        own = _measure_chip(got[i])
-        if sum(w + 5 for _, w in chosen) + own > room:
+        room -= 30  # for that number
+    chosen: list[tuple[int, float]] = []  # index and width, the latest record first
+    for i in reversed(range(len(got))):
+        chip_width = _measure_chip(got[i])
+        if sum(w + 5 for _, w in chosen) + chip_width > room:
             break
-        chosen.append((i, own))
-    at = x + (26 if chosen and chosen[-1][0] > 0 else 0)
+        chosen.append((i, chip_width))
+    left = x + (26 if chosen and chosen[-1][0] > 0 else 0)
     out = []
-    for i, own in reversed(chosen):
-        out.append((i, at, own))
-        at += own + 5
-    return out, at
+    for i, chip_width in reversed(chosen):
+        out.append((i, left, chip_width))
+        left += chip_width + 5
+    return out, left
 
 
 def _measure_all(got: tuple[Got, ...]) -> float:
@@ -178,27 +180,28 @@ def _note(reader: Reader, end: float, lang: Lang, room: int) -> tuple[list[str],
 def _reader(
     reader: Reader, classes: tuple[str, ...], old: int, shown: str, x: float, lang: Lang, room: int
 ) -> Part:
-    """A line: the name as it is `shown`, the records (from the `old`-th on they are new), the
-    note."""
+    """Draw a reader's row: its name, shortened to `shown`, the latest of its records, and its note,
+    beside them or below. `classes`: each record's colour; `old`: how many records it had before,
+    the others are marked as new; `x`: where records begin."""
     scene, name = Scene(), reader.name
     scene.text(f"name:{name}", 0, 15, shown, "mono")
     if shown != name:
         scene.title(f"full:{name}", name)
     chips, end = _chips(reader.got, x, room)
     again = find_again(reader.got)
-    if chips and chips[0][0] > 0:
+    if chips and chips[0][0] > 0:  # the first of them is not the reader's first record
         scene.text(f"more:{name}", x, 15, f"+{chips[0][0]}", "offset start")
     if not chips and not reader.note.en:
         scene.text(f"none:{name}", x, 15, NOTHING_YET.of(lang), "lab quiet")
-    for i, at, wide in chips:
+    for i, left, wide in chips:
         got = reader.got[i]
         fresh = " fresh" if i >= old else ""
         said = f"{got.log}: {got.label}"
-        with scene.group(f"got:{name}:{i}", f"cell {classes[i]}{fresh}", at=(round(at, 1), 0)):
+        with scene.group(f"got:{name}:{i}", f"cell {classes[i]}{fresh}", at=(round(left, 1), 0)):
             scene.rect(f"box:{name}:{i}", 0.5, 0.5, wide - 1, CHIP - 1, "record", rx=4)
             if i in again:
                 said = TWICE(record=said).of(lang)
-                for edge in (-1, 2):
+                for edge in (-1, 2):  # two red lines: outside the box and inside
                     sides = wide - 2 * edge, CHIP - 2 * edge
                     scene.rect(f"again:{name}:{i}:{edge}", edge, edge, *sides, "again", rx=4)
             label = fit(got.label, wide - 8, 11.5, bold=True)
@@ -207,7 +210,7 @@ def _reader(
     lines, below = _note(reader, end, lang, room)
     for i, line in enumerate(lines):
         left, y = (0.0, 15.0 + NOTE * (i + 1) + 4) if below else (end + 6, 15.0)
-        if reader.half:
+        if reader.half:  # it holds only a part of something: the note has an amber light
             left += LAMP
         if reader.half and not i:
             scene.circle(f"lamp:{name}", left - LAMP / 2 - 1, y - 4, 4, "lamp half")

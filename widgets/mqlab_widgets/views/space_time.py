@@ -58,8 +58,10 @@ def measure_rows(trace: Trace, lang: Lang, wide: int, unfold: bool) -> dict[str,
 
 
 def _ground(scene: Scene, p: Plan, step: int, trace: Trace) -> None:
-    """The band of the current row, lifelines, open transactions."""
-    now = p.row_of[step]
+    """Draw what is under the rows: the band of the current row, lifelines, times when a node is
+    down, open transactions; and the veil over what is after `step`."""
+    now = p.row_of[step]  # -1 before the first row
+    # Whether `step` has this row; a row of the story stands for all steps up to the next one.
     exact = now >= 0 and (p.rows[now] == step or p.draw_row)
     if exact:
         scene.rect("band", 0.5, now * p.row + 0.5, p.width - 1, p.row - 1, "band", rx=5)
@@ -72,7 +74,7 @@ def _ground(scene: Scene, p: Plan, step: int, trace: Trace) -> None:
         if first <= step:
             top, end = p.y(first), p.y(min(last, step))
             scene.line(f"dead:{name}:{first}", p.x[name], top, p.x[name], end, "dead")
-    for span in p.alive(now - 2 * MOST_ROWS, step):
+    for span in p.alive(now - 2 * MOST_ROWS, step):  # none that ended far above what is seen
         x = p.x[span.lane] + SLOTS[span.slot]
         w = 10 if span.slot == 0 else 6
         top = p.y(span.first)
@@ -125,24 +127,26 @@ def _fit_whole(what: str, room: float) -> str:
 
 
 def _names(p: Plan, down: frozenset[str], lang: Lang) -> Part:
-    """The names of the lanes, side by side or in two rows, shortened where they would touch."""
+    """Draw the lanes' titles, side by side or (`stairs`) alternately at two heights, and below them
+    what each lane is; shortened where they would touch, red for the nodes in `down`."""
     scene = Scene()
     titles = [lane.title.of(lang) for lane in p.lanes]
     kinds = [lane.subtitle.of(lang) for lane in p.lanes]
-    rooms = _find_rooms(p, [width(title, 12, bold=True) for title in titles], 1 + p.stairs)
-    below = _find_rooms(p, [width(what, 10.5) for what in kinds], 1)
+    title_rooms = _find_rooms(p, [width(title, 12, bold=True) for title in titles], 1 + p.stairs)
+    kind_rooms = _find_rooms(p, [width(what, 10.5) for what in kinds], 1)
     for i, lane in enumerate(p.lanes):
         cls = "lane bad" if lane.name in down else "lane"
-        x, low = p.x[lane.name], p.stairs * (i % 2) * STAIRS
+        x, lower = p.x[lane.name], p.stairs * (i % 2) * STAIRS
         name, what = titles[i], kinds[i]
         with scene.group(f"head:{lane.name}"):
-            title = fit_apart(titles, rooms[i][1] - rooms[i][0], 12, bold=True)[name]
-            at = _stand(x, width(title, 12, bold=True), rooms[i])
-            scene.text(f"lane:{lane.name}", at, 13 + low, title, cls)
-            subtitle = _fit_whole(what, below[i][1] - below[i][0])
+            title = fit_apart(titles, title_rooms[i][1] - title_rooms[i][0], 12, bold=True)[name]
+            middle = _stand(x, width(title, 12, bold=True), title_rooms[i])
+            scene.text(f"lane:{lane.name}", middle, 13 + lower, title, cls)
+            subtitle = _fit_whole(what, kind_rooms[i][1] - kind_rooms[i][0])
+            # Below titles at two heights there is no room to tell what a shortened one means.
             if subtitle and (subtitle == what or not p.stairs):
-                at, y = _stand(x, width(subtitle, 10.5), below[i]), 27 + STAIRS * p.stairs
-                scene.text(f"sub:{lane.name}", at, y, subtitle, "sub mid")
+                middle, y = _stand(x, width(subtitle, 10.5), kind_rooms[i]), 27 + STAIRS * p.stairs
+                scene.text(f"sub:{lane.name}", middle, y, subtitle, "sub mid")
             if (title, subtitle) != (name, what):
                 scene.title(f"full:{lane.name}", f"{name} · {what}" if what else name)
     return scene.seal()

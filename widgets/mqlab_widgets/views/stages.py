@@ -41,7 +41,8 @@ def draw_stages(scene: Scene, trace: Trace, step: int, lang: Lang, wide: float) 
 
 @lru_cache(maxsize=512)
 def _draw(txn: str, cls: str, now: str, been: tuple[str, ...], lang: Lang, wide: float) -> Part:
-    """The six stages of a transaction as a row of boxes: passed, current, still to come."""
+    """Draw the six stages of a transaction as a row of boxes, `wide` px in all: those it has `been`
+    in, the one in which it is `now`, those to come. `cls`: the transaction's colour."""
     scene = Scene()
     scene.text("stage-of", 0, BOX / 2 + 4, fit(txn, NAME - 2, 10.5, bold=True), f"stage-of {cls}")
     names = {stage: text.of(lang) for stage, text in STAGE_NAMES.items()}
@@ -49,12 +50,12 @@ def _draw(txn: str, cls: str, now: str, been: tuple[str, ...], lang: Lang, wide:
     spare = (room - sum(width(name, SIZE) for name in names.values())) / len(names)
     x = float(NAME)
     for stage, name in names.items():
-        own = width(name, SIZE) + spare
+        box = width(name, SIZE) + spare
         state = "here" if stage == now else "been" if stage in been else ""
         tone = f"{state} {cls}".strip() if state else ""
-        scene.rect(f"stage:{stage}", x + 0.5, 0.5, own - 1, BOX - 1, f"state {tone}".strip(), rx=4)
-        bold = fit(name, own - 2, SIZE, bold=state == "here")
-        shown = f"state-name {state}".strip()
-        scene.text(f"stage-name:{stage}", x + own / 2, BOX / 2 + 4, bold, shown)
-        x += own + GAP
+        scene.rect(f"stage:{stage}", x + 0.5, 0.5, box - 1, BOX - 1, f"state {tone}".strip(), rx=4)
+        fitted = fit(name, box - 2, SIZE, bold=state == "here")
+        text_class = f"state-name {state}".strip()
+        scene.text(f"stage-name:{stage}", x + box / 2, BOX / 2 + 4, fitted, text_class)
+        x += box + GAP
     return scene.seal()

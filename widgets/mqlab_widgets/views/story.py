@@ -55,17 +55,17 @@ def has_story(trace: Trace) -> bool:
 
 @per_trace
 def _plan(trace: Trace, lang: Lang, wide: int) -> Plan:
-    """The diagram of the story: one lane for each participant that an outsider sees, one row for
-    each sentence."""
+    """Lay out the diagram of the story, `wide` px: a lane for each participant that an outsider
+    sees, a row for each sentence. Parts of a broker have the x of the lane that stands for it."""
     lanes, stands_for = _find_outsiders(trace)
     names = [width(lane.title.of(lang), 12, bold=True) for lane in lanes]
     gaps = [max(LANE_SPACING, (one + two) / 2 + AIR) for one, two in pairwise(names)]
     first, room = max([FIRST, *(name / 2 for name in names[:1])]), wide * SHARE
     stairs = first + sum(gaps) > room
-    if stairs:
+    if stairs:  # names at two heights, so lanes may be closer than names are wide
         first, gaps = FIRST, [min(LANE_SPACING, (room - FIRST) / len(gaps))] * len(gaps)
-    at = dict(zip((lane.name for lane in lanes), accumulate(gaps, initial=first), strict=False))
-    x = at | {name: at[part] for name, part in stands_for.items()}
+    lane_x = dict(zip((lane.name for lane in lanes), accumulate(gaps, initial=first), strict=False))
+    x = lane_x | {name: lane_x[part] for name, part in stands_for.items()}
     rows = [i for i, fact in enumerate(trace.facts, 1) if fact.story.en]
     return Plan(
         lanes=lanes,
@@ -76,7 +76,7 @@ def _plan(trace: Trace, lang: Lang, wide: int) -> Plan:
         rows=rows,
         row_of=[bisect_right(rows, p) - 1 for p in range(len(trace) + 1)],
         spans=[],
-        down=[d for d in find_down(trace) if d[0] in at],
+        down=[d for d in find_down(trace) if d[0] in lane_x],
         txn=["t0", *(colour(trace, fact.txn) for fact in trace.facts)],
         bar=any(fact.stage for fact in trace.facts),
         row=ROW + (wide < WIDE) * LEADING,
@@ -101,7 +101,8 @@ def _find_outsiders(trace: Trace) -> tuple[tuple[Lane, ...], dict[str, str]]:
 
 
 def _draw_row(trace: Trace, position: int, p: Plan, lang: Lang) -> Part:
-    """A sentence of the story with its arrow or mark."""
+    """Draw a row of the story: an arrow, to the readers where they get something new, else to the
+    fact's peer, or else a mark; and the sentence, right of all lanes."""
     fact, key, cls = trace.facts[position - 1], f"{position}", p.txn[position]
     scene = Scene()
     scene.rect(f"hit:{key}", 0, 0, p.width, p.row, "hit")

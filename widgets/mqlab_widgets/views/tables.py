@@ -57,7 +57,8 @@ def has_wide_tables(trace: Trace) -> bool:
 
 @per_trace
 def _places(trace: Trace, room: int) -> tuple[dict[str, _Place], float]:
-    """Columns as wide as they ever need to be, and as many rows as there ever are."""
+    """Where each table is, by its English name, and the height of all; the same at every step, with
+    room for the widest cells and the most rows that the table ever has."""
     versions_of: dict[str, dict[Table, None]] = {}
     seen: tuple[Table, ...] | None = None
     for snapshot in trace.snapshots:
@@ -67,7 +68,7 @@ def _places(trace: Trace, room: int) -> tuple[dict[str, _Place], float]:
                 versions_of.setdefault(table.name.en, {})[table] = None
     places, y = {}, 0.0
     for name, versions in versions_of.items():
-        rows = min(max(len(t.rows) for t in versions), MOST + 1)
+        rows = min(max(len(t.rows) for t in versions), MOST + 1)  # one line for "+n" more
         columns = next(iter(versions)).columns
         place = places[name] = _Place(y, columns, *_columns(list(versions), room), rows)
         y += TOP + LINE + max(rows, 1) * place.spacing + 12
@@ -75,30 +76,32 @@ def _places(trace: Trace, room: int) -> tuple[dict[str, _Place], float]:
 
 
 def _columns(versions: list[Table], room: int) -> tuple[tuple[float, ...], int]:
-    """Left edges, and the right one; and px from one row to the next. Too wide: the widest columns
-    give way, first as far as their texts stand in two lines that end between words."""
+    """Lay out the columns of a table, given all its versions: their left edges and the right edge
+    of the last; and px from one row to the next. In too small a `room` the widest columns give way,
+    at first only until their texts need two lines that end between words."""
     wide = [width(c, 10.5) + PADDING for c in versions[0].columns]
     least = list(wide)
     for row in {row for table in versions for row in table.rows}:
         for i, value in enumerate(row[: len(wide)]):
             lines = halve(value, room, SIZE)
-            parts = lines if " ".join(lines) == value else [value]
+            parts = lines if " ".join(lines) == value else [value]  # if parted between words
             least[i] = max(least[i], *(width(part, SIZE) + PADDING for part in parts))
             wide[i] = max(wide[i], min(width(value, SIZE) + PADDING, room))
     spacing = LINE + TWO * (sum(wide) > room)
-    while sum(wide) > room:
+    while sum(wide) > room:  # first from the columns that are wider than their least, then any
         i = max(range(len(wide)), key=lambda i: (wide[i] > least[i], wide[i]))
-        stop = least[i] if wide[i] > least[i] else 30
-        wide[i] = max(wide[i] - 4, room - sum(wide) + wide[i], stop)
+        narrowest = least[i] if wide[i] > least[i] else 30
+        wide[i] = max(wide[i] - 4, room - sum(wide) + wide[i], narrowest)
     return tuple(accumulate(wide, initial=0.0)), spacing
 
 
 @lru_cache(maxsize=1_024)
 def _table(table: Table, lang: Lang, old: Table, place: _Place, wide: int) -> Part:
-    """A table, with the cells that have changed marked and, of too many rows, their number."""
+    """Draw a table `wide` px wide: its title, columns and rows, with a band behind each cell that
+    has changed since it was as `old`, and the number of rows that have no room."""
     scene, name, title = Scene(), table.name.en, table.name.of(lang)
     scene.text(f"heading:{name}", 0, 13, fit(title, wide, 12.5, bold=True), "heading")
-    before_rows = {row[0]: row for row in old.rows if row}
+    before_rows = {row[0]: row for row in old.rows if row}  # by the first cell, the row's key
     scene.line(f"rule:{name}", 0, TOP + LINE - 5, place.x[-1], TOP + LINE - 5, "rule")
     for i, column in enumerate(table.columns):
         room = place.x[i + 1] - place.x[i] - SPARE
@@ -106,14 +109,14 @@ def _table(table: Table, lang: Lang, old: Table, place: _Place, wide: int) -> Pa
     if not table.rows:
         scene.text(f"empty:{name}", 6, TOP + LINE + 10, EMPTY.of(lang), "value quiet")
     shown = _shown(table, old)
-    twins: Counter[str] = Counter()  # rows with the same first column, told apart by number
+    same_key: Counter[str] = Counter()  # rows with the same first column, told apart by number
     for r, row in enumerate(table.rows[i] for i in shown):
-        first = row[0] if row else ""
-        was = before_rows.get(first, ())
-        key = f"{name}:{first}:{twins[first]}"
-        twins[first] += 1
+        row_key = row[0] if row else ""
+        before = before_rows.get(row_key, ())
+        key = f"{name}:{row_key}:{same_key[row_key]}"
+        same_key[row_key] += 1
         with scene.group(f"row:{key}", "table-row", at=(0, TOP + LINE + r * place.spacing)):
-            _cells(scene, key, row, was, place, table != old)
+            _cells(scene, key, row, before, place, table != old)
     hidden = len(table.rows) - len(shown)
     if hidden:
         y = TOP + LINE + MOST * place.spacing + 10
