@@ -54,11 +54,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _print_matrix(args: argparse.Namespace) -> int:
+    """Print one of three tables: what a crash leaves of an order (--kills), what an order costs
+    (--prices), or which anomalies each way prevents, with the reasons and proofs asked for."""
     if args.kills:
         print(columns(tabulate_kills(ORDER, args.kills)))
         return 0
     if args.prices:
-        real = load_costs()
+        real = load_costs()  # what was measured on real brokers
         print(columns(tabulate_prices(ORDER)), columns(tabulate_bulk(BULK, 2, 3)), sep="\n\n")
         print("", columns(tabulate_real(BULK, real, 2, 3)), sep="\n")
         print(*list_real_reasons(BULK, real, 2, 3), sep="\n")

@@ -44,9 +44,9 @@ def write_page(
     ignored: Iterable[tuple[str, str]],
     others: Iterable[tuple[str, str]],
 ) -> str:
-    """The page as Markdown. `source`: how it is made; `ignored`: in what two answers may differ
-    without being different; `others`: scenarios that are not compared or not recorded; each with
-    its reason."""
+    """The Markdown page that lists where the engine differs from a real broker, from a `table` of
+    such rows. `source`: a sentence on how the page is made; `ignored`: what is not compared, and
+    `others`: scenarios that are not compared or not recorded, each as (what, why)."""
     lines = [f"# Where this engine differs from a real {broker}", "", source, ""]
     lines += ["## Differences that stand", ""]
     lines += write_table(HEAD, list_rows(table)) or ["None.", ""]

@@ -123,9 +123,11 @@ class Jars:
         return (self.folder(version) / "lib" / self.landmark.format(version=version)).exists()
 
     def class_path(self, version: str) -> str:
-        """The class path of this version, after fetching it where it is not here yet.
+        """The class path of a version's jars, as `java -cp` takes it; they are fetched first where
+        they are not here yet.
 
-        Raises RealBrokerError where it cannot be had.
+        Raises RealBrokerError for a version that is not pinned, where Java or Maven is missing, and
+        where a jar is not the pinned one.
         """
         if version not in self.versions:
             known = " or ".join(self.versions)
@@ -139,7 +141,7 @@ class Jars:
             # Programs run side by side, and so may commands: one fetches, the others wait for it.
             with (self.cache / "lock").open("w") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX)
-                if not self.is_here(version):
+                if not self.is_here(version):  # nobody has fetched it while this one waited
                     self._fetch(version)
         if wrong := self.find_wrong(version, self.folder(version) / "lib"):
             raise RealBrokerError(self._refused(version, wrong))
@@ -147,29 +149,29 @@ class Jars:
         return ":".join(map(str, sorted((self.folder(version) / "lib").glob("*.jar"))))
 
     def compile(self, version: str, source: Path) -> str:
-        """A class path on which the class of this source stands in front of the jars; compiled
-        where it is not yet.
+        """Compile a Java source of ours against a version's jars, unless that was done since it
+        changed; returns a class path with its class before the jars.
 
-        Raises RealBrokerError where it cannot be.
+        Raises RealBrokerError where there is no compiler, or the source does not compile.
         """
-        path, classes = self.class_path(version), self.folder(version) / "classes"
+        jars_path, classes = self.class_path(version), self.folder(version) / "classes"
         with (self.cache / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            made = classes / f"{source.stem}.class"
-            if not made.exists() or made.stat().st_mtime < source.stat().st_mtime:
-                command = ["javac", "-cp", path, "-d", str(classes), str(source)]
+            class_file = classes / f"{source.stem}.class"
+            if not class_file.exists() or class_file.stat().st_mtime < source.stat().st_mtime:
+                command = ["javac", "-cp", jars_path, "-d", str(classes), str(source)]
                 try:
-                    done = subprocess.run(command, capture_output=True, text=True, check=False)
+                    finished = subprocess.run(command, capture_output=True, text=True, check=False)
                 except FileNotFoundError as error:
                     raise RealBrokerError(
                         "a real {} needs a Java compiler: install openjdk-{}-jdk-headless",
                         self.product,
                         NEEDED_JAVA,
                     ) from error
-                if done.returncode != 0:
-                    why = re.sub(r"\s+", " ", done.stderr).strip()
-                    raise RealBrokerError("javac cannot compile {}: {}", source.name, why)
-        return f"{classes}:{path}"
+                if finished.returncode != 0:
+                    errors = re.sub(r"\s+", " ", finished.stderr).strip()
+                    raise RealBrokerError("javac cannot compile {}: {}", source.name, errors)
+        return f"{classes}:{jars_path}"
 
     def find_wrong(self, version: str, lib: Path) -> list[str]:
         """The names of jars that are not as pinned, are not pinned, or are not there."""
@@ -193,23 +195,24 @@ class Jars:
         )
 
     def _fetch(self, version: str) -> None:
-        """Into a folder aside, which gets its name when all is there."""
-        here = self.folder(version)
-        here.mkdir(parents=True, exist_ok=True)
-        (here / "pom.xml").write_text(self.pom(version), "utf-8")
-        aside = here / "lib.part"
-        shutil.rmtree(aside, ignore_errors=True)
+        """Download a version's jars with Maven and check them against the pins. They are put into
+        `lib.part`, which is renamed to `lib` when all are right: a `lib` is always whole."""
+        folder = self.folder(version)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "pom.xml").write_text(self.pom(version), "utf-8")
+        partial = folder / "lib.part"
+        shutil.rmtree(partial, ignore_errors=True)
         command = ["mvn", "-q", "-B", f"-Dmaven.repo.local={self.cache / 'maven'}"]
-        command += ["dependency:copy-dependencies", f"-DoutputDirectory={aside}"]
-        done = subprocess.run(command, cwd=here, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            errors = [line for line in done.stdout.splitlines() if "ERROR" in line][:3]
-            why = " ".join(errors) or done.stderr.strip() or "it did not say why"
+        command += ["dependency:copy-dependencies", f"-DoutputDirectory={partial}"]
+        finished = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        if finished.returncode != 0:
+            errors = [line for line in finished.stdout.splitlines() if "ERROR" in line][:3]
+            why = " ".join(errors) or finished.stderr.strip() or "it did not say why"
             raise RealBrokerError("Maven could not download {} {}: {}", self.product, version, why)
-        if wrong := self.find_wrong(version, aside):
+        if wrong := self.find_wrong(version, partial):
             raise RealBrokerError(self._refused(version, wrong))
-        shutil.rmtree(here / "lib", ignore_errors=True)
-        aside.rename(here / "lib")
+        shutil.rmtree(folder / "lib", ignore_errors=True)
+        partial.rename(folder / "lib")
 
 
 def _digest(path: Path) -> str:

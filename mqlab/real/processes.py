@@ -119,9 +119,9 @@ class LoggedProcess:
     def start(
         self, command: Sequence[str], env: dict[str, str] | None = None, talks: bool = False
     ) -> None:
-        """Start the command as a process of its own; its output goes to `log`. `env`: its
-        environment, where it is not this process's own. `talks`: `write_line` writes to its
-        standard input, and `lines` is what it answers."""
+        """Start the command as a process of its own, which ends with this one; its output goes to
+        `log`. `env`: its environment, where it is not this process's own. `talks`: `write_line`
+        writes to its standard input, and `lines` is what it answers."""
         self._output = open(self.log, "ab")  # noqa: SIM115 (as long as the process)
         self._process = subprocess.Popen(
             command,

@@ -18,24 +18,25 @@ JAVA_FLAGS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx192m")
 
 
 def play(lab: Any, command: Sequence[str], *arguments: str) -> None:
-    """Run a story; every line it prints (who, call, result) is noted.
+    """Run a client library's program against the broker of `lab` (a `Lab`), and note each line that
+    it prints as an observation: who, call and result, with tabs between.
 
-    Raises RealBrokerError where it comes to no end, or to a bad one.
+    Raises RealBrokerError where it does not end in PATIENCE_S, or ends with an error.
     """
     name = Path(command[-1]).name
-    whole = [*command, lab.target.address, lab.prefix, *arguments]
+    command_line = [*command, lab.target.address, lab.prefix, *arguments]
     try:
-        done = subprocess.run(
-            whole, capture_output=True, text=True, timeout=PATIENCE_S, check=False
+        finished = subprocess.run(
+            command_line, capture_output=True, text=True, timeout=PATIENCE_S, check=False
         )
     except subprocess.TimeoutExpired as error:
         raise RealBrokerError("{} {} did not end", name, " ".join(arguments)) from error
-    for line in done.stdout.splitlines():
+    for line in finished.stdout.splitlines():
         parts = line.split("\t")
         if len(parts) == 3:
             lab.note(parts[0], "broker", parts[1], parts[2])
-    if done.returncode != 0:
-        raise RealBrokerError(f"{name}: {done.stderr.strip()[-600:]}")
+    if finished.returncode != 0:
+        raise RealBrokerError(f"{name}: {finished.stderr.strip()[-600:]}")
 
 
 def write_history(command: Sequence[str], *arguments: str) -> None:

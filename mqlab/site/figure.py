@@ -27,22 +27,21 @@ BADGE = (
 
 
 def draw_figure() -> str:
-    """An SVG that stands alone. Raises ValueError where the picture has no such text any more."""
+    """Draw a step of a scenario as an SVG, with a numbered disc at each text of MARKS, which the
+    page's list explains. ValueError where the picture has no such text any more."""
     trace = load(SCENARIOS / f"{STORY}.scn", SYSTEMS).run.trace
-    drawn = Player(trace, step=STEP, panels=list(PANELS)).svg()
-    for number, (words, which, right, down) in enumerate(MARKS, 1):
+    svg = Player(trace, step=STEP, panels=list(PANELS)).svg()
+    for number, (words, index, right, down) in enumerate(MARKS, 1):
         places = [
-            *re.finditer(
-                rf'<text x="([-.\d]+)" y="([-.\d]+)"[^>]*>{re.escape(words)}</text>', drawn
-            )
+            *re.finditer(rf'<text x="([-.\d]+)" y="([-.\d]+)"[^>]*>{re.escape(words)}</text>', svg)
         ]
         if not places:
             raise ValueError(f"the picture has no “{words}”: mend MARKS")
-        at = places[which]
-        x, y = float(at[1]) + right, float(at[2]) + down
+        text = places[index]
+        x, y = float(text[1]) + right, float(text[2]) + down
         badge = BADGE.format(x=x, y=y, line=y + 4, number=number)
-        drawn = drawn[: at.end()] + badge + drawn[at.end() :]
-    return drawn
+        svg = svg[: text.end()] + badge + svg[text.end() :]
+    return svg
 
 
 if __name__ == "__main__":

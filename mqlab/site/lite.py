@@ -70,11 +70,12 @@ class NoLabs(WordedError):
 
 
 def fetch_lite(cache: Path = CACHE / "lite") -> Path:
-    """The folder with JupyterLite's environment and the kernel's wheels, as pip fetches them, once
-    for each version of the pins. Raises NoLabs where pip reaches nothing."""
+    """The folder with what builds the labs for a browser: a virtual environment with JupyterLite,
+    and the kernel's wheels. pip fetches them once for each version of the pins; NoLabs where it
+    cannot."""
     pins = b"".join(path.read_bytes() for path in sorted(SOURCES.glob("*.txt")))
     made = cache / hashlib.sha256(pins).hexdigest()[:12]
-    if not (made / "complete").is_file():
+    if not (made / "complete").is_file():  # written last: an interrupted download begins again
         shutil.rmtree(cache, ignore_errors=True)
         venv.create(made, with_pip=True)
         pip = [_find_tool(made, "python"), "-m", "pip", "--disable-pip-version-check", "-q"]
@@ -103,12 +104,13 @@ def _run(command: Sequence[str], folder: Path) -> None:
 
 
 def write_labs(folder: Path, made: Path, pyodide: Path) -> None:
-    """Write JupyterLite with the students' copies into a folder, which is made; `made`: what
-    `fetch_lite` has fetched; `pyodide`: the folder of Play's Python, in the same site."""
-    there = Path("..", pyodide.relative_to(folder.parent)).as_posix()
+    """Build JupyterLite with the students' copies of the labs into `folder`, and beside it the
+    wheels of its kernel, mqlab's own too. `made`: what `fetch_lite` has fetched; `pyodide`: the
+    folder of Play's Python, in the same site."""
+    pyodide_address = Path("..", pyodide.relative_to(folder.parent)).as_posix()
     with TemporaryDirectory() as scratch:  # another build may run at the same time
         work = Path(scratch)
-        _write_sources(work, f"./{there}/pyodide.mjs")
+        _write_sources(work, f"./{pyodide_address}/pyodide.mjs")
         _run(
             [_find_tool(made, "jupyter"), "lite", "build", "--lite-dir", ".", "--contents", "files",
              "--output-dir", str(folder.resolve()), "--apps", "lab",
@@ -123,7 +125,8 @@ def write_labs(folder: Path, made: Path, pyodide: Path) -> None:
 
 
 def _write_sources(work: Path, pyodide: str) -> None:
-    """Write what JupyterLite is built from; `pyodide`: the address of its module in the site."""
+    """Write what `jupyter lite build` reads: the notebooks in each language, ready for a browser,
+    and its settings. `pyodide`: the address of Pyodide's module in the site."""
     from ..lessons.course.package import list_originals
 
     for lang in LANGUAGES:
@@ -213,8 +216,8 @@ def _put_note(lab: dict[str, Any], note: Text) -> None:
 
 
 def write_index(folder: Path, wheels: Sequence[Path], index: dict[str, Any]) -> None:
-    """Write the wheels, without what nobody asks for, into a folder, which is made, and beside them
-    the index by which Pyodide finds them; `index`: its own, whose packages stand elsewhere."""
+    """Copy `wheels` into a new folder, without the files of LEFT_OUT, and write the index by which
+    Pyodide finds them: its own `index` with these packages in place of those that it has."""
     folder.mkdir()
     metadata = {path: _read_metadata(path) for path in wheels}
     names = {_normal(about["Name"]) for about in metadata.values()} | {"nbformat"}
@@ -222,16 +225,17 @@ def write_index(folder: Path, wheels: Sequence[Path], index: dict[str, Any]) -> 
     for path, about in metadata.items():
         name = _normal(about["Name"])
         required = [
-            _normal(one) for one in about.get_all("Requires-Dist", []) if "extra ==" not in one
+            _normal(row) for row in about.get_all("Requires-Dist", []) if "extra ==" not in row
         ]
         with (
             zipfile.ZipFile(path) as wheel,
-            zipfile.ZipFile(folder / path.name, "w", zipfile.ZIP_DEFLATED) as written,
+            zipfile.ZipFile(folder / path.name, "w", zipfile.ZIP_DEFLATED) as smaller,
         ):
-            for inside in wheel.infolist():
-                if not any(fnmatch(inside.filename, pattern) for pattern in LEFT_OUT):
-                    written.writestr(inside, wheel.read(inside))
-        needs = [one for one in NEEDS.get(name, required) if one in names]
+            for file in wheel.infolist():
+                if not any(fnmatch(file.filename, pattern) for pattern in LEFT_OUT):
+                    smaller.writestr(file, wheel.read(file))
+        # Of its dependencies those that are here: the others are only for other machines.
+        needs = [needed for needed in NEEDS.get(name, required) if needed in names]
         packages[name] = _describe(folder / path.name, name, about["Version"], needs)
     whole = {**index, "packages": packages}
     (folder / "pyodide-lock.json").write_text(json.dumps(whole), "utf-8")

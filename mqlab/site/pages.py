@@ -144,20 +144,21 @@ def list_documents() -> Iterator[Document]:
 
 
 def list_labs() -> Iterator[Document]:
-    """Each lab as a page to read: its texts and its cells, without what they show. `about` is how
-    many minutes it takes."""
+    """Render each lab as a page to read, in the language that is spoken: its texts and its code,
+    without outputs. `about` is how many minutes it takes."""
     from ..lessons.course.notebooks import read, translated_copy
     from ..lessons.course.package import list_originals
 
     for lab in list_originals(LABS, spoken()):
         english = read(lab.notebook)
-        told = translated_copy(lab.made, lab.lang) if lab.made else english
+        translated = translated_copy(lab.made, lab.lang) if lab.made else english
+        # Both, because a page's headings keep the anchors of the English.
         texts = [
             "\n\n".join(
                 cell.source if cell.cell_type == "markdown" else f"```python\n{cell.source}\n```"
                 for cell in notebook.cells
             )
-            for notebook in (told, english)
+            for notebook in (translated, english)
         ]
         minutes = re.search(r"(\d+) minutes", texts[1])
         assert minutes, f"{lab.name} does not say how long it takes"
@@ -208,9 +209,10 @@ def dress(tokens: list[Token]) -> None:
 
 
 def _mend_line(line: list[Token], source: str) -> Iterator[Token]:
-    """A line of Markdown for the site: images of labs, links to pages of the site, and links
-    without a page dropped."""
-    dropped = 0
+    """Yield the tokens of a line of Markdown as the site has them: links lead to pages of the site,
+    and one that leads nowhere there is its words only; images are those of the labs, or else their
+    words. `source`: the document, from which its links lead."""
+    dropped = 0  # links whose closing token is still to be dropped
     for token in line:
         if token.type == "image":
             name = posixpath.basename(str(token.attrGet("src")))
@@ -430,8 +432,9 @@ def _anomalies() -> str:
 
 
 def _cell(cell: Cell) -> str:
-    """Its verdict, which leads to the first run that shows it, if one does, and what that covers,
-    which leads to a run beyond."""
+    """A cell of the table of anomalies in Markdown: its sign and verdict, linked to the first proof
+    that is a scenario or a counterexample; and in brackets what that covers, linked to a scenario
+    of what it does not."""
     said = cell.outcome.of()
     for proof in cell.proofs:
         if isinstance(proof, Told):
@@ -487,11 +490,10 @@ def write_site(
     pyodide: Path | None = None,
     lite: Path | None = None,
 ) -> Built:
-    """Write the site into a folder, which is made or, where an earlier site stands in it, replaced;
-    `paths`: the scenario files, default all; `pyodide`: the archive that Play runs on, and without
-    which there is no Play; `lite`: what `fetch_lite` has fetched, without which, or without Play,
-    the labs are not opened here. Raises FileExistsError for a folder that holds something else,
-    FileNotFoundError without the sources of a clone."""
+    """Write the whole site into a folder, in place of an earlier site there, and say how large it
+    is. `paths`: the scenario files, default all; `pyodide`: the archive that Play runs on; `lite`:
+    what `fetch_lite` has fetched: without it, or without Play, no lab opens in the browser. Raises
+    FileExistsError for a folder with anything else, FileNotFoundError outside a clone."""
     if not SOURCES.is_dir():
         raise FileNotFoundError(
             f"no sources in {SOURCES}: a site is made in a clone of the project"
@@ -527,7 +529,8 @@ class _Pages:
         self.templates = open_templates()
 
     def write(self, stories: Sequence[Story]) -> None:
-        """Write all pages of the site."""
+        """Write all pages of this language: those of the top, the documents and labs, the four ways
+        side by side, the lecture, and a page for each scenario with its neighbours."""
         documents, labs = list(list_documents()), list(list_labs())
         top: dict[str, dict[str, Any]] = {
             "index.html": {"payment": build_payment(read_payment(), onward="learn.html")},
@@ -560,6 +563,7 @@ class _Pages:
             )
             shown = {
                 "story": story, "before": before, "after": after,
+                # The scenario that shows what would have helped, if this one names any.
                 "helped": next((one for one in stories if one.name == helped), None),
                 "alike": _alike(story, stories), "narration": player.narration(),
                 "picture": host("", player.payload, "h1", "picture"),
@@ -593,15 +597,16 @@ def _tell(story: Story) -> Player:
 
 
 def _write_shared(folder: Path) -> None:
-    """What all pages load: the player with its style and font, and the site's own."""
+    """Write what all pages load: the player's module, style and font, the payment's script, the
+    site's own scripts and styles, images and licences."""
     names = "Object.assign(window, { mount, compareRuns });"
     modules = f"{{{read_modules('beside.js')}\n{names}\n}}\n"
     (folder / "player.js").write_text(modules, "utf-8")
     (folder / "player.css").write_text(page_css("acts.css"), "utf-8")
-    mounted = "mountPayment(document.getElementById('payment'), "
-    mounted += "JSON.parse(document.getElementById('payment-data').textContent));"
+    mount_payment = "mountPayment(document.getElementById('payment'), "
+    mount_payment += "JSON.parse(document.getElementById('payment-data').textContent));"
     script = (HERE / "payment.js").read_text("utf-8")
-    (folder / "payment.js").write_text(f"{{{script}{mounted}\n}}\n", "utf-8")
+    (folder / "payment.js").write_text(f"{{{script}{mount_payment}\n}}\n", "utf-8")
     shutil.copyfile(HERE / "payment.css", folder / "payment.css")
     for name in SHARED:
         shutil.copyfile(SOURCES / name, folder / name)

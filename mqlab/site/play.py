@@ -50,8 +50,9 @@ class NoPlay(Exception):
 
 
 def fetch_pyodide(cache: Path = CACHE / "npm") -> Path:
-    """The archive of Pyodide's core, as npm's own client fetches it, once. Raises NoPlay where
-    there is no npm, where it reaches nothing, and where the archive is not the pinned one."""
+    """The archive of Pyodide, the Python of the page Play, which npm fetches once into `cache`.
+    Raises NoPlay where there is no npm, where it cannot fetch, and where the archive is not the
+    pinned one."""
     path = cache / f"pyodide-{VERSION}.tgz"
     if not path.is_file():
         npm = shutil.which("npm")
@@ -69,26 +70,27 @@ def fetch_pyodide(cache: Path = CACHE / "npm") -> Path:
 
 
 def write_play(folder: Path, archive: Path, stories: Sequence[Story]) -> None:
-    """Write all that the page Play loads into a folder, which is made."""
+    """Write all that the page Play loads into a new folder: Pyodide's core, a zip of our packages,
+    the widgets' modules, the scenarios' commands and questions, and the page's own files."""
     (folder / "pyodide").mkdir(parents=True)
     with tarfile.open(archive) as packed:
         for name in CORE:
-            inside = packed.extractfile(f"package/{name}")
-            assert inside is not None, name
-            (folder / "pyodide" / name).write_bytes(inside.read())
+            member = packed.extractfile(f"package/{name}")
+            assert member is not None, name
+            (folder / "pyodide" / name).write_bytes(member.read())
     pack_engine(folder / "mqlab.zip")
     for name, files in WIDGETS.items():
         module = read_modules("widget.js", *files)
         (folder / name).write_text(f"{module}\nexport {{ Player, unpack }};\n", "utf-8")
     shutil.copyfile(HERE / "explorer.css", folder / "explorer.css")
-    told = {
+    scenarios = {
         story.name: {
             "commands": story.commands,
             **{lang: story.question.of(lang) for lang in LANGUAGES},
         }
         for story in stories
     }
-    (folder / "stories.json").write_text(json.dumps(told, ensure_ascii=False), "utf-8")
+    (folder / "stories.json").write_text(json.dumps(scenarios, ensure_ascii=False), "utf-8")
     for name in ("play.css", "play.js", "worker.js"):
         shutil.copyfile(SOURCES / name, folder / name)
 

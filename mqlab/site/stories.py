@@ -178,10 +178,13 @@ def list_pages(scenes: Sequence[Scene]) -> list[tuple[str, Scene, str]]:
 
 
 def write_lecture(write: Write) -> int:
-    """Write the speaker's page, the pages of each scene, and the handout; how many."""
+    """Write the pages of a lecture with `write` (name, template, what it shows): each scene's, in
+    the order of the lecture, each leading to the next; the speaker's page; the handout with answers
+    and without. Returns how many."""
     lecture, scenes = read_scenes()
     pages = list_pages(scenes)
     names = [name for name, _, _ in pages]
+    # The last page leads back to the speaker's.
     for (name, scene, kind), following in zip(pages, [*names[1:], INDEX], strict=True):
         if kind in ("vote", "answer"):
             shown = {"scene": scene, "following": following, "answers": kind == "answer"}
@@ -190,8 +193,8 @@ def write_lecture(write: Write) -> int:
             facts = tuple(fact.plain or fact for fact in scene.trace)  # no word of articles
             trace = replace(scene.trace, title=scene.title, facts=facts)
             cuts = scene.told if kind == "story" else scene.cuts
-            told = Lecture(scene.title, cuts, _lead_to(following), after=True)
-            write(f"lecture/{name}", "", told.page(Player(trace, step=0, level=kind)))
+            player_page = Lecture(scene.title, cuts, _lead_to(following), after=True)
+            write(f"lecture/{name}", "", player_page.page(Player(trace, step=0, level=kind)))
     shown = {"lecture": lecture, "scenes": scenes, "pages": pages, "fill": fill,
              "markdown": MarkdownIt().render}  # fmt: skip
     write(f"lecture/{INDEX}", "lecture.html", shown)

@@ -44,7 +44,9 @@ def describe(lab: Lab, txn_id: str, state: str = "") -> None:
 
 
 def fetch_offsets(lab: Lab, group: str, *partitions: str, stable: bool = True) -> None:
-    """OffsetFetch; `stable` (KIP-447) refuses while a transaction holds a pending one."""
+    """Ask the group coordinator for a group's committed offsets of `partitions`, and note the
+    answer: "{orders-0@3}" or an error. `stable` (KIP-447): the request is refused while a
+    transaction has a pending offset."""
     topics = lab.group_by_topic(partitions)
     rows = tuple(Row(name=t, partition_indexes=tuple(i)) for t, i in topics.items())
     request = Row(group_id=lab.wire(group), topics=rows)
@@ -53,9 +55,9 @@ def fetch_offsets(lab: Lab, group: str, *partitions: str, stable: bool = True) -
     )
     row = answer.groups[0]
     parts = [(lab.join(t.name, p.partition_index), p) for t in row.topics for p in t.partitions]
-    wrong = [word(p.error_code) for _, p in parts if p.error_code.value]
-    outcome = wrong[0] if wrong else braces(tuple(f"{n}@{p.committed_offset}" for n, p in parts))
-    if row.error_code.value:
+    errors = [word(p.error_code) for _, p in parts if p.error_code.value]
+    outcome = errors[0] if errors else braces(tuple(f"{n}@{p.committed_offset}" for n, p in parts))
+    if row.error_code.value:  # of the group, which is worse than one of a partition
         outcome = word(row.error_code)
-    how = "" if stable else " not stable"
-    lab.note("reader", GC, f"{OffsetFetch(group)}{how}", outcome)
+    suffix = "" if stable else " not stable"
+    lab.note("reader", GC, f"{OffsetFetch(group)}{suffix}", outcome)

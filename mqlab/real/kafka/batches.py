@@ -39,7 +39,9 @@ def record(
     attributes: int = 0,
     given: Sequence[tuple[bytes, bytes | None]] = (),
 ) -> bytes:
-    """One record with the headers `given`; `headers` is how many more it says it has."""
+    """Encode one record (format v2), as a client would or, to test a broker, wrongly: `headers` is
+    how many headers it claims besides those in `given`. `delta`, `stamp`: its offset and timestamp,
+    less the batch's base; a key or value of None is null."""
     body = bytes([attributes]) + number(stamp) + number(delta)
     for part in (key, value):
         body += number(-1) if part is None else number(len(part)) + part
@@ -62,11 +64,15 @@ def batch(
     at_ms: int | None = None,
     max_ms: int | None = None,
 ) -> bytes:
-    """A batch of `body`, whose checksum is right; `at_ms`: the base timestamp (now)."""
+    """Encode a record batch (format v2) around the encoded records `body`, with a right length and
+    checksum; all other fields are as given, even wrong. `count`: how many records it claims;
+    `delta`: the last offset delta (count - 1); `bits`: its attributes; `at_ms`, `max_ms`: the first
+    and the largest timestamp (now); a pid, epoch or seq of -1: not of an idempotent producer."""
     at_ms = round(time.time() * 1000) if at_ms is None else at_ms
     max_ms = at_ms if max_ms is None else max_ms
     delta = count - 1 if delta is None else delta
     checked = struct.pack(">hiqqqhii", bits, delta, at_ms, max_ms, pid, epoch, seq, count) + body
+    # Base offset 0, the length after it (9 bytes of this head, too), no leader epoch, magic 2.
     return struct.pack(">qiibI", 0, len(checked) + 9, -1, 2, crc32c(checked)) + checked
 
 
@@ -76,12 +82,13 @@ def patch(data: bytes, at: int, put: bytes) -> bytes:
 
 
 def write_batch(given: Batch, stamps: Sequence[int] = (), base_ms: int = 0) -> bytes:
-    """A client's batch as bytes; `stamps` are added to `base_ms` (0: now), one for each
-    record. A batch of more than a week ago ends its segment: the next one, of today, is too
-    young for it."""
+    """Encode a batch as a client would send it. `stamps`, one for each record, are added to
+    `base_ms` (0: now): a program sends a batch of more than a week ago to end a segment, because
+    the next batch, of today, is too young for it."""
     base_ms = base_ms or round(time.time() * 1000)
     values = [str(value).encode() for value in given.records]
     stamps = stamps or [0] * len(values)
+    # The batch has the first record's time, the records their distance from it.
     base_ms, stamps = base_ms + stamps[0], [stamp - stamps[0] for stamp in stamps]
     return batch(
         b"".join(record(v, delta=i, stamp=stamps[i]) for i, v in enumerate(values)),
@@ -96,19 +103,20 @@ def write_batch(given: Batch, stamps: Sequence[int] = (), base_ms: int = 0) -> b
 
 
 def read_batches(data: bytes | None) -> Iterator[Batch]:
-    """The whole batches in what a fetch brought; a cut one at the end is left out."""
+    """Decode the record batches in the bytes of a fetch response (None: no bytes). A broker cuts
+    at its limit of bytes: an incomplete batch at the end is left out."""
     at = 0
     data = data or b""
     while at + HEAD.size <= len(data):
         base, length, _, _, _, bits, delta, _, max_ms, pid, epoch, seq, _ = HEAD.unpack_from(
             data, at
         )
-        end = at + 12 + length
+        end = at + 12 + length  # 12: the base offset and the length itself
         if end > len(data):
             return
         pairs = tuple(_read_pairs(data[at + HEAD.size : end]))
         control, coordinator_epoch = "", -1
-        if bits & CONTROL:
+        if bits & CONTROL:  # its only record: key (version, type), value (version, epoch)
             control = COMMIT if struct.unpack(">hh", pairs[0][0])[1] else ABORT
             coordinator_epoch = struct.unpack(">hi", pairs[0][1])[1]
         yield Batch(

@@ -65,12 +65,14 @@ class RealKafka(RealBroker):
         settings: dict[str, str] | None = None,
         front: Callable[[str], str] = str,
     ) -> None:
+        """Start the brokers, and wait until they serve transactions; where one fails, all are
+        stopped. `settings`: server properties besides SETTINGS."""
         self._class_path = JARS.class_path(version)
         super().__init__(version)
         self.transaction_version = transaction_version
         self.settings = {**SETTINGS, **(settings or {})}
         self.front = front
-        ports = free_ports(2 * brokers)
+        ports = free_ports(2 * brokers)  # for each: of its clients, of its controller
         self.nodes = tuple(
             Node(self, i + 1, ports[2 * i], ports[2 * i + 1]) for i in range(brokers)
         )
@@ -81,7 +83,7 @@ class RealKafka(RealBroker):
             for node in self.nodes:
                 node.start()
             self.wait_ready()
-        except BaseException:
+        except BaseException:  # Ctrl-C too: no process may be left
             self.close()
             raise
 
@@ -166,6 +168,8 @@ class Node:
         )
 
     def _properties(self) -> str:
+        """The node's `server.properties`: a broker and controller on loopback, and internal topics
+        with as many replicas as there are brokers (three at most)."""
         nodes = self._kafka.nodes
         count = len(nodes)
         lines = {
@@ -181,7 +185,7 @@ class Node:
         }
         for topic in INTERNAL_TOPICS:
             lines[f"{topic}.replication.factor"] = str(min(count, 3))
-        for topic in INTERNAL_TOPICS[1:]:
+        for topic in INTERNAL_TOPICS[1:]:  # the offsets topic has no such setting
             lines[f"{topic}.min.isr"] = str(min(count, 2))
         lines |= self._kafka.settings
         return "".join(f"{key}={value}\n" for key, value in lines.items())

@@ -212,16 +212,17 @@ class Lab:
     def topic(
         self, name: str, partitions: int = 1, on: tuple[int, ...] = (), **configs: str
     ) -> None:
-        """Create a topic, each partition `on` these brokers (the first leads), else on one;
-        what comes back is no observation."""
-        placed = [Row(partition_index=i, broker_ids=on) for i in range(partitions)]
-        given = tuple(Row(name=k.replace("_", "."), value=v) for k, v in configs.items())
+        """Create a topic, and wait until each of its partitions can be read. Each is `on` these
+        brokers (the first leads), else on one. `configs`: `retention_ms="-1"` is retention.ms. The
+        answer is not noted; ValueError where the topic cannot be created."""
+        assignments = [Row(partition_index=i, broker_ids=on) for i in range(partitions)]
+        settings = tuple(Row(name=k.replace("_", "."), value=v) for k, v in configs.items())
         topic = Row(
             name=self.wire(name),
-            num_partitions=-1 if on else partitions,
+            num_partitions=-1 if on else partitions,  # -1: as the assignments say
             replication_factor=-1 if on else 1,
-            assignments=tuple(placed) if on else (),
-            configs=given,
+            assignments=tuple(assignments) if on else (),
+            configs=settings,
         )
         answer = self.patiently(
             lambda: self.raw().ask(19, 5, topics=(topic,), timeout=MINUTE, validate_only=False)
@@ -247,22 +248,24 @@ class Lab:
         return True
 
     def _fetched(self, partition: str, offset: int, committed: bool) -> Any:
-        """One Fetch of one partition from its leader; asked again while the leader moves."""
+        """Send one Fetch for one partition to its leader, again while the leader moves; returns the
+        partition's row of the answer, which has records, frontiers and an error code. `committed`:
+        with read_committed."""
         topic, index = self.split(partition)
         part = Row(
             partition=index,
-            current_leader_epoch=-1,
+            current_leader_epoch=-1,  # of no known leader
             fetch_offset=offset,
             log_start_offset=-1,
             partition_max_bytes=1 << 20,
         )
         fields = {
-            "replica_id": -1,
+            "replica_id": -1,  # a consumer
             "max_wait": timedelta(0),
             "min_bytes": 0,
             "max_bytes": 1 << 20,
             "isolation_level": int(committed),
-            "session_id": 0,
+            "session_id": 0,  # and epoch -1: without a fetch session
             "session_epoch": -1,
             "forgotten_topics_data": (),
             "rack_id": "",
@@ -327,8 +330,9 @@ class Lab:
             self.note("reader", partition, f"read {isolation}", record)
 
     def consume(self, partition: str, isolation: str, **settings: object) -> Iterator[Any]:
-        """The messages that such a consumer polls; the last one is no record, but the error that
-        says the end. Raises TimeoutError where no end comes."""
+        """Yield what a confluent-kafka consumer polls from a partition's beginning to the end that
+        it is shown. The last message is no record, but the event that says the end; TimeoutError
+        where none comes. `settings` overrides the consumer's."""
         import confluent_kafka as ck
 
         self.clients["confluent-kafka"] = ""

@@ -72,8 +72,8 @@ def read(isolation: str) -> str:
 
 
 def consume() -> str:
-    """Read both partitions of the topic with read_committed to their ends, and commit the
-    positions; returns what was read."""
+    """Read both partitions of the topic as a group with read_committed, until all six messages are
+    read and both partitions ended, and commit the positions; returns what was read."""
     worker = consumer("accounting", isolation_level="read_committed")
     worker.subscribe([ORDERS])
     messages: set[str] = set()
@@ -85,7 +85,7 @@ def consume() -> str:
         if message.error():
             ended.add(message.partition())
         else:
-            ended.discard(message.partition())
+            ended.discard(message.partition())  # it went on after all
             messages.add(f"{message.partition()}: {message.value().decode()} @{message.offset()}")
     worker.commit(asynchronous=False)
     worker.close()
@@ -123,6 +123,8 @@ def zombie(app: Any) -> None:
 
 
 def main() -> None:
+    """Tell the story: a topic, an idempotent producer, a commit and an abort, both isolation
+    levels, offsets in a transaction, a fenced producer, a group that reads and commits."""
     admin = AdminClient({"bootstrap.servers": ADDRESS})
     topic = NewTopic(ORDERS, 2, 1)
     call("admin", "create orders", lambda: admin.create_topics([topic])[ORDERS].result(WAIT_S))
@@ -143,11 +145,11 @@ def main() -> None:
         call("app", "commit" if len(values) > 1 else "abort", lambda end=end: end(WAIT_S))
     for isolation in ("read_committed", "read_uncommitted"):
         call("reader", isolation, lambda isolation=isolation: read(isolation))
-    at = [ck.TopicPartition(ORDERS, 0, 3, "half way", 0)]
+    offsets = [ck.TopicPartition(ORDERS, 0, 3, "half way", 0)]
     group = consumer("billing").consumer_group_metadata()
     call("app", "begin", app.begin_transaction)
     call("app", "send d", lambda: send(app, 0, "d"))
-    call("app", "send offsets 3", lambda: app.send_offsets_to_transaction(at, group, WAIT_S))
+    call("app", "send offsets 3", lambda: app.send_offsets_to_transaction(offsets, group, WAIT_S))
     call("app", "commit", lambda: app.commit_transaction(WAIT_S))
     call("admin", "offsets of billing", lambda: fetch_offsets("billing"))
     zombie(app)

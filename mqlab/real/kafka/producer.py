@@ -63,10 +63,13 @@ class Producer:
         version: int = 4,
         once: bool = False,
     ) -> str:
-        """InitProducerId; on success this producer is what it was given."""
+        """Send InitProducerId, note the answer, and on success become the producer that it names;
+        returns "ok" or the error. `pid`, `epoch`: those that the request names (-1: none); `once`:
+        a retriable error is an answer, and not a reason to ask again."""
         key = self.txn_id or ""
 
         def ask() -> Any:
+            # Without a transactional id any broker gives a producer id.
             raw = self.lab.coordinator(key, TRANSACTION) if key else self.lab.raw()
             return raw.init(self._wire_id, version, pid, epoch, timeout_ms)
 
@@ -92,7 +95,9 @@ class Producer:
         version: int = 3,
         once: bool = False,
     ) -> str:
-        """AddPartitionsToTxn, as clients send it (up to version 3)."""
+        """Send AddPartitionsToTxn as clients do (up to version 3), and note the answer; returns
+        "ok", the error of all partitions, or, where they differ, each with its own. `pid`, `epoch`:
+        in place of the producer's own; `once`: a retriable error is not asked again."""
         fields = {
             "v3_and_below_transactional_id": self._wire_id,
             "v3_and_below_producer_id": self.pid if pid is None else pid,
@@ -115,9 +120,9 @@ class Producer:
             lambda a: next(iter(errors(a).values()), "ok"),
             once,
         )
-        each = sorted(errors(answer).items())
-        kinds = {error for _, error in each}
-        error = kinds.pop() if len(kinds) == 1 else ", ".join(f"{p} {e}" for p, e in each)
+        by_partition = sorted(errors(answer).items())
+        kinds = {error for _, error in by_partition}
+        error = kinds.pop() if len(kinds) == 1 else ", ".join(f"{p} {e}" for p, e in by_partition)
         question = AddPartitionsToTxn(self.txn_id or "", self.pid, self.epoch, partitions)
         self.lab.note(
             self.who,
@@ -137,13 +142,15 @@ class Producer:
         version: int = 0,
         once: bool = False,
     ) -> str:
-        """EndTxn; from version 5 on the answer is the producer to be from now on."""
+        """Send EndTxn, and note the answer; returns "ok" or the error. From version 5 on an "ok"
+        names the producer id and epoch to use from now on. `version` 0: the profile's; `pid`,
+        `epoch`: in place of the producer's own; `once`: a retriable error is not asked again."""
         version = version or self.lab.profile.end_txn
-        sent = self.epoch if epoch is None else epoch
+        sent_epoch = self.epoch if epoch is None else epoch
         fields = {
             "transactional_id": self._wire_id,
             "producer_id": self.pid if pid is None else pid,
-            "producer_epoch": sent,
+            "producer_epoch": sent_epoch,
             "committed": commit,
         }
         answer = self.lab.again(
@@ -159,7 +166,8 @@ class Producer:
                 outcome += f" pid={answer.producer_id}" if answer.producer_id != self.pid else ""
                 self.pid, self.epoch = answer.producer_id, answer.producer_epoch
                 self.seqs.clear()
-        question = f"{EndTxn(self.txn_id or '', self.pid, sent, commit)}{self._other(pid, None)}"
+        question = str(EndTxn(self.txn_id or "", self.pid, sent_epoch, commit))
+        question += self._other(pid, None)
         self.lab.note(
             self.who, TC, question + say_version(version, self.lab.profile.end_txn), outcome
         )
@@ -183,9 +191,10 @@ class Producer:
         stamps: Sequence[int] = (),
         acks: int = -1,
     ) -> str:
-        """Send one Produce request with one batch and note the answer; returns the error's name.
-        What is not given is the producer's own id, epoch and next sequence number, so that a
-        program can send a wrong one; `once`: a retriable error is not asked again."""
+        """Send one Produce request with `values` as one batch, and note the answer; returns "ok" or
+        the error. What is None is the producer's own: a program may send a wrong id, epoch or
+        sequence number. `version` 0: the profile's; `once`: a retriable error is not asked again;
+        `stamps`: as in `write_batch`."""
         usual = self.lab.profile.produce
         version = version or usual
         first = self.seqs.get(partition, 0) if seq is None else seq
@@ -195,7 +204,7 @@ class Producer:
             count=len(values),
             pid=self.pid if pid is None else pid,
             epoch=self.epoch if epoch is None else epoch,
-            first_seq=first if self.pid >= 0 else -1,
+            first_seq=first if self.pid >= 0 else -1,  # -1: no idempotent producer
             transactional=within,
         )
         row = self.lab.again(
@@ -204,13 +213,13 @@ class Producer:
             once,
         )
         error = word(row.error_code)
-        if error == "ok" and seq is None and epoch is None:
+        if error == "ok" and seq is None and epoch is None:  # what was sent was its own
             self.seqs[partition] = next_sequence(first, len(values))
         outcome = f"ok @{row.base_offset}" if error == "ok" else error
         question = str(Produce(batch, self.txn_id)) + self._other(pid, None)
-        plain = "" if within == (self.txn_id is not None) else " not transactional"
-        plain += f" acks={acks}" if acks != -1 else ""
-        self.lab.note(self.who, partition, question + plain + say_version(version, usual), outcome)
+        odd = "" if within == (self.txn_id is not None) else " not transactional"
+        odd += f" acks={acks}" if acks != -1 else ""
+        self.lab.note(self.who, partition, question + odd + say_version(version, usual), outcome)
         return error
 
     def _produced(

@@ -50,8 +50,9 @@ def send(
     txn_id: str | None = None,
     who: str = "app",
 ) -> None:
-    """Produce one crafted batch for each of the first partitions of a topic, and note each
-    answer."""
+    """Send one Produce request with crafted batches, the encoded `data`: the first for `partition`,
+    each other one for the topic's next partition; and note each answer. `called`: what the notes
+    call the batch."""
     topic, index = lab.split(partition)
     parts = tuple(Row(index=index + i, records=records) for i, records in enumerate(data))
     answer = lab.leader(partition).ask(
@@ -62,12 +63,11 @@ def send(
         timeout=timedelta(seconds=5),
         topic_data=(Row(name=topic, partition_data=parts),),
     )
-    usual = f" v{version}" if version != 11 else ""
+    unusual = f" v{version}" if version != 11 else ""
     rows = sorted(answer.responses[0].partition_responses, key=lambda row: int(row.index))
     for row in rows:
-        lab.note(
-            who, lab.join(topic, row.index), f"Produce {called}{usual}", describe_answer(lab, row)
-        )
+        question = f"Produce {called}{unusual}"
+        lab.note(who, lab.join(topic, row.index), question, describe_answer(lab, row))
 
 
 def segments(lab: Lab) -> None:

@@ -129,7 +129,8 @@ class Raw:
         epoch: int = -1,
         timeout_ms: int = 60_000,
     ) -> Any:
-        """InitProducerId; returns the decoded response."""
+        """Send InitProducerId, and return the decoded answer. `txn_id` None: an idempotent producer
+        and no more; `pid`, `epoch`: those that it has (-1: none yet)."""
         return self.ask(
             22,
             version,
@@ -141,8 +142,9 @@ class Raw:
 
 
 def read_transactions(frame: bytes, at: int) -> list[Row]:
-    """The rows of a DescribeTransactions answer v0. By hand: the start of a transaction that
-    has not begun is -1, which kio takes for a time before its epoch."""
+    """Decode the rows of a DescribeTransactions answer v0, whose body begins at `at`. By hand,
+    because kio fails at a transaction that has not begun: its start is -1, a time before kio's
+    epoch."""
 
     def number(code: str) -> int:
         nonlocal at
@@ -151,7 +153,7 @@ def read_transactions(frame: bytes, at: int) -> list[Row]:
         return int(value)
 
     def length() -> int:
-        """A compact length is one more than it says, in seven bits a byte."""
+        """A compact length: a number in seven bits a byte, one more than the length (0: null)."""
         nonlocal at
         value = shift = 0
         while True:
@@ -168,7 +170,7 @@ def read_transactions(frame: bytes, at: int) -> list[Row]:
         at += size
         return frame[at - size : at].decode()
 
-    def no_tags() -> None:
+    def no_tags() -> None:  # their number is no compact length: 0 is read as -1
         assert length() == -1, "DescribeTransactions v0 has no tagged fields"
 
     rows = []

@@ -98,6 +98,8 @@ class RealRocketMQ(OneProcessBroker):
         settings: dict[str, str] | None = None,
         name_server: bool = False,
     ) -> None:
+        """Write the settings (SETTINGS, then those given), start a broker and, if asked for, a name
+        server in one process, and wait until it serves; where that fails, it is stopped."""
         self._class_path = JARS.compile(version, SOURCE)
         super().__init__(version)
         port, names = _free_pair()
@@ -157,7 +159,8 @@ class RealRocketMQ(OneProcessBroker):
         self._wait_for("ready")
 
     def _lay_out(self, port: int) -> None:
-        """The folders and files it expects below ROCKETMQ_HOME."""
+        """Write the folders and settings that RocketMQ expects below ROCKETMQ_HOME: empty logging
+        settings, `broker.conf` and, with a name server, `namesrv.conf`."""
         for name in ("tmp", "conf", "store/config"):
             (self.folder / name).mkdir(parents=True)
         for name in ("namesrv", "broker"):
@@ -165,14 +168,14 @@ class RealRocketMQ(OneProcessBroker):
         store = self.folder / "store"
         if self.version.startswith("4."):
             (store / "config" / "topics.json").write_text(TOPICS, "utf-8")
-        places = {"storePathRootDir": store, "storePathCommitLog": store / "commitlog"}
-        given = {**self.settings, **places, "haListenPort": port + 1}
+        paths = {"storePathRootDir": store, "storePathCommitLog": store / "commitlog"}
+        settings = {**self.settings, **paths, "haListenPort": port + 1}
         if self.name_server:
-            given["namesrvAddr"] = self.name_server
-            names = self.name_server.rpartition(":")[2]
-            conf = f"listenPort={names}\nbindAddress=127.0.0.1\n"
+            settings["namesrvAddr"] = self.name_server
+            name_port = self.name_server.rpartition(":")[2]
+            conf = f"listenPort={name_port}\nbindAddress=127.0.0.1\n"
             (self.folder / "namesrv.conf").write_text(conf, "utf-8")
-        lines = "".join(f"{name}={value}\n" for name, value in given.items())
+        lines = "".join(f"{name}={value}\n" for name, value in settings.items())
         (self.folder / "broker.conf").write_text(lines, "utf-8")
 
 
