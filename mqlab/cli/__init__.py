@@ -138,13 +138,14 @@ def _main(words: list[str]) -> int:
         return 2
     except ModuleNotFoundError as error:
         if (error.name or "").startswith(("mqlab", "mqlab_widgets")):
-            raise
+            raise  # a mistake of ours, and no package that the user could install
         from ..places import TO_INSTALL
 
         tell("mqlab: `mqlab {}` needs the package {}: {}", chosen, error.name, TO_INSTALL,
              file=sys.stderr)  # fmt: skip
         return 2
     except BrokenPipeError:  # `mqlab … | head`: the reader has seen enough
+        # Python flushes stdout at its end, and would fail there once more.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt as error:

@@ -124,7 +124,7 @@ class Asked(BaseRequestHandler):
             request = exchange.take(buffer)
             while request is None:
                 if not (received := self.request.recv(READ)):
-                    return
+                    return  # the client has closed
                 buffer += received
                 request = exchange.take(buffer)
             status, kind, text = self.server.answer(request)

@@ -140,7 +140,7 @@ def _check(args: argparse.Namespace) -> int:
     if find_sandbox() not in WALLED and ask_version() <= 0:  # neither unshare nor Landlock
         print(UNWALLED, file=sys.stderr)
     try:
-        card = check_file(args.file, args.sitting)
+        card = check_file(args.file, args.sitting)  # each trial's result, and the counterexample
     except BuildError as error:
         raise UserError(escape_unseen(str(error))) from error
     print("\n".join(map(escape_unseen, str(card).splitlines())))
@@ -182,7 +182,7 @@ def search_own(
     `sitting` is the part of the work: claims that only a later one asks are left out; 0: none."""
     from ..lessons.builder.checking import NO_SITTING
 
-    with _open_own(path) as (what, host):
+    with _open_own(path) as (what, host):  # which part of a broker it is; the process that runs it
         if sitting and sitting not in what.sittings:
             raise UserError(str(NO_SITTING(sitting=sitting, last=len(what.sittings))))
         unasked = what.list_unasked(sitting) if sitting else ()  # names of the claims left out

@@ -392,7 +392,7 @@ def _search_lesson(args: argparse.Namespace, memory: int | None) -> int:
     try:
         write = pairs if args.pairs else table
         text = write(searches, progress=choose_progress())
-    except LookupError as error:
+    except LookupError as error:  # names the anomaly that was not found
         print(f"{error.args[0]}")
         return 1
     clear_line()

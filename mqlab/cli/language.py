@@ -55,7 +55,7 @@ def translate_help(parser: argparse.ArgumentParser) -> None:
         return
 
     def translated(english: str | None) -> str | None:
-        return translate(english) or english if english else english
+        return (translate(english) or english) if english else english  # no help: None stays
 
     parser.description, parser.epilog = translated(parser.description), translated(parser.epilog)
     for group in parser._action_groups:

@@ -61,6 +61,7 @@ def _print_matrix(args: argparse.Namespace) -> int:
         return 0
     if args.prices:
         real = load_costs()  # what was measured on real brokers
+        # In bulk: what 2 partitions and 3 orders cost, beside the formulas in n and m.
         print(columns(tabulate_prices(ORDER)), columns(tabulate_bulk(BULK, 2, 3)), sep="\n\n")
         print("", columns(tabulate_real(BULK, real, 2, 3)), sep="\n")
         print(*list_real_reasons(BULK, real, 2, 3), sep="\n")

@@ -31,7 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write a scenario or a saved trace as the file that --output names, or several scenarios side
-    by side (--compare). UserError where the scenario has a line that never comes to act."""
+    by side (--compare). UserError where a line of the scenario waits for something that never
+    comes."""
     from mqlab_widgets.lecture import Lecture, Part, divide
 
     path = find_file(args.file)
@@ -40,15 +41,15 @@ def run(args: argparse.Namespace) -> int:
     if path.suffix == ".json":
         trace, lecture = read_trace(path), Lecture()
     else:
-        golden = open_scenario(path)
-        if golden.done.idle:
+        golden = open_scenario(path)  # the scenario's run, beside its file's text
+        if golden.done.idle:  # a sentence for each line that waited in vain
             raise UserError(f"{path}: {'; '.join(golden.done.idle)}")
         trace = golden.run.trace
         if waits := golden.done.waits.of(args.lang):
             print(escape_unseen(waits))
         if path.resolve().is_relative_to(SCENARIOS):  # recordings and articles speak of ours only
             trace = with_evidence(trace, path.stem)
-        # What nobody has written is the commands themselves, which no learner reads.
+        # A block without a written caption has its commands as one; a slide leaves it out.
         parts = [Part(one.end, one.text if one.written else NOTHING) for one in golden.captions]
         lecture = Lecture(golden.script.story, divide(trace, parts))
     default = Path(path.with_suffix(".html").name)

@@ -433,22 +433,22 @@ def _anomalies() -> str:
 
 def _cell(cell: Cell) -> str:
     """A cell of the table of anomalies in Markdown: its sign and verdict, linked to the first proof
-    that is a scenario or a counterexample; and in brackets what that covers, linked to a scenario
-    of what it does not."""
-    said = cell.outcome.of()
+    that is a scenario or a counterexample; and in brackets the cases that the verdict covers, where
+    it does not cover all, linked to a scenario beyond them."""
+    verdict = cell.outcome.of()
     for proof in cell.proofs:
         if isinstance(proof, Told):
-            said = f"[{said}](story:{proof.story})"
+            verdict = f"[{verdict}](story:{proof.story})"
             break
         if isinstance(proof, Found):
             name = proof.case.name.replace("_", "-")
-            said = f"[{said}](story:{proof.broker}/counterexamples/{name})"
+            verdict = f"[{verdict}](story:{proof.broker}/counterexamples/{name})"
             break
-    said = f'<b class="sign" data-sign="{cell.sign}">{cell.sign}</b> {said}'
-    for beyond in cell.beyond[:1]:
+    verdict = f'<b class="sign" data-sign="{cell.sign}">{cell.sign}</b> {verdict}'
+    for beyond in cell.beyond[:1]:  # the first one, where there is any
         covers = f"[{cell.covers}](story:{beyond.story})"
-        said += Text(f" ({covers})", f"（{covers}）").of()
-    return said
+        verdict += Text(f" ({covers})", f"（{covers}）").of()
+    return verdict
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:

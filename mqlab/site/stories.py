@@ -200,7 +200,7 @@ def write_lecture(write: Write) -> int:
     write(f"lecture/{INDEX}", "lecture.html", shown)
     for name, answers in ("handout", False), ("handout-answers", True):
         write(f"lecture/{name}.html", "handout.html", {**shown, "answers": answers})
-    return len(pages) + 3
+    return len(pages) + 3  # the speaker's page and two handouts
 
 
 def fill(idea: str, answers: bool = True) -> str:

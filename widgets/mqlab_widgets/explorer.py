@@ -69,6 +69,8 @@ class Explorer(PictureWidget):
         level: str = "everything",
         **unknown: object,
     ) -> None:
+        """Prepare a search of `system` within `budget` for the `properties` (None: all that the
+        system has), and show its empty panel. `title` to `level`: how its runs are shown."""
         refuse("Explorer", unknown, KNOWN)
         self._look = Look.of(title, lang, scale, panels, level)
         lang = self._look.lang

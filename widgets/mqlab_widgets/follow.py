@@ -76,7 +76,7 @@ class Tail:
         self.index = 0  # of the last fact
         self.waiting: tuple[HeldRequest, ...] = ()  # at the gate
         self._head: dict[str, Any] = {"system": "", "title": ""}
-        self._plain: Any = None
+        self._plain: Any = None  # the last Snapshot as JSON, None before the first answer
         self._facts: list[Fact] = []
         self._snapshots: list[Snapshot] = [Snapshot()]
 
@@ -89,7 +89,7 @@ class Tail:
             raise ValueError("the answer does not begin with a snapshot")
         head, new = answer[0], answer[1:]
         self.waiting = read_held(head["gate"]) if "gate" in head else ()
-        first = self._plain is None
+        first = self._plain is None  # no answer yet
         if first or head["after"] != self.index:
             # Begin again: the server was restarted, or has dropped facts that we asked for late.
             self._head, self._plain, self.index = head, head["snapshot"], head["after"]
@@ -188,6 +188,8 @@ class Follow(PictureWidget):
         every_s: float = 0.5,
         **unknown: object,
     ) -> None:
+        """Check the address, hold requests at the server's gate if asked to, show what there is
+        already, and begin to poll every `every_s` in a thread of its own."""
         self._over = threading.Event()  # set by `stop` and `close`
         self._holds = False  # whether the server's gate is closed for us
         refuse("Follow", unknown, KNOWN)

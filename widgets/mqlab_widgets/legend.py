@@ -84,7 +84,7 @@ def find_kind(fact: Fact) -> str:
 
 def list_signs(trace: Trace, lang: Lang) -> list[list[str]]:
     """The rows of a trace's legend, each [CSS class of the sign, sentence]: first the signs that
-    may be drawn, then the flags of its logs' records, then the kinds of its steps' evidence."""
+    may be drawn, then the flags at its logs' frontiers, then the kinds of its steps' evidence."""
     colon = "：" if lang == "zh" else ": "
     meanings = {name.en: text for name, text in trace.terms}
     signs = SIGNS | (MONEY_SIGNS if any(s.money is not None for s in trace.snapshots) else {})

@@ -97,6 +97,8 @@ class Ordering(PictureWidget):
         level: str = "everything",
         **unknown: object,
     ) -> None:
+        """Show an exercise with its pieces in the given `order` (keys), and wait for moves of the
+        browser. `title` to `level`: as for a player; TypeError for `unknown` arguments."""
         refuse("Ordering", unknown, KNOWN)
         self._look = Look.of(title, lang, scale, panels, level)
         self.exercise = exercise

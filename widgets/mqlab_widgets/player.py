@@ -54,6 +54,7 @@ class Player:
         level: str = "everything",
         **unknown: object,
     ) -> None:
+        """See the class. TypeError for `unknown` arguments, ValueError for a wrong value."""
         refuse("Player", unknown, KNOWN)
         self.look = Look.of(title, lang, scale, panels, level)
         self.trace = trace

@@ -316,6 +316,8 @@ class Playground(PictureWidget):
         level: str = "everything",
         **unknown: object,
     ) -> None:
+        """Show what a play has done and may do now, and wait for clicks of the browser. ValueError
+        for a `goal` that the system does not have; `title` to `level`: as for a player."""
         refuse("Playground", unknown, KNOWN)
         self._look = Look.of(title, lang, scale, panels, level)
         self.play = play

@@ -89,6 +89,9 @@ class Predict(PictureWidget):
         level: str = "everything",
         **unknown: object,
     ) -> None:
+        """Check the question, its options and the run that answers it, and show it open, or, where
+        the call has `chosen`, as it was answered before. ValueError where the answer or `until` is
+        none, or where options and explanations are not as many."""
         refuse("Predict", unknown, KNOWN)
         lang = lang or spoken()
         self.question = say(question, lang)

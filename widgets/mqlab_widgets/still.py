@@ -53,13 +53,13 @@ def still(
     height = _bottom(frame, trace, step, look, total, bottom, bool(room))
     body = pictures + "".join(node.svg() for node in frame.nodes)
     name = "mqlab" if future else "mqlab veiled"
-    own = _STILL_CSS + (f".mqlab{{color-scheme:{theme}}}" if theme else "")
+    rules = _STILL_CSS + (f".mqlab{{color-scheme:{theme}}}" if theme else "")
     paper = f'<rect class="paper" width="{total:g}" height="{height:g}"/>'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="{name}" '
         f'width="{total * look.scale:g}" height="{height * look.scale:g}" '
         f'viewBox="0 0 {total:g} {height:g}" role="img" '
-        f'aria-label="{xml(caption(trace, step, look))}"><style>{svg_css(body, own)}</style>'
+        f'aria-label="{xml(caption(trace, step, look))}"><style>{svg_css(body, rules)}</style>'
         f"{paper}{body}</svg>"
     )
 

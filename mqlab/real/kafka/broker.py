@@ -66,7 +66,8 @@ class RealKafka(RealBroker):
         front: Callable[[str], str] = str,
     ) -> None:
         """Start the brokers, and wait until they serve transactions; where one fails, all are
-        stopped. `settings`: server properties besides SETTINGS."""
+        stopped. `settings`: server properties besides SETTINGS; `front`: from a broker's address to
+        the one that it tells clients and other brokers."""
         self._class_path = JARS.class_path(version)
         super().__init__(version)
         self.transaction_version = transaction_version

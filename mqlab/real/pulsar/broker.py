@@ -84,7 +84,8 @@ class RealPulsar(OneProcessBroker):
         front: Callable[[str], str] | None = None,
     ) -> None:
         """Write the settings (SETTINGS, those given, and its own ports), start a standalone broker,
-        and wait until it serves transactions; where that fails, its process is stopped."""
+        and wait until it serves transactions; where that fails, its process is stopped. `front`:
+        from its address to the one that it tells clients."""
         self._class_path = JARS.class_path(version)
         super().__init__(version)
         port, web = free_ports(2)

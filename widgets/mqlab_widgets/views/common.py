@@ -191,6 +191,7 @@ def plan(trace: Trace, lang: Lang, unfold: bool, wide: int = WIDE) -> Plan:
         stairs=len(lanes) > 1 and widest + 8 > spacing,
         width=FIRST + max(0, len(lanes) - 1) * spacing + max(BEHIND, spacing * AFTER),
         rows=rows,
+        # The last row up to each position, -1 before the first one.
         row_of=[bisect_right(rows, p) - 1 for p in range(len(facts) + 1)],
         spans=[s for s in _spans(trace, down) if s.lane in x],
         down=[d for d in down if d[0] in x],

@@ -71,7 +71,7 @@ def _graph(graph: Graph, key: str, lang: Lang, room: int) -> Part:
     ]
     # What was walked is drawn over what was not, where edges share a way.
     for cls, a, b in sorted(edges, key=lambda edge: "open walked latest".index(edge[0])):
-        under = (states[a].column, states[b].row) in occupied
+        under = (states[a].column, states[b].row) in occupied  # straight below or above `a`
         line, head = _route(boxes[a], boxes[b], under)
         name = f"{key}:{a}:{b}"
         scene.path(f"edge:{name}", line, f"edge {cls}")

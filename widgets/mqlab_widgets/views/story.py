@@ -59,6 +59,7 @@ def _plan(trace: Trace, lang: Lang, wide: int) -> Plan:
     sees, a row for each sentence. Parts of a broker have the x of the lane that stands for it."""
     lanes, stands_for = _find_outsiders(trace)
     names = [width(lane.title.of(lang), 12, bold=True) for lane in lanes]
+    # From one lane to the next, so that no two names touch.
     gaps = [max(LANE_SPACING, (one + two) / 2 + AIR) for one, two in pairwise(names)]
     first, room = max([FIRST, *(name / 2 for name in names[:1])]), wide * SHARE
     stairs = first + sum(gaps) > room
@@ -74,6 +75,7 @@ def _plan(trace: Trace, lang: Lang, wide: int) -> Plan:
         stairs=stairs,
         width=wide,
         rows=rows,
+        # The last row up to each position, -1 before the first one.
         row_of=[bisect_right(rows, p) - 1 for p in range(len(trace) + 1)],
         spans=[],
         down=[d for d in find_down(trace) if d[0] in lane_x],
