@@ -212,7 +212,7 @@ def search_own(
 
 def _play(args: argparse.Namespace) -> int:
     """Serve a page in which the learner's file is played step by step, until Ctrl-C; it begins with
-    the choices of the token --run. `hand` reads the file anew each time the page is loaded."""
+    the choices of the token --run. `hand` reads the file again each time the page is loaded."""
     from ..lessons.builder.byhand import ByHand
 
     speak(args.lang)

@@ -200,17 +200,17 @@ def _try_address(address: str) -> None:
 
 def print_report(report: Report) -> int:
     """Print a report; 1 where it holds a finding."""
-    for line in _lines(report):
+    for line in _write_lines(report):
         print(escape_unseen(line))
     return 1 if report.findings else 0
 
 
-def _lines(report: Report) -> Iterator[str]:
+def _write_lines(report: Report) -> Iterator[str]:
     """The printed lines of a report: how much was checked, each kind of anomaly with its first
     findings and their events, and what could not be decided."""
     counts = report.counts
     yield (
-        f"{counts.get('send', 0):,} messages in {_sum(counts):,} transactions "
+        f"{counts.get('send', 0):,} messages in {_count_transactions(counts):,} transactions "
         f"({counts.get('committed', 0):,} committed, {counts.get('aborted', 0):,} aborted, "
         f"{counts.get('unknown', 0):,} unknown, {counts.get('never', 0):,} never ended), "
         f"{counts.get('read', 0):,} reads"
@@ -222,7 +222,7 @@ def _lines(report: Report) -> Iterator[str]:
             findings = [found for found in report.findings if found.anomaly == anomaly]
             for finding in findings[:SHOWN]:
                 yield f"  {finding.sentence}"
-                yield from (f"    line {e.line}: {_text(e)}" for e in finding.events)
+                yield from (f"    line {e.line}: {_write_event(e)}" for e in finding.events)
             if anomalies[anomaly] > SHOWN:
                 yield f"  … and {anomalies[anomaly] - SHOWN:,} more"
     if not anomalies:
@@ -230,11 +230,11 @@ def _lines(report: Report) -> Iterator[str]:
     yield from (f"not decided: {sentence}" for sentence in report.undecided)
 
 
-def _sum(counts: dict[str, int]) -> int:
+def _count_transactions(counts: dict[str, int]) -> int:
     return sum(counts.get(outcome, 0) for outcome in ("committed", "aborted", "unknown", "never"))
 
 
-def _text(event: object) -> str:
+def _write_event(event: object) -> str:
     values = to_dict(event)  # type: ignore[arg-type]
     del values["time"]
     return " ".join(f"{key}={value}" for key, value in values.items() if value != "")

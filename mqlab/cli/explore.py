@@ -427,13 +427,13 @@ def _search_all(
 
 def choose_quick(args: argparse.Namespace) -> tuple[Searched, ...]:
     """The systems of the plain form, `mqlab explore NAME`; none where anything else is asked."""
-    other = args.off or args.claim or args.disk or _other(args) or read_bounds(args)
+    other = args.off or args.claim or args.disk or _is_unusual(args) or read_bounds(args)
     if other or len(args.system) > 1 or args.system[0] not in list_brokers("searches"):
         return ()
     return searches_of(args.system[0]).quick
 
 
-def _other(args: argparse.Namespace) -> bool:
+def _is_unusual(args: argparse.Namespace) -> bool:
     """Whether it is searched in another way than usual."""
     return bool(args.swarm or args.spark or args.symmetry)
 
@@ -445,13 +445,13 @@ def choose_system(args: argparse.Namespace) -> tuple[str, Budget]:
     given = read_bounds(args)
     states = args.states or (ON_DISK if args.disk else STATES)
     line = shlex.join(args.system) if len(args.system) > 1 else args.system[0]
-    searched = _lesson(line, args.off, args.claim)
+    searched = _choose_search(line, args.off, args.claim)
     own = replace(searched.budget, states=states)
     off = f" off={','.join(args.off)}" if args.off else ""
     return searched.line + off, Budget(**given, states=states) if given else own
 
 
-def _lesson(line: str, off: list[str], claim: str | None) -> Searched:
+def _choose_search(line: str, off: list[str], claim: str | None) -> Searched:
     """The system line and bounds that SYSTEM means. A broker's bare name means the case of `claim`,
     that of the one safeguard in `off`, or else its lesson; any other line means itself."""
     entry = find_lesson(line)

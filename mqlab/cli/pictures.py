@@ -110,7 +110,7 @@ def write_comparison(
     out = args.output or Path("compare.html")
     if args.present or out.suffix != ".html":
         raise UserError("--compare makes a page: end its name in .html, and leave out --present")
-    step = _number(args.step, traces[0]) if args.step else 0  # of the first trace only
+    step = _read_step(args.step, traces[0]) if args.step else 0  # of the first trace only
     players = [_player(trace, args, 0 if i else step) for i, trace in enumerate(traces)]
     try:
         out.write_text(Compare(players, moments).page(args.theme or ""), "utf-8")
@@ -139,7 +139,7 @@ def _write(trace: Trace, args: argparse.Namespace, out: Path, lecture: Lecture) 
         return str(FACTS(len(trace)))
     if out.suffix == ".gif":
         return _write_film(trace, args, out)
-    step = _number(args.step, trace) if args.step else _choose_step(trace, out, args.present)
+    step = _read_step(args.step, trace) if args.step else _choose_step(trace, out, args.present)
     if out.suffix == ".png":
         theme: Literal["light", "dark"] = args.theme or "light"
         player = _player(trace, args, step, default_scale=1 if args.present else 2)
@@ -185,7 +185,7 @@ def _player(trace: Trace, args: argparse.Namespace, step: int, default_scale: fl
         raise UserError(f"{error}") from error
 
 
-def _number(text: str, trace: Trace) -> int:
+def _read_step(text: str, trace: Trace) -> int:
     if not text.isdecimal() or int(text) > len(trace):
         raise UserError("--step {}: expected a step from 0 to {}", text, len(trace))
     return int(text)
@@ -203,7 +203,7 @@ def _write_film(trace: Trace, args: argparse.Namespace, out: Path) -> str:
         return bool(fact.story.en) if args.level == "story" else not fact.fold
 
     # Step n is after fact n - 1; step 0, before all facts, is always seen.
-    steps = [n for n in _range(args.step, trace) if not n or is_seen(trace.facts[n - 1])]
+    steps = [n for n in _read_range(args.step, trace) if not n or is_seen(trace.facts[n - 1])]
     if len(steps) > MOST_FRAMES:
         raise UserError(
             "a .gif holds at most {} steps, not {}: name some with --step {}-{}, or write a .html",
@@ -226,14 +226,14 @@ def _write_film(trace: Trace, args: argparse.Namespace, out: Path) -> str:
             fitting_scale,
         )
     with open_studio(args.theme or "light") as page:
-        times = [_time(trace, step, steps) for step in steps]
+        times = [_choose_time_ms(trace, step, steps) for step in steps]
         if args.seconds:  # keep their proportions, so that they sum up to it
             times = [round(time * args.seconds * 1000 / sum(times)) for time in times]
         out.write_bytes(film(page, svgs, times))
     return str(Words("{} frames")(len(steps)))
 
 
-def _range(text: str | None, trace: Trace) -> range:
+def _read_range(text: str | None, trace: Trace) -> range:
     """The steps of a film: all, or those from `A-B`."""
     first, dash, last = (text or f"0-{len(trace)}").partition("-")
     if not dash or not first.isdecimal() or not last.isdecimal():
@@ -247,7 +247,7 @@ def _range(text: str | None, trace: Trace) -> range:
     return range(int(first), int(last) + 1)
 
 
-def _time(trace: Trace, step: int, steps: list[int]) -> int:
+def _choose_time_ms(trace: Trace, step: int, steps: list[int]) -> int:
     """How long a frame is seen: as long as it takes to read its sentence."""
 
     fact = trace.facts[step - 1] if step else None

@@ -39,7 +39,7 @@ class _Element:
         self.node = node
         self.born = born
         self.last = born
-        self.first = _values(node)
+        self.first = _list_values(node)
         self.timelines: dict[str, list[Any]] = {}
         self.now: list[_Element] = []  # children alive at the latest step, in order
         self.ever: list[_Element] = []  # all children there ever were, in drawing order
@@ -62,7 +62,7 @@ def encode(panels: Mapping[str, Iterable[Scene]]) -> dict[str, Any]:
                 counts.append(counts[-1])
                 continue
             last = scene
-            _children(root, scene.nodes, step)
+            _update_children(root, scene.nodes, step)
             counts.append(len(scene))
         # `panel/variant` is shown instead of `panel`, not beside it: the larger of both counts.
         base = name.partition("/")[0]
@@ -97,11 +97,11 @@ def _check(live: Mapping[str, list[int]]) -> None:
             )
 
 
-def _values(node: Node) -> dict[str, Value]:
+def _list_values(node: Node) -> dict[str, Value]:
     return {**node.attrs, "#": node.text} if node.text else node.attrs
 
 
-def _children(parent: _Element, nodes: tuple[Node, ...], step: int) -> None:
+def _update_children(parent: _Element, nodes: tuple[Node, ...], step: int) -> None:
     """Update the elements below `parent` to the `nodes` that a scene has there at `step`. An
     element goes on where a node has its key, its tag and its order among the siblings; any other
     node begins an element, and an element without a node ends at the step before."""
@@ -120,7 +120,7 @@ def _children(parent: _Element, nodes: tuple[Node, ...], step: int) -> None:
             element = _Element(node, step)
             drawn_at = parent.ever.index(now[-1]) + 1 if now else 0  # after its sibling before it
             parent.ever.insert(drawn_at, element)
-            _children(element, node.children, step)
+            _update_children(element, node.children, step)
         else:
             last_place = place
             _continue(element, node, step)
@@ -144,12 +144,12 @@ def _continue(element: _Element, node: Node, step: int) -> None:
         return
     element.node = node
     if old.text != node.text or (old.attrs is not node.attrs and old.attrs != node.attrs):
-        was, now = _values(old), _values(node)
+        was, now = _list_values(old), _list_values(node)
         for name in was.keys() | now.keys():
             if was.get(name) != now.get(name):
                 element.timelines.setdefault(name, []).append((step, now.get(name)))
     if old.children is not node.children:
-        _children(element, node.children, step)
+        _update_children(element, node.children, step)
 
 
 def _pack(root: _Element, shapes: dict[tuple[str, ...], int], last: int) -> dict[str, list[Any]]:

@@ -171,7 +171,7 @@ class Explorer(PictureWidget):
         self._told = time.monotonic()
         self._verdict = verdict = search.verdict()
         self._results = [
-            _result(prop, verdict, search.choices(i)) for i, prop in enumerate(search.properties)
+            _judge(prop, verdict, search.choices(i)) for i, prop in enumerate(search.properties)
         ]
         self._properties = search.properties
 
@@ -336,7 +336,7 @@ def first_red(trace: Trace) -> int:
     return next(red, len(trace))
 
 
-def _result(prop: Property, verdict: Verdict, choices: int | None) -> tuple[str, int]:
+def _judge(prop: Property, verdict: Verdict, choices: int | None) -> tuple[str, int]:
     """What became of a claim, and in how many choices."""
     example = verdict.counterexamples.get(prop.name)
     if example is not None:

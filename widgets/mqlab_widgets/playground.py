@@ -88,43 +88,43 @@ def list_areas(
     """Every place of the picture that can be clicked, with its menu: lanes' names, steps that nodes
     take by themselves, messages in flight (`held`: those held back, by choice), gaps between rows.
     An area's `at` is the number of the fact on whose row, or below whose row, it is."""
-    areas = [_lane(name, title, options, lang) for name, title in names.items()]
+    areas = [_lane_area(name, title, options, lang) for name, title in names.items()]
     for option in options:
-        title, items = names.get(option.node, option.node), _step(option, names, lang)
+        title, items = names.get(option.node, option.node), _list_step(option, names, lang)
         if option.kind in GLYPHS:
             label = f"{title}: {option.label.of(lang)}"
             area = {"kind": "own", "lane": option.node, "glyph": GLYPHS[option.kind]}
             areas.append({**area, "key": option.choice, "title": label, "items": items})
         elif option.sent:
-            areas.append(_message(option, options, names, option.choice in held, lang))
-    areas += [_gap(gap, names, lang) for gap in gaps]
+            areas.append(_message_area(option, options, names, option.choice in held, lang))
+    areas += [_gap_area(gap, names, lang) for gap in gaps]
     return [area for area in areas if area["items"]]
 
 
-def _lane(name: str, title: str, options: Sequence[Option], lang: Lang) -> dict[str, Any]:
+def _lane_area(name: str, title: str, options: Sequence[Option], lang: Lang) -> dict[str, Any]:
     mine = [option for option in options if option.node == name]
-    items = [_item(option.choice, option.label.of(lang), option.kind) for option in mine]
+    items = [_make_item(option.choice, option.label.of(lang), option.kind) for option in mine]
     label = TOUCH(node=title).of(lang)
     return {"kind": "lane", "lane": name, "key": f"lane {name}", "title": label, "items": items}
 
 
-def _step(option: Option, names: Names, lang: Lang) -> list[Item]:
+def _list_step(option: Option, names: Names, lang: Lang) -> list[Item]:
     """A step, and the same step with a death between two of its effects."""
-    items = [_item(option.choice, option.label.of(lang), option.kind)]
+    items = [_make_item(option.choice, option.label.of(lang), option.kind)]
     node = names.get(option.node, option.node)
     for stop in list_stops(option, lang, inside=True):
         label = DYING(node=node, told=stop["label"]).of(lang)
-        items.append(_item(stop["choice"], label, "kill"))
+        items.append(_make_item(stop["choice"], label, "kill"))
     return items
 
 
-def _message(
+def _message_area(
     option: Option, options: Sequence[Option], names: Names, held: bool, lang: Lang
 ) -> dict[str, Any]:
     """A message in flight as a clickable area: deliver it, hold it, stop its receiver inside the
     step, break its connection."""
     src, dst = (names.get(end, end) for end in option.ends)
-    first, *dying = _step(option, names, lang)  # the delivery; then with a kill inside it
+    first, *dying = _list_step(option, names, lang)  # the delivery; then with a kill inside it
     items = [
         {**first, "label": DELIVER.of(lang)},
         {"hold": option.choice, "label": (RELEASE if held else HOLD).of(lang), "kind": "hold"},
@@ -132,29 +132,29 @@ def _message(
     ]
     for other in options:
         if other.kind == "break" and set(other.ends) == set(option.ends):
-            items.append(_item(other.choice, other.label.of(lang), "break"))
+            items.append(_make_item(other.choice, other.label.of(lang), "break"))
     title = MESSAGE(what=option.what, src=src, dst=dst).of(lang)
     area = {"kind": "message", "at": option.sent, "key": option.choice, "held": held}
     area["ends"] = list(option.ends)
     return {**area, "title": title, "items": items}
 
 
-def _gap(gap: Gap, names: Names, lang: Lang) -> dict[str, Any]:
+def _gap_area(gap: Gap, names: Names, lang: Lang) -> dict[str, Any]:
     node = names.get(gap.node, gap.node)
     progress = gap.progress if gap.progress.en else BETWEEN
     items = []
     for choice, words, kind in ((gap.kill, KILL, "kill"), (gap.power, POWER, "power")):
         label = words(node=node, told=progress)
-        items.append({"keep": gap.keep, **_item(choice, label.of(lang), kind)})
+        items.append({"keep": gap.keep, **_make_item(choice, label.of(lang), kind)})
         if gap.answered:
             text = ARRIVES(what=label, clients=join_names(gap.answered)).of(lang)
             arriving = f"{choice} answers={','.join(gap.answered)}"
-            items.append({"keep": gap.keep, **_item(arriving, text, kind)})
+            items.append({"keep": gap.keep, **_make_item(arriving, text, kind)})
     area = {"kind": "gap", "lane": gap.node, "at": gap.after, "key": f"gap {gap.after}"}
     return {**area, "title": HERE(node=node).of(lang), "items": items}
 
 
-def _item(choice: str, label: str, kind: str) -> Item:
+def _make_item(choice: str, label: str, kind: str) -> Item:
     return {"choice": choice, "label": label, "kind": kind}
 
 
@@ -191,7 +191,7 @@ def draw_branches(play: Tried, broken: Collection[Choices], lang: Lang) -> dict[
     number, its place and its words; the node that is open now; the number of rows and columns.
     `broken`: the lists of choices after which the goal is reached; their nodes are red."""
     visited = list_visited(play)
-    rows = _rows(visited)
+    rows = _assign_rows(visited)
     given, number = len(play.start), {choices: i for i, choices in enumerate(visited)}
     nodes = []
     for choices in visited:
@@ -221,7 +221,7 @@ def say_choice(play: Tried, choices: Choices, lang: Lang) -> str:
     return choices[-1]
 
 
-def _rows(visited: Sequence[Choices]) -> dict[Choices, int]:
+def _assign_rows(visited: Sequence[Choices]) -> dict[Choices, int]:
     """The first choice that was tried goes on in the row of what is before it; each other one
     begins a new row."""
     rows: dict[Choices, int] = {}

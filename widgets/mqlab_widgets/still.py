@@ -40,17 +40,17 @@ def still(
     slider and caption. `future`: with the rows to come, faint; `theme`: light or dark, whatever the
     reader's own is; `room`: the least size of each panel, so that frames of a film are alike."""
     drawn = [
-        (PANELS[name].side, scene, _larger(room.get(_base(name)), scene))
-        for name, scene in _scenes(trace, step, look)
+        (PANELS[name].side, scene, _larger(room.get(_drop_variant(name)), scene))
+        for name, scene in _draw_panels(trace, step, look)
     ]
     # Without panels a column takes back the gutter beside it.
     left = max((size[0] for side, _, size in drawn if side == "left"), default=-GUTTER)
     right = max((size[0] for side, _, size in drawn if side == "right"), default=-GUTTER)
     total = max(EDGE + left + GUTTER + right + EDGE, 640)
-    pictures, bottom = _columns(drawn, left)
+    pictures, bottom = _draw_columns(drawn, left)
     frame = Scene()
-    _top(frame, trace, step, look, total)
-    height = _bottom(frame, trace, step, look, total, bottom, bool(room))
+    _draw_head(frame, trace, step, look, total)
+    height = _draw_foot(frame, trace, step, look, total, bottom, bool(room))
     body = pictures + "".join(node.svg() for node in frame.nodes)
     name = "mqlab" if future else "mqlab veiled"
     rules = _STILL_CSS + (f".mqlab{{color-scheme:{theme}}}" if theme else "")
@@ -69,22 +69,22 @@ def stills(trace: Trace, steps: Sequence[int], look: Look, theme: str = "") -> I
     What is to come is hidden."""
     room: dict[str, Size] = {}
     for step in steps:
-        for name, scene in _scenes(trace, step, look):
-            room[_base(name)] = _larger(room.get(_base(name)), scene)
+        for name, scene in _draw_panels(trace, step, look):
+            room[_drop_variant(name)] = _larger(room.get(_drop_variant(name)), scene)
     for step in steps:
         yield still(trace, step, look, False, theme, room)
 
 
-def _scenes(trace: Trace, step: int, look: Look) -> list[tuple[str, Scene]]:
+def _draw_panels(trace: Trace, step: int, look: Look) -> list[tuple[str, Scene]]:
     """The panels of one position, each drawn."""
     unfold = bool(step) and trace.facts[step - 1].fold
     level = look.level if look.level in list_levels(trace) else "protocol"
     shown = [name for name in look.names(trace) if level in look.find_levels(name)]
-    names = _variant(shown, unfold)
+    names = _choose_variants(shown, unfold)
     return [(name, PANELS[name].view(trace, step, lang=look.lang)) for name in names]
 
 
-def _base(name: str) -> str:
+def _drop_variant(name: str) -> str:
     """A panel's name without its variant."""
     return name.partition("/")[0]
 
@@ -117,7 +117,7 @@ def caption(trace: Trace, step: int, look: Look) -> str:
         told = trace.facts[at - 1].story.of(lang) if at else WORDS["start"].of(lang)
         return ". ".join(part.rstrip(".") for part in (title, told) if part)
     fact = trace.facts[step - 1]
-    parts = [title, f"{_place(trace, step, lang)}: {fact.line(lang)}", fact.why.of(lang)]
+    parts = [title, f"{_say_place(trace, step, lang)}: {fact.line(lang)}", fact.why.of(lang)]
     return ". ".join(part.rstrip(".") for part in parts if part)
 
 
@@ -142,21 +142,21 @@ def folded_words(trace: Trace, step: int, look: Look, future: bool = True) -> st
     return f"<details><summary>{xml(summary)}</summary><pre>{text}</pre></details>"
 
 
-def _variant(names: list[str], unfold: bool) -> list[str]:
+def _choose_variants(names: list[str], unfold: bool) -> list[str]:
     """Of the variants of each panel, the one to show: an image has all the room that it wants."""
     order = ("story", "all", "") if unfold else ("story", "wide", "")
     variants = {tuple(name.partition("/")[::2]) for name in names}
-    bases = dict.fromkeys(_base(name) for name in names)
+    bases = dict.fromkeys(_drop_variant(name) for name in names)
     chosen = [(base, next(v for v in order if (base, v) in variants)) for base in bases]
     return ["/".join(filter(None, pair)) for pair in chosen]
 
 
-def _place(trace: Trace, step: int, lang: Lang) -> str:
+def _say_place(trace: Trace, step: int, lang: Lang) -> str:
     place = WORDS["place"].of(lang)
     return place.format(n=trace.facts[step - 1].index if step else 0, of=trace.facts[-1].index)
 
 
-def _columns(drawn: list[tuple[str, Scene, Size]], left: float) -> tuple[str, float]:
+def _draw_columns(drawn: list[tuple[str, Scene, Size]], left: float) -> tuple[str, float]:
     """The panels below each other in their columns, and where the longer column ends."""
     ends = {"left": float(TOP), "right": float(TOP)}
     x = {"left": float(EDGE), "right": EDGE + left + GUTTER}
@@ -168,11 +168,11 @@ def _columns(drawn: list[tuple[str, Scene, Size]], left: float) -> tuple[str, fl
     return "".join(out), max(ends.values())
 
 
-def _top(scene: Scene, trace: Trace, step: int, look: Look, total: float) -> None:
+def _draw_head(scene: Scene, trace: Trace, step: int, look: Look, total: float) -> None:
     """Draw the head of a still, `total` px wide: the title; at the right the step's number; and
     chips for the system and the step's evidence, each shortened to fit."""
     title, lang = look.heading(trace), look.lang
-    place = _place(trace, step, lang) if len(trace) else ""
+    place = _say_place(trace, step, lang) if len(trace) else ""
     folded = sum(f.fold for f in trace.facts)
     if is_told(trace, look):
         place = ""
@@ -204,7 +204,7 @@ def _top(scene: Scene, trace: Trace, step: int, look: Look, total: float) -> Non
     scene.line("top-rule", EDGE, 50, total - EDGE, 50, "rule")
 
 
-def _bottom(
+def _draw_foot(
     scene: Scene, trace: Trace, step: int, look: Look, total: float, y: float, always: bool
 ) -> float:
     """Draw what is below the panels of a still, from `y` on: the slider with its marks, and the

@@ -50,7 +50,7 @@ def fit(text: str, room: float, size: float = 11.5, bold: bool = False, mono: bo
 
     Looks only at as many characters as can fit, since the text may be anybody's transactional id.
     """
-    most = _most(room, size)
+    most = _count_most(room, size)
     if len(text) <= most and width(text, size, bold, mono) <= room:
         return text
     left = room / size - _em("…", bold, mono)  # in em
@@ -86,7 +86,7 @@ def _without_middle(
     text: str, room: float, size: float, bold: bool, mono: bool, share: float
 ) -> str:
     """`share`: how much of the room is for the beginning."""
-    most = _most(room, size)
+    most = _count_most(room, size)
     if len(text) <= most and width(text, size, bold, mono) <= room:
         return text
     left = room - width("…", size, bold, mono)
@@ -113,7 +113,7 @@ def wrap(
     does not fit."""
     out: list[str] = []
     line = ""
-    words = _words(text[: _most(room, size) * lines])
+    words = _split_words(text[: _count_most(room, size) * lines])
     for i, word in enumerate(words):
         if line and width((line + word).rstrip(), size, bold) > room:
             if len(out) == lines - 1:  # this line is the last one that is allowed
@@ -129,9 +129,9 @@ def halve(text: str, room: float, size: float, bold: bool = False) -> list[str]:
     """Break `text` into two lines of at most `room` px, if any two fit: after a comma, else between
     words, else within one (`_`, `/`, camelCase), and then as equal as possible. Where none fit, the
     first line does. One line where nothing can be parted, or where the text is far too long."""
-    if len(text) > 2 * _most(room, size):
+    if len(text) > 2 * _count_most(room, size):
         return [text]
-    words = [re.split("(?<=[_/])|(?<=[a-z])(?=[A-Z])", word) for word in _words(text)]
+    words = [re.split("(?<=[_/])|(?<=[a-z])(?=[A-Z])", word) for word in _split_words(text)]
     pieces = [piece for word in words for piece in word if piece]
     pairs = [("".join(pieces[:i]), "".join(pieces[i:])) for i in range(1, len(pieces))]
 
@@ -145,12 +145,12 @@ def halve(text: str, room: float, size: float, bold: bool = False) -> list[str]:
     return [line.rstrip() for line in min(pairs, key=rank, default=(text,))]
 
 
-def _most(room: float, size: float) -> int:
+def _count_most(room: float, size: float) -> int:
     """More characters than this are not looked at."""
     return int(max(room, 0) / (size * NARROWEST)) + 2
 
 
-def _words(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     """Pieces between which a line may break: at blanks, and after each Chinese character where no
     sign is torn off its word."""
     out = [""]

@@ -302,7 +302,7 @@ class Lab:
         self.wait_until(lambda: self._fetched(partition, 0, False).high_watermark >= end, True)
         answer = self._fetched(partition, 0, False)
         for batch in read_batches(answer.records) if dump else ():
-            self.note("log", partition, _place(batch), _kind(batch))
+            self.note("log", partition, _say_place(batch), _say_kind(batch))
         hw, lso = answer.high_watermark, answer.last_stable_offset
         self.note("log", partition, "frontiers", f"HW={hw} LSO={lso}")
         aborts = dump and any(batch.control == ABORT for batch in read_batches(answer.records))
@@ -375,11 +375,11 @@ def word(code: Any) -> str:
     return "ok" if not code.value else str(code.name).upper()
 
 
-def _place(batch: Batch) -> str:
+def _say_place(batch: Batch) -> str:
     return f"@{batch.base}" if batch.count == 1 else f"@{batch.base}-{batch.last}"
 
 
-def _kind(batch: Batch) -> str:
+def _say_kind(batch: Batch) -> str:
     who = f" pid={batch.pid} epoch={batch.epoch}" if batch.pid >= 0 else ""
     if batch.control:
         again = f" coordinatorEpoch={batch.coordinator_epoch}" if batch.coordinator_epoch else ""

@@ -71,7 +71,7 @@ def colour(trace: Trace, txn: str) -> str:
 
 
 @per_trace
-def _shown(trace: Trace) -> list[int]:
+def _list_previous(trace: Trace) -> list[int]:
     """For each position the one before it at which a learner stood: folded facts are skipped."""
     out = [0]
     latest = 0
@@ -84,7 +84,7 @@ def _shown(trace: Trace) -> list[int]:
 
 def find_previous(trace: Trace, step: int) -> int:
     """The position to compare `step` with, to see what changed."""
-    return _shown(trace)[step]
+    return _list_previous(trace)[step]
 
 
 def draw_heading(scene: Scene, text: Text, lang: Lang) -> None:
@@ -261,7 +261,7 @@ def _controls(snapshot: Snapshot, txn: str) -> int:
     )
 
 
-def _owed(trace: Trace) -> set[str]:
+def _find_pending(trace: Trace) -> set[str]:
     """Transactions with data, at the end, that no control record of theirs has ended: one
     that follows in the same log, or one in a log that speaks of it."""
     out: set[tuple[str, str]] = set()
@@ -275,7 +275,7 @@ def _owed(trace: Trace) -> set[str]:
     return {txn for txn, _ in out}
 
 
-def _find_over(trace: Trace) -> set[str]:
+def _find_ended(trace: Trace) -> set[str]:
     """Where a picture begins in the midst of a run: the transactions that have ended by its end. Of
     such a one the last fact alone may be left, which opens nothing."""
     if not trace.facts or trace.facts[0].index == 1:
@@ -288,22 +288,22 @@ def _spans(trace: Trace, down: list[tuple[str, int, int]]) -> list[Span]:
     """The pieces of lanes on which transactions are open, by where they begin. Of one lane, spans
     that overlap are drawn beside each other, in different slots, and none goes on while its node is
     `down` (lane, first and last position)."""
-    owed = _owed(trace)
-    over = _find_over(trace)
+    pending = _find_pending(trace)
+    ended_txns = _find_ended(trace)
     spans: list[Span] = []
     busy: dict[str, list[int]] = {}  # lane -> for each slot, until when it is taken
-    for stay in _stays(trace):
+    for stay in _find_stays(trace):
         # Without a marker it ends at its last write; 0, not at all, if a marker is still pending
         # or if it has a single write, which in a run from its beginning is where it has just begun.
-        single = stay.last == stay.first and stay.txn not in over
-        ended = stay.marker or (0 if stay.txn in owed or single else stay.last)
+        single = stay.last == stay.first and stay.txn not in ended_txns
+        ended = stay.marker or (0 if stay.txn in pending or single else stay.last)
         until = ended or len(trace)
         slots = busy.setdefault(stay.lane, [0] * len(SLOTS))
         # The first slot that is free by then; the last one takes all that find none.
         slot = next((i for i, taken in enumerate(slots) if taken <= stay.first), len(SLOTS) - 1)
         slots[slot] = until
         cls = colour(trace, stay.txn)
-        for start, end in _cut(stay.first, until, [d[1:] for d in down if d[0] == stay.lane]):
+        for start, end in _cut_out(stay.first, until, [d[1:] for d in down if d[0] == stay.lane]):
             key = f"span:{stay.lane}:{stay.txn}:{start}"
             closed = bool(ended) or end < until
             spans.append(Span(key, stay.lane, cls, slot, start, end, closed=closed))
@@ -321,7 +321,7 @@ class _Stay:
     marker: int = 0
 
 
-def _stays(trace: Trace) -> list[_Stay]:
+def _find_stays(trace: Trace) -> list[_Stay]:
     """Each time that a transaction is open on a lane: from its first durable fact there to its last
     or to its marker. A second marker closes nothing; data after the marker opens it again."""
     out: list[_Stay] = []
@@ -342,7 +342,7 @@ def _stays(trace: Trace) -> list[_Stay]:
     return out
 
 
-def _cut(first: int, last: int, holes: list[tuple[int, ...]]) -> list[tuple[int, int]]:
+def _cut_out(first: int, last: int, holes: list[tuple[int, ...]]) -> list[tuple[int, int]]:
     """The interval without the times at which its lane was down."""
     pieces = []
     for start, end in sorted(holes):

@@ -86,22 +86,22 @@ def logs_small(trace: Trace, step: int, lang: Lang = "en") -> Scene:
 
 def has_long_names(trace: Trace) -> bool:
     """If names stand above their cells where there is room."""
-    return any(row.above for row in _places(trace, RIGHT, False).rows.values())
+    return any(row.above for row in _lay_out(trace, RIGHT, False).rows.values())
 
 
 def has_long_logs(trace: Trace) -> bool:
     """If something is cut where room is short and not where there is more: a name, a label, or
     records that are out of sight."""
-    short, roomy = (_places(trace, room, False) for room in (RIGHT, ROOMY))
+    short, roomy = (_lay_out(trace, room, False) for room in (RIGHT, ROOMY))
     if (short.names, short.list_widths()) != (roomy.names, roomy.list_widths()):
         return True
-    most = _count_most(_versions(trace))
+    most = _count_most(_list_versions(trace))
     slots = {name: [p.count_slots(p.rows[name]) for p in (short, roomy)] for name in most}
     return any(slots[name][0] < count <= slots[name][1] for name, count in most.items())
 
 
 def _draw(trace: Trace, step: int, lang: Lang, room: int, small: bool) -> Scene:
-    places = _places(trace, room, small)
+    places = _lay_out(trace, room, small)
     scene = Scene(room, places.height)
     draw_heading(scene, TITLE, lang)
     old = {log.name: log for log in trace.snapshot(find_previous(trace, step)).logs}
@@ -113,17 +113,17 @@ def _draw(trace: Trace, step: int, lang: Lang, room: int, small: bool) -> Scene:
 
 
 @per_trace
-def _versions(trace: Trace) -> tuple[Log, ...]:
+def _list_versions(trace: Trace) -> tuple[Log, ...]:
     """All that the logs ever are, in order."""
     return tuple(dict.fromkeys(log for snapshot in trace.snapshots for log in snapshot.logs))
 
 
 @per_trace
-def _places(trace: Trace, room: int, small: bool) -> _Places:
+def _lay_out(trace: Trace, room: int, small: bool) -> _Places:
     """Lay out all logs of a trace in a panel `room` px wide, the same at every step: each log with
     as many rows of flags and readers as it ever needs, and with cells as wide as its longest label,
     if there is room. `small`: names beside the cells, even long ones."""
-    logs = _versions(trace)
+    logs = _list_versions(trace)
     # By log, the names that it ever has, in order of appearance (a dict is an ordered set).
     flags: dict[str, dict[str, None]] = {}
     readers: dict[str, dict[str, None]] = {}
@@ -208,7 +208,7 @@ def _find_begins(
 
 def flag_colours(trace: Trace) -> dict[str, str]:
     """The class of each frontier's flag, by its name."""
-    orders = [row.order for row in _places(trace, RIGHT, False).rows.values()]
+    orders = [row.order for row in _lay_out(trace, RIGHT, False).rows.values()]
     return {name: _colour(rank) for order in orders for rank, name in enumerate(order)}
 
 
@@ -228,7 +228,7 @@ def _way_width(way: str) -> float:
 def _draw_log(trace: Trace, log: Log, before: Log, panel_width: int, small: bool) -> Part:
     """Draw a log: its name, the last records that there is room for, its flags and its readers'
     rows. What is new since the log was as `before` is marked. Cached: few steps change a log."""
-    scene, places = Scene(), _places(trace, panel_width, small)
+    scene, places = Scene(), _lay_out(trace, panel_width, small)
     row = places.rows[log.name]
     name, top, spacing = log.name, row.top, row.spacing
     room, slots = panel_width - row.x, places.count_slots(row)
@@ -264,7 +264,7 @@ def _draw_log(trace: Trace, log: Log, before: Log, panel_width: int, small: bool
                     at = (cell.offset * spacing, 0)
                     scene.group_of(f"cell:{name}:{cell.offset}", part, cls, at=at)
             moved = _tell_moves(log, before)
-            lefts = _hang(log.frontiers, moved, first, room, spacing)
+            lefts = _place_cloths(log.frontiers, moved, first, room, spacing)
             for frontier in log.frontiers:
                 rank = row.order.index(frontier.name)
                 left, move = lefts[frontier.name], moved.get(frontier.name, "")
@@ -302,7 +302,7 @@ def _tell_moves(log: Log, old: Log) -> dict[str, str]:
     }
 
 
-def _hang(
+def _place_cloths(
     frontiers: tuple[Frontier, ...], moved: dict[str, str], first: int, room: float, spacing: int
 ) -> dict[str, float]:
     """For each flag, by name, how far from its pole (px) its cloth begins: right of the pole, or

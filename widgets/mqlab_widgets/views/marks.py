@@ -38,11 +38,11 @@ def row(trace: Trace, position: int, plan: Plan, lang: Lang) -> Part:
     fact = trace.facts[position - 1]
     here, there = plan.x.get(fact.node), plan.x.get(fact.peer)
     x = None if here is None else _slot_x(plan, fact, position, here)
-    return _row(fact, position, here, there, x, plan.txn[position], plan.width, lang)
+    return _draw_row(fact, position, here, there, x, plan.txn[position], plan.width, lang)
 
 
 @lru_cache(maxsize=4_096)
-def _row(
+def _draw_row(
     fact: Fact,
     position: int,
     here: float | None,
@@ -66,12 +66,12 @@ def _row(
         scene.text(f"txn:{key}", end + 2, MID + 4, name, f"tag {cls}")
     text = (fact.label if fact.label.en else fact.text).of(lang)
     if here is None or slot is None:
-        _label(scene, key, total / 2, _lay(text, total - 90), "lab mid", 0.5)
+        _draw_label(scene, key, total / 2, _fit_label(text, total - 90), "lab mid", 0.5)
     elif there is not None and there != here and fact.glyph in "→⇥⇒✗":
-        _message(scene, key, fact.glyph, here, there, text, cls, total)
+        _draw_message(scene, key, fact.glyph, here, there, text, cls, total)
     else:
         draw_mark(scene, key, fact, slot, cls)
-        _beside(scene, key, max(slot, here), text, _tone(fact.glyph), total, min(slot, here))
+        _label_beside(scene, key, max(slot, here), text, _tone(fact.glyph), total, min(slot, here))
     return scene.seal()
 
 
@@ -89,11 +89,11 @@ def _tone(glyph: str) -> str:
     return {"✗": "lab bad", "·": "lab quiet"}.get(glyph, "lab")
 
 
-def _message(
+def _draw_message(
     scene: Scene, key: str, glyph: str, x1: float, x2: float, text: str, cls: str, total: float
 ) -> None:
     tail, tip = draw_arrow(scene, key, glyph, x1, x2, cls)
-    _on_line(scene, key, tail, tip, text, _tone(glyph), total)
+    _label_arrow(scene, key, tail, tip, text, _tone(glyph), total)
 
 
 def draw_arrow(
@@ -120,7 +120,7 @@ def draw_arrow(
     return tail, tip
 
 
-def _on_line(
+def _label_arrow(
     scene: Scene, key: str, tail: float, tip: float, text: str, cls: str, total: float
 ) -> None:
     """Label an arrow. Three places are tried: from the picture's edge over the arrow's tail, if it
@@ -129,33 +129,33 @@ def _on_line(
     bold, head = "bad" in cls, HEAD_LENGTH + PADDING
     left, right = min(tail, tip) - GAP, max(tail, tip) + GAP
     within = abs(tip - tail) - HEAD_LENGTH - 2 * PADDING
-    lines = _lay(text, max(within, total - right - EDGE, left - EDGE - START), bold)
-    over = _lay(text, total - EDGE - (tip + head) if tip < tail else tip - head - START, bold)
+    lines = _fit_label(text, max(within, total - right - EDGE, left - EDGE - START), bold)
+    over = _fit_label(text, total - EDGE - (tip + head) if tip < tail else tip - head - START, bold)
     # Less is better: whether something is cut, then how many lines.
     if ("…" in str(over), len(over)) < ("…" in str(lines), len(lines)):
         x, end = (total - EDGE, " end") if tip < tail else (START, "")
-        _label(scene, key, x, over, cls + end, 1 if end else 0)
-    elif _measure(lines, bold) <= within:
+        _draw_label(scene, key, x, over, cls + end, 1 if end else 0)
+    elif _measure_label(lines, bold) <= within:
         shift = -HEAD_LENGTH / 2 if tip > tail else HEAD_LENGTH / 2
-        _label(scene, key, (tail + tip) / 2 + shift, lines, f"{cls} mid", 0.5)
+        _draw_label(scene, key, (tail + tip) / 2 + shift, lines, f"{cls} mid", 0.5)
     else:
-        _beside(scene, key, right, text, cls, total, left)
+        _label_beside(scene, key, right, text, cls, total, left)
 
 
-def _beside(
+def _label_beside(
     scene: Scene, key: str, x: float, text: str, cls: str, total: float, left: float
 ) -> None:
     """To the right of x if there is room; else to the left of `left`; else as much as fits."""
     bold = "bad" in cls
     room_right, room_left = total - x - EDGE, left - EDGE - START
-    lines = _lay(text, max(room_right, room_left), bold)
-    if _measure(lines, bold) > room_right and room_left > room_right:
-        _label(scene, key, left - EDGE, lines, f"{cls} end", 1)
+    lines = _fit_label(text, max(room_right, room_left), bold)
+    if _measure_label(lines, bold) > room_right and room_left > room_right:
+        _draw_label(scene, key, left - EDGE, lines, f"{cls} end", 1)
     else:
-        _label(scene, key, x + EDGE, lines, cls, 0)
+        _draw_label(scene, key, x + EDGE, lines, cls, 0)
 
 
-def _lay(text: str, room: float, bold: bool = False) -> list[str]:
+def _fit_label(text: str, room: float, bold: bool = False) -> list[str]:
     """A label in one line; where it does not fit, in two small ones; where these do not, without
     the middle of the second: what had not happened, or the last of some partitions, stands at its
     end."""
@@ -165,16 +165,17 @@ def _lay(text: str, room: float, bold: bool = False) -> list[str]:
     return [fit_apart([one], room, SMALL if len(lines) > 1 else LABEL, bold)[one] for one in lines]
 
 
-def _measure(lines: list[str], bold: bool) -> float:
+def _measure_label(lines: list[str], bold: bool) -> float:
     return max(width(line, SMALL if len(lines) > 1 else LABEL, bold) for line in lines)
 
 
-def _label(scene: Scene, key: str, x: float, lines: list[str], cls: str, before: float) -> None:
-    """A text and the plate that keeps lines from running through it (an underscore, a blank
-    and the gaps between letters are wider than the outline that CSS gives each letter)."""
-    wide, two = _measure(lines, "bad" in cls), len(lines) > 1
+def _draw_label(scene: Scene, key: str, x: float, lines: list[str], cls: str, share: float) -> None:
+    """Draw a label at `x`, and a plate that keeps lines from running through it (an underscore, a
+    blank and the gaps between letters are wider than the outline that CSS gives each letter).
+    `share`: how much of it is left of `x`: 0, 0.5 or 1, as its class anchors it."""
+    wide, two = _measure_label(lines, "bad" in cls), len(lines) > 1
     y, high = (MID - 1.8, ROW - 2) if two else (MID + 4, ROW - 6)
-    scene.rect(f"plate:{key}", x - wide * before - 3, MID - high / 2, wide + 6, high, "plate", rx=3)
+    scene.rect(f"plate:{key}", x - wide * share - 3, MID - high / 2, wide + 6, high, "plate", rx=3)
     for i, line in enumerate(lines):
         name = f"lab:{key}" + f":{i}" * (i > 0)
         scene.text(name, x, y + i * LEADING, line, cls + " two" * two)

@@ -29,7 +29,7 @@ scale does not betray how the run ends."""
 
 
 def money(trace: Trace, step: int, lang: Lang = "en") -> Scene:
-    most, broken = _over_all(trace)
+    most, broken = _find_scale(trace)
     scene = Scene(RIGHT, HEIGHT)
     now = trace.snapshot(step).money
     if now is not None:
@@ -38,7 +38,7 @@ def money(trace: Trace, step: int, lang: Lang = "en") -> Scene:
 
 
 @per_trace
-def _over_all(trace: Trace) -> tuple[float, int]:
+def _find_scale(trace: Trace) -> tuple[float, int]:
     """The sum at the right end of the scale, and the first position at which the money is wrong."""
     known = [(i, s.money) for i, s in enumerate(trace.snapshots) if s.money is not None]
     due = max((one.due for _, one in known), default=0)
@@ -57,9 +57,9 @@ def draw_money(now: Money, most: float, broken: bool, lang: Lang = "en") -> Part
     wrong = broken or not now.right
     if judgement := _judge(now, wrong, lang):
         scene.text("judged", RIGHT, 13, judgement, "lab bad end" if wrong else "note end")
-    mark_x = _bar(scene, now, most, wrong)
+    mark_x = _draw_bar(scene, now, most, wrong)
     extra, missing = wrong and now.seen > now.due, wrong and now.seen < now.due
-    seen, due = _say(
+    seen, due = _fit_sums(
         (now.shown.of(lang), format_amount(now.seen, now), extra),
         (now.owed.of(lang), format_amount(now.due, now), missing),
     )
@@ -105,7 +105,7 @@ def say_money(before: Money | None, now: Money | None, lang: Lang) -> str:
     return ". ".join(part[:1].upper() + part[1:] for part in said.of(lang).split(". "))
 
 
-def _bar(scene: Scene, now: Money, most: float, wrong: bool) -> float:
+def _draw_bar(scene: Scene, now: Money, most: float, wrong: bool) -> float:
     """What is there, up to what is due; what lies between the two sums; the mark, whose place
     is given back."""
     room = RIGHT - 2
@@ -120,7 +120,7 @@ def _bar(scene: Scene, now: Money, most: float, wrong: bool) -> float:
     return due
 
 
-def _say(seen: tuple[str, str, bool], due: tuple[str, str, bool]) -> tuple[str, str]:
+def _fit_sums(seen: tuple[str, str, bool], due: tuple[str, str, bool]) -> tuple[str, str]:
     """What each sum is, the sum, and if it is said in bold: the words are shortened where both do
     not fit beside each other, the figures never."""
     left, right = (width(f"{words} {figures}", bold=bold) for words, figures, bold in (seen, due))

@@ -39,7 +39,7 @@ def outcomes(trace: Trace, step: int, lang: Lang = "en") -> Scene:
         scene.text("none", 0, TOP + 15, NONE.of(lang), "lab quiet")
     for row, name in enumerate(reversed(last)):
         with scene.group(f"txn:{name}", f"cell {colour(trace, name)}", at=(0, TOP + row * LINE)):
-            _row(scene, name, ends[name], lang)
+            _draw_outcome(scene, name, ends[name], lang)
     return scene
 
 
@@ -49,7 +49,7 @@ def _number(name: str) -> int:
     return int(numbered[1]) if numbered else 0
 
 
-def _row(scene: Scene, name: str, outcome: Ended, lang: Lang) -> None:
+def _draw_outcome(scene: Scene, name: str, outcome: Ended, lang: Lang) -> None:
     """Draw a transaction in a row: its name, as many of its records as there is room for, then how
     many are left out, and its outcome."""
     scene.text(f"name:{name}", 0, 14, fit(name, NAME - 4, SIZE, bold=True), "tag")

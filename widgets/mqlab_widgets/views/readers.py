@@ -54,26 +54,26 @@ def _call_plainly(trace: Trace, lang: Lang) -> Trace:
 
 
 def readers(trace: Trace, step: int, lang: Lang = "en", room: int = RIGHT) -> Scene:
-    places = _places(trace, lang, room)
+    places = _lay_out(trace, lang, room)
     scene = Scene(room, places.height)
     draw_heading(scene, TITLE, lang)
-    old = {r.name: len(r.got) for r in _named(trace, find_previous(trace, step))}
-    now = _named(trace, step)
+    old = {r.name: len(r.got) for r in _name_readers(trace, find_previous(trace, step))}
+    now = _name_readers(trace, step)
     if not now:
         scene.text("nobody", 0, 39, NOBODY.of(lang), "lab quiet")
     for reader in now:
         classes = tuple(colour(trace, got.txn) for got in reader.got)
         shown, new = places.names[reader.name], old.get(reader.name, 0)
-        part = _reader(reader, classes, new, shown, places.x, lang, room)
+        part = _draw_reader(reader, classes, new, shown, places.x, lang, room)
         at = (0, places.y[reader.name])
         scene.group_of(f"reader:{reader.name}", part, "reader", at=at)
     return scene
 
 
-def _named(trace: Trace, step: int) -> list[Reader]:
+def _name_readers(trace: Trace, step: int) -> list[Reader]:
     """The readers of a step, each by a name of its own: where several of one name read different
     logs, the log is a part of it, at every step of the run, and else a number."""
-    shared, used, out = _shared(trace), Counter[str](), []
+    shared, used, out = _find_shared_names(trace), Counter[str](), []
     for reader in trace.snapshot(step).readers:
         name = f"{reader.name} · {reader.log}" if reader.name in shared else reader.name
         used[name] += 1
@@ -83,7 +83,7 @@ def _named(trace: Trace, step: int) -> list[Reader]:
 
 
 @per_trace
-def _shared(trace: Trace) -> frozenset[str]:
+def _find_shared_names(trace: Trace) -> frozenset[str]:
     """The names that readers of different logs have."""
     logs: dict[str, set[str]] = {}
     for reader in {r: None for s in trace.snapshots for r in s.readers}:
@@ -102,7 +102,7 @@ def find_again(got: tuple[Got, ...]) -> set[int]:
 def has_long_rows(trace: Trace) -> bool:
     """If names, records or notes do not all stand in their rows where room is short, and do where
     there is more."""
-    short, roomy = (_places(trace, "en", room) for room in (RIGHT, ROOMY))
+    short, roomy = (_lay_out(trace, "en", room) for room in (RIGHT, ROOMY))
     if short.names != roomy.names or short.height != roomy.height:
         return True
     most: dict[str, tuple[Got, ...]] = {}
@@ -115,8 +115,8 @@ def has_long_rows(trace: Trace) -> bool:
 
 
 @per_trace
-def _places(trace: Trace, lang: Lang, room: int) -> _Places:
-    seen = {r: None for step in range(len(trace) + 1) for r in _named(trace, step)}
+def _lay_out(trace: Trace, lang: Lang, room: int) -> _Places:
+    seen = {r: None for step in range(len(trace) + 1) for r in _name_readers(trace, step)}
     lines: dict[str, int] = dict.fromkeys((reader.name for reader in seen), 0)
     x = max((width(n, 11.5, mono=True) for n in lines), default=0) + 10
     if x > NAMES and any(x + _measure_all(reader.got) > room for reader in seen):
@@ -124,7 +124,7 @@ def _places(trace: Trace, lang: Lang, room: int) -> _Places:
     x = min(x, room * 0.7)
     for reader in seen:
         _, end = _chips(reader.got, x, room)
-        lines[reader.name] = max(lines[reader.name], _note(reader, end, lang, room)[1])
+        lines[reader.name] = max(lines[reader.name], _wrap_note(reader, end, lang, room)[1])
     y, height = {}, 24.0
     for name, notes in lines.items():
         y[name] = height
@@ -164,7 +164,7 @@ def _measure_chip(got: Got) -> float:
     return max(24.0, min(width(got.label, 11.5, bold=True), 110) + 12)
 
 
-def _note(reader: Reader, end: float, lang: Lang, room: int) -> tuple[list[str], int]:
+def _wrap_note(reader: Reader, end: float, lang: Lang, room: int) -> tuple[list[str], int]:
     """The note's lines, and how many of them stand below the records (0: beside them)."""
     note = reader.note.of(lang)
     if not note:
@@ -177,7 +177,7 @@ def _note(reader: Reader, end: float, lang: Lang, room: int) -> tuple[list[str],
 
 
 @lru_cache(maxsize=1_024)
-def _reader(
+def _draw_reader(
     reader: Reader, classes: tuple[str, ...], old: int, shown: str, x: float, lang: Lang, room: int
 ) -> Part:
     """Draw a reader's row: its name, shortened to `shown`, the latest of its records, and its note,
@@ -207,7 +207,7 @@ def _reader(
             label = fit(got.label, wide - 8, 11.5, bold=True)
             scene.text(f"text:{name}:{i}", wide / 2, 14, label, "cell-text")
             scene.title(f"title:{name}:{i}", said)
-    lines, below = _note(reader, end, lang, room)
+    lines, below = _wrap_note(reader, end, lang, room)
     for i, line in enumerate(lines):
         left, y = (0.0, 15.0 + NOTE * (i + 1) + 4) if below else (end + 6, 15.0)
         if reader.half:  # it holds only a part of something: the note has an amber light

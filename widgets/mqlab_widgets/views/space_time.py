@@ -42,11 +42,11 @@ def draw_diagram(p: Plan, trace: Trace, step: int, lang: Lang, rows: int) -> Sce
     view = window(max(p.row_of[step], 0), rows, max(len(p.rows), 1))
     with scene.viewport("view", 0, p.head - EDGE, p.width, seen):
         with scene.group("world", "scroll", at=(0, EDGE - view.start * p.row)):
-            _ground(scene, p, step, trace)
-            _rows(scene, trace, p, step, lang, view)
+            _draw_ground(scene, p, step, trace)
+            _draw_rows(scene, trace, p, step, lang, view)
     if p.bar:
         draw_stages(scene, trace, step, lang, p.width)
-    _header(scene, trace, p, step, lang)
+    _draw_header(scene, trace, p, step, lang)
     return scene
 
 
@@ -57,7 +57,7 @@ def measure_rows(trace: Trace, lang: Lang, wide: int, unfold: bool) -> dict[str,
     return {"head": p.head, "row": ROW, "edge": EDGE, "count": len(p.rows), "most": MOST_ROWS}
 
 
-def _ground(scene: Scene, p: Plan, step: int, trace: Trace) -> None:
+def _draw_ground(scene: Scene, p: Plan, step: int, trace: Trace) -> None:
     """Draw what is under the rows: the band of the current row, lifelines, times when a node is
     down, open transactions; and the veil over what is after `step`."""
     now = p.row_of[step]  # -1 before the first row
@@ -85,17 +85,17 @@ def _ground(scene: Scene, p: Plan, step: int, trace: Trace) -> None:
     scene.rect("veil", 0, below, p.width, p.height + 4, "veil")
 
 
-def _rows(scene: Scene, trace: Trace, p: Plan, step: int, lang: Lang, view: range) -> None:
+def _draw_rows(scene: Scene, trace: Trace, p: Plan, step: int, lang: Lang, view: range) -> None:
     for r in range(max(view.start - SPARE, 0), min(view.stop + SPARE, len(p.rows))):
         position = p.rows[r]
         when = "now" if position == step else "past" if position < step else "future"
         part = p.placed.get((r, when))
         if part is None:
-            part = p.placed[r, when] = _place(trace, p, r, when, lang)
+            part = p.placed[r, when] = _draw_row(trace, p, r, when, lang)
         scene.use(part)
 
 
-def _place(trace: Trace, p: Plan, r: int, when: str, lang: Lang) -> Part:
+def _draw_row(trace: Trace, p: Plan, r: int, when: str, lang: Lang) -> Part:
     """A row where it stands, and before it how many facts are folded away."""
     scene = Scene()
     position = p.rows[r]
@@ -110,11 +110,11 @@ def _place(trace: Trace, p: Plan, r: int, when: str, lang: Lang) -> Part:
     return scene.seal()
 
 
-def _header(scene: Scene, trace: Trace, p: Plan, step: int, lang: Lang) -> None:
+def _draw_header(scene: Scene, trace: Trace, p: Plan, step: int, lang: Lang) -> None:
     """Names of the lanes: they stay when the rows scroll, and turn red while a node is down."""
     down = frozenset(lane.name for lane in trace.snapshot(step).lanes if not lane.up)
     if down not in p.heads:
-        p.heads[down] = _names(p, down, lang)
+        p.heads[down] = _draw_names(p, down, lang)
     with scene.group("heads", at=(0, p.top)):
         scene.use(p.heads[down])
 
@@ -126,7 +126,7 @@ def _fit_whole(what: str, room: float) -> str:
     return fit(what, room, 10.5)
 
 
-def _names(p: Plan, down: frozenset[str], lang: Lang) -> Part:
+def _draw_names(p: Plan, down: frozenset[str], lang: Lang) -> Part:
     """Draw the lanes' titles, side by side or (`stairs`) alternately at two heights, and below them
     what each lane is; shortened where they would touch, red for the nodes in `down`."""
     scene = Scene()
@@ -140,19 +140,19 @@ def _names(p: Plan, down: frozenset[str], lang: Lang) -> Part:
         name, what = titles[i], kinds[i]
         with scene.group(f"head:{lane.name}"):
             title = fit_apart(titles, title_rooms[i][1] - title_rooms[i][0], 12, bold=True)[name]
-            middle = _stand(x, width(title, 12, bold=True), title_rooms[i])
+            middle = _middle(x, width(title, 12, bold=True), title_rooms[i])
             scene.text(f"lane:{lane.name}", middle, 13 + lower, title, cls)
             subtitle = _fit_whole(what, kind_rooms[i][1] - kind_rooms[i][0])
             # Below titles at two heights there is no room to tell what a shortened one means.
             if subtitle and (subtitle == what or not p.stairs):
-                middle, y = _stand(x, width(subtitle, 10.5), kind_rooms[i]), 27 + STAIRS * p.stairs
+                middle, y = _middle(x, width(subtitle, 10.5), kind_rooms[i]), 27 + STAIRS * p.stairs
                 scene.text(f"sub:{lane.name}", middle, y, subtitle, "sub mid")
             if (title, subtitle) != (name, what):
                 scene.title(f"full:{lane.name}", f"{name} · {what}" if what else name)
     return scene.seal()
 
 
-def _stand(x: float, wide: float, room: tuple[float, float]) -> float:
+def _middle(x: float, wide: float, room: tuple[float, float]) -> float:
     """The middle of a text over its lane, or beside it where its room ends."""
     return round(max(room[0] + wide / 2, min(x, room[1] - wide / 2)), 1)
 

@@ -109,7 +109,7 @@ def _draw_row(trace: Trace, position: int, p: Plan, lang: Lang) -> Part:
     scene = Scene()
     scene.rect(f"hit:{key}", 0, 0, p.width, p.row, "hit")
     here, there = p.x.get(fact.node), p.x.get(fact.peer)
-    if here is not None and _gives(trace, position) and READERS in p.x:
+    if here is not None and _gives_readers(trace, position) and READERS in p.x:
         draw_arrow(scene, key, "→", here, p.x[READERS], cls)
     elif here is not None and there is not None and here != there and fact.glyph in "→⇥⇒✗":
         draw_arrow(scene, key, fact.glyph, here, there, cls)
@@ -126,7 +126,7 @@ def _draw_row(trace: Trace, position: int, p: Plan, lang: Lang) -> Part:
     return scene.seal()
 
 
-def _gives(trace: Trace, position: int) -> bool:
+def _gives_readers(trace: Trace, position: int) -> bool:
     """If this step of the broker gives readers something."""
     old = {reader.name: reader.got for reader in trace.snapshot(position - 1).readers}
     return trace.facts[position - 1].node not in old and any(

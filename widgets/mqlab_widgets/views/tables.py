@@ -34,13 +34,13 @@ class _Place:
 
 
 def tables(trace: Trace, step: int, lang: Lang = "en", room: int = RIGHT) -> Scene:
-    places, height = _places(trace, room)
+    places, height = _lay_out(trace, room)
     scene = Scene(room, height)
     old = {t.name.en: t for t in trace.snapshot(find_previous(trace, step)).tables}
     for table in trace.snapshot(step).tables:
         place = places[table.name.en]
         name = table.name.en
-        part = _table(table, lang, old.get(name, table), place, room)
+        part = _draw_table(table, lang, old.get(name, table), place, room)
         scene.group_of(f"table:{name}", part, "table", at=(0, place.y))
     return scene
 
@@ -52,11 +52,11 @@ def has_rows(trace: Trace) -> bool:
 @per_trace
 def has_wide_tables(trace: Trace) -> bool:
     """If a column has to give way where room is short."""
-    return _places(trace, RIGHT) != _places(trace, ROOMY)
+    return _lay_out(trace, RIGHT) != _lay_out(trace, ROOMY)
 
 
 @per_trace
-def _places(trace: Trace, room: int) -> tuple[dict[str, _Place], float]:
+def _lay_out(trace: Trace, room: int) -> tuple[dict[str, _Place], float]:
     """Where each table is, by its English name, and the height of all; the same at every step, with
     room for the widest cells and the most rows that the table ever has."""
     versions_of: dict[str, dict[Table, None]] = {}
@@ -70,12 +70,12 @@ def _places(trace: Trace, room: int) -> tuple[dict[str, _Place], float]:
     for name, versions in versions_of.items():
         rows = min(max(len(t.rows) for t in versions), MOST + 1)  # one line for "+n" more
         columns = next(iter(versions)).columns
-        place = places[name] = _Place(y, columns, *_columns(list(versions), room), rows)
+        place = places[name] = _Place(y, columns, *_lay_out_columns(list(versions), room), rows)
         y += TOP + LINE + max(rows, 1) * place.spacing + 12
     return places, y
 
 
-def _columns(versions: list[Table], room: int) -> tuple[tuple[float, ...], int]:
+def _lay_out_columns(versions: list[Table], room: int) -> tuple[tuple[float, ...], int]:
     """Lay out the columns of a table, given all its versions: their left edges and the right edge
     of the last; and px from one row to the next. In too small a `room` the widest columns give way,
     at first only until their texts need two lines that end between words."""
@@ -96,7 +96,7 @@ def _columns(versions: list[Table], room: int) -> tuple[tuple[float, ...], int]:
 
 
 @lru_cache(maxsize=1_024)
-def _table(table: Table, lang: Lang, old: Table, place: _Place, wide: int) -> Part:
+def _draw_table(table: Table, lang: Lang, old: Table, place: _Place, wide: int) -> Part:
     """Draw a table `wide` px wide: its title, columns and rows, with a band behind each cell that
     has changed since it was as `old`, and the number of rows that have no room."""
     scene, name, title = Scene(), table.name.en, table.name.of(lang)
@@ -108,7 +108,7 @@ def _table(table: Table, lang: Lang, old: Table, place: _Place, wide: int) -> Pa
         scene.text(f"col:{name}:{i}", place.x[i] + 6, TOP + 10, fit(column, room, 10.5), "sub")
     if not table.rows:
         scene.text(f"empty:{name}", 6, TOP + LINE + 10, EMPTY.of(lang), "value quiet")
-    shown = _shown(table, old)
+    shown = _choose_rows(table, old)
     same_key: Counter[str] = Counter()  # rows with the same first column, told apart by number
     for r, row in enumerate(table.rows[i] for i in shown):
         row_key = row[0] if row else ""
@@ -116,7 +116,7 @@ def _table(table: Table, lang: Lang, old: Table, place: _Place, wide: int) -> Pa
         key = f"{name}:{row_key}:{same_key[row_key]}"
         same_key[row_key] += 1
         with scene.group(f"row:{key}", "table-row", at=(0, TOP + LINE + r * place.spacing)):
-            _cells(scene, key, row, before, place, table != old)
+            _draw_cells(scene, key, row, before, place, table != old)
     hidden = len(table.rows) - len(shown)
     if hidden:
         y = TOP + LINE + MOST * place.spacing + 10
@@ -124,14 +124,14 @@ def _table(table: Table, lang: Lang, old: Table, place: _Place, wide: int) -> Pa
     return scene.seal()
 
 
-def _shown(table: Table, old: Table) -> range:
+def _choose_rows(table: Table, old: Table) -> range:
     """As many rows as there is room for, with the one that changed, else the last ones."""
     known = frozenset(old.rows)
     changed = [i for i, row in enumerate(table.rows) if row not in known]
     return window(changed[-1] if changed else len(table.rows), MOST, len(table.rows))
 
 
-def _cells(
+def _draw_cells(
     scene: Scene, key: str, row: tuple[str, ...], was: tuple[str, ...], place: _Place, new: bool
 ) -> None:
     for i, value in enumerate(row[: len(place.x) - 1]):
