@@ -201,8 +201,11 @@ def parse_script(text: str) -> Script:
                 asked = line.removeprefix(ASKS).strip()
             elif not parts and (said := HEAD.fullmatch(line)):
                 if said[1] in head:
-                    twice = "line {}: `{}:` is there twice; write it once"
-                    errors.append(ScenarioError(twice, number, said[1]))
+                    errors.append(
+                        ScenarioError(
+                            "line {}: `{}:` is there twice; write it once", number, said[1]
+                        )
+                    )
                 head[said[1]] = said[2]
             elif not parts:
                 comments.append(line.lstrip("# "))

@@ -184,7 +184,7 @@ def test_a_position_of_a_dump_counts_once_its_transaction_has_committed(tmp_path
 
 
 def test_positions_as_3_6_printed_them(tmp_path: Path) -> None:
-    """Its kafka-dump-log read the folder of 3.9.1; what 3.8.1 prints of it is 3.9.1's to the byte."""
+    """Its kafka-dump-log read the folder of 3.9.1; 3.8.1 prints of it what 3.9.1 does."""
     old, new = (
         look_at_text(tmp_path, (DATA / "kafka-3.6.2" / "dump-offsets.txt").read_text()),
         look_at(tmp_path, "3.9.1", "dump-offsets"),
