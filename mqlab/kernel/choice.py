@@ -83,7 +83,9 @@ _WORDS = ("call", "fire", "break", "lose", "drop", "kill", "power", "restart")
 
 
 def parse(text: str) -> Choice:
-    """The choice a line stands for; ValueError says what was expected."""
+    """Read a choice from its line of text (the forms are listed at the top of the module). Raises
+    BadValue, a ValueError, with the expected forms. The suffixes `answers=…` and `kill=N` are cut
+    off first, and the rest is read as a line of its own."""
     if text.startswith("run ") and len(words := text.split(maxsplit=2)) == 3:
         return Choice("run", words[1], words[2])  # a call may hold any of the words below
     if arriving := _ANSWERS.fullmatch(text):
@@ -104,7 +106,8 @@ def parse(text: str) -> Choice:
         return Choice("local", text[:-1])
     words = text.split()
     if len(words) > 1 and words[0] == "fire":
-        return Choice("fire", words[1], "".join(text.split(maxsplit=2)[2:]))  # blanks as they are
+        # a timer's name is the rest of the line, with its blanks; "" means the node's next timer
+        return Choice("fire", words[1], "".join(text.split(maxsplit=2)[2:]))
     if len(words) in (2, 3) and words[0] in _WORDS:
         if words[0] in ("lose", "drop") and (m := _MESSAGE.fullmatch(words[1])):
             return Choice(words[0], m["a"], m["b"])

@@ -96,19 +96,20 @@ def select_lights(
 
 
 def keep_answers(read: Callable[..., V]) -> Callable[..., V]:
-    """The function, with its last answers kept by the objects it was asked about, told apart by
-    identity. In a search thousands of worlds share one node's state, and to compare two states
-    is more expensive than to read one."""
-    known: dict[tuple[int, ...], tuple[V, tuple[Any, ...]]] = {}
+    """Cache the results of a function of one or more objects, by the identity of these objects. In
+    a search thousands of worlds share one node's state, and to compare two states costs more than
+    to read one, so an ordinary cache by equality would be slower than none."""
+    cache: dict[tuple[int, ...], tuple[V, tuple[Any, ...]]] = {}
 
     @wraps(read)
     def kept(*items: Any) -> V:
         key = tuple(map(id, items))
-        answer = known.get(key)
+        answer = cache.get(key)
         if answer is None:
-            if len(known) >= KEPT:
-                known.clear()
-            answer = known[key] = (read(*items), items)  # with them: an id is of what still lives
+            if len(cache) >= KEPT:
+                cache.clear()
+            # the objects are stored too: while they live, no other object can get the same id
+            answer = cache[key] = (read(*items), items)
         return answer[0]
 
     return kept

@@ -90,9 +90,11 @@ class MemoryDisk:
         return table
 
     def apply(self, effect: Effect) -> MemoryDisk:
-        """This disk after one durable effect; other effects leave it as it is.
+        """The disk after one effect of a role: an append, a truncation, a write to a table or a
+        flush. Any other effect leaves the disk as it is. A power cut keeps only what was flushed,
+        so the flushed part is stored beside what was written.
 
-        Raises ValueError for an append whose offset is not the log's end: a role's bug.
+        Raises ValueError for an append whose offset is not the log's end: a bug of the role.
         """
         match effect:
             case Append(log=name, entry=entry):
@@ -107,13 +109,13 @@ class MemoryDisk:
                     name, replace(log, entries=kept, flushed=min(log.flushed, len(kept)))
                 )
             case Put(table=name, key=key, value=value):
-                flushed = self.flushed_tables
+                flushed = self.flushed_tables  # what a power cut leaves
                 flushed = _put(flushed, effect) if effect.synced else flushed
                 new = replace(self, tables=_put(self.tables, effect), flushed_tables=flushed)
                 return new._begin_later(key, value or 0) if name == LOG_STARTS else new
             case Flush():
-                kept_logs = ((n, replace(g, flushed=len(g.entries))) for n, g in self.kept.items())
-                return MemoryDisk(Map(kept_logs), self.tables, self.tables)
+                logs = ((n, replace(log, flushed=len(log.entries))) for n, log in self.kept.items())
+                return MemoryDisk(Map(logs), self.tables, self.tables)
         return self
 
     def _begin_later(self, name: str, start: int) -> MemoryDisk:

@@ -204,23 +204,24 @@ def frozen(kind: type[T]) -> type[T]:
     return made
 
 
-def _make_init(kind: type) -> Callable[..., None]:
-    """Written as text, like `dataclass`'s own; a default that is made again for each value is made
-    where the argument is missing."""
+def _make_init(cls: type) -> Callable[..., None]:
+    """Build `__init__` for a frozen dataclass with slots, as a compiled function that sets each
+    slot directly. Its source is text run by `exec`, as in `dataclass` itself; a field with a
+    `default_factory` is made anew in each call where its argument is missing."""
     names: dict[str, Any] = {"MISSING": MISSING}
     parameters, lines = ["self"], [" pass"]
-    for one in fields(kind):
-        names[f"put_{one.name}"] = getattr(kind, one.name).__set__
-        names[f"default_{one.name}"] = one.default
-        if one.default_factory is not MISSING:
-            names[f"make_{one.name}"] = one.default_factory
-            lines.append(f" if {one.name} is MISSING: {one.name} = make_{one.name}()")
-        given = one.default is MISSING and one.default_factory is MISSING
-        parameters.append(one.name if given else f"{one.name}=default_{one.name}")
-        lines.append(f" put_{one.name}(self, {one.name})")
+    for slot in fields(cls):
+        names[f"put_{slot.name}"] = getattr(cls, slot.name).__set__
+        names[f"default_{slot.name}"] = slot.default
+        if slot.default_factory is not MISSING:
+            names[f"make_{slot.name}"] = slot.default_factory
+            lines.append(f" if {slot.name} is MISSING: {slot.name} = make_{slot.name}()")
+        required = slot.default is MISSING and slot.default_factory is MISSING
+        parameters.append(slot.name if required else f"{slot.name}=default_{slot.name}")
+        lines.append(f" put_{slot.name}(self, {slot.name})")
     exec(f"def __init__({', '.join(parameters)}):\n" + "\n".join(lines), names)
-    made: Callable[..., None] = names["__init__"]
-    return made
+    init: Callable[..., None] = names["__init__"]
+    return init
 
 
 if TYPE_CHECKING:

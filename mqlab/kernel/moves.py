@@ -74,10 +74,10 @@ def initial(system: System, at_ms: int = 0) -> World:
 
 
 def emit_stage(system: System, world: World, node: str, stage: Stage) -> World:
-    """The world with the node as it is after the stage and the stage's message under way.
-
-    An answer on a connection that is no longer the current one is dropped.
-    """
+    """Put one stage of a step into the world: the node's new state, and the message that the stage
+    sent, if any, in flight on its connection. An answer on a connection that has broken since is
+    dropped. On a network of kind "set" messages have no sequence and a copy counts once, so they
+    are kept sorted."""
     world = replace(world, nodes=world.nodes.set(node, stage.node))
     if stage.wire is None or stage.note is None:
         return world
@@ -101,33 +101,33 @@ def current(system: System, world: World, client: str, server: str) -> int:
 
 
 def list_choices(system: System, world: World) -> list[Choice]:
-    """What can happen next without a fault, in a fixed order."""
-    where = placements(system)
-    out: list[Choice] = []
+    """List every choice that is possible now without a fault, in a fixed sequence: a message that
+    may arrive, then a node's own event, its application's next call, its next timer. Of a
+    connection only the first message may arrive (TCP); of a network of kind "set" any."""
+    placed = placements(system)
+    choices: list[Choice] = []
     for wire in world.wires:
-        kind, client, server, conn = wire
-        target = server if kind == "q" else client
-        if world.nodes[where[target][0]].up:
-            name = "request" if kind == "q" else "response"
-            many = len(world.wires[wire]) if system.network == "set" else 1
-            out.extend(Choice(name, client, server, conn, i) for i in range(many))
-    for name, node in world.nodes.items():
+        direction, client, server, conn = wire
+        receiver = server if direction == "q" else client
+        if world.nodes[placed[receiver][0]].up:
+            kind = "request" if direction == "q" else "response"
+            deliverable = len(world.wires[wire]) if system.network == "set" else 1
+            choices.extend(Choice(kind, client, server, conn, i) for i in range(deliverable))
+    for node_name, node in world.nodes.items():
         if not node.up:
             continue
         if node.inbox:
-            out.append(Choice("local", name))
+            choices.append(Choice("local", node_name))
         if node.app is not None and node.app.next_call() is not None:
-            out.append(Choice("call", name))
+            choices.append(Choice("call", node_name))
         if node.timers:
-            out.append(Choice("fire", name))
-    return out
+            choices.append(Choice("fire", node_name))
+    return choices
 
 
 def apply(system: System, world: World, choice: Choice, at_ms: int = 0) -> list[Moved]:
-    """Everything one choice does, stage by stage; the last stage holds the new world.
-
-    Raises ValueError when the choice is not possible in this world.
-    """
+    """Carry out one choice on a whole world. Returns its stages in sequence; the last one contains
+    the new world. Raises ValueError where the choice is not possible in this world."""
     if choice.kind in ("break", "lose", "drop"):
         for name in (choice.a, choice.b):
             if name not in placements(system):
@@ -144,8 +144,9 @@ def apply(system: System, world: World, choice: Choice, at_ms: int = 0) -> list[
         case "lose" | "drop":
             conn = current(system, world, choice.a, choice.b)
             note, world = _take(system, world, ("q", choice.a, choice.b, conn), 0)
-            if choice.kind == "lose":
+            if choice.kind == "lose":  # a request is lost with its connection
                 return _break_both(system, world, choice.a, choice.b, at_ms)
+            # a dropped request is handled by no role: the event only names it in the story
             event = Request(Caller(choice.a, conn, note.corr), note.body, at_ms)
             node, _ = placements(system)[choice.b]
             return [Moved(world, node, choice.b, event, None, "drop")]
@@ -170,22 +171,23 @@ def _given(system: System, world: World, name: str, text: str) -> Moved:
 
 
 def _step(system: System, world: World, choice: Choice, at_ms: int) -> list[Moved]:
-    """A choice that lets a role handle an event: the world after the step and after each of its
-    effects, or after as many as are done when the node is stopped inside the step."""
+    """Let one role handle an event (a message, a call, a timer). Returns the world after the
+    handler and after each of its effects. A choice with `stop` (-1: none) ends the node after that
+    many effects; its crash is then the last stage."""
     world, node_name, role, event, late = _event(system, world, choice, at_ms)
     spec = specs(system)[node_name]
-    me = spec.roles[role][0]
+    role_name = spec.roles[role][0]
     stages = run(spec, world.nodes[node_name], role, event)
     choice.check_stop(len(stages) - 1)
     moved = []
     for stage in stages if choice.stop < 0 else stages[: choice.stop + 1]:
         world = emit_stage(system, world, node_name, stage)
-        moved.append(Moved(world, node_name, me, event, stage, late=late))
+        moved.append(Moved(world, node_name, role_name, event, stage, late=late))
     if choice.stop >= 0:
         stop = _stop(system, world, node_name, choice.how == "power", choice.answers)
         planned = _list_effects(stages)
         done = len(moved) - 1
-        moved.append(stop._replace(role=me, event=event, done=done, planned=planned))
+        moved.append(stop._replace(role=role_name, event=event, done=done, planned=planned))
     return moved
 
 
@@ -196,13 +198,15 @@ def _list_effects(stages: list[Stage]) -> tuple[Effect, ...]:
 def _event(
     system: System, world: World, choice: Choice, at_ms: int
 ) -> tuple[World, str, int, Event, bool]:
-    """Takes what the choice delivers out of the world: (world, node, role, event, late)."""
-    where = placements(system)
+    """Take the event that a choice delivers out of the world. Returns the world without it, the
+    node, the index of the role there that handles it, the event, and whether it is a late message:
+    one on a connection that has broken since."""
+    placed = placements(system)
     if choice.kind in ("request", "response"):
         kind = "q" if choice.kind == "request" else "r"
         wire = (kind, choice.a, choice.b, choice.conn)
         note, world = _take(system, world, wire, choice.index)
-        node, role = where[choice.b if kind == "q" else choice.a]
+        node, role = placed[choice.b if kind == "q" else choice.a]
         if not world.nodes[node].up:
             raise BadValue("`{}` is not possible: {} is down; restart it first", choice, node)
         late = choice.conn != current(system, world, choice.a, choice.b)
@@ -221,7 +225,9 @@ def _event(
 
 
 def node_event(state: NodeState, choice: Choice, at_ms: int) -> tuple[int, Event, NodeState]:
-    """A node's own next event (local, call, fire) and the node without it."""
+    """Take a node's own next event (`local`: its inbox, `call`: its application, `fire`: a timer)
+    out of its state. Returns the index of the role that handles it, the event, and the node without
+    it. Calls go to role 0, the one that the application uses."""
     if choice.kind == "local" and state.inbox:
         role, event = state.inbox[0]
         return role, replace(event, at_ms=at_ms), replace(state, inbox=state.inbox[1:])
@@ -274,18 +280,18 @@ def _break(
     gone: bool = False,
     arrive: bool = False,
 ) -> Moved:
-    """The connection breaks: answers in flight are lost (or `arrive` before the break),
-    requests become late (or are lost too, where the server is `gone`), and the client hears of
-    it."""
-    name, role = placements(system)[client]
+    """Break a connection at its client's end: the client's node learns of it, and answers in flight
+    are lost. Requests in flight stay and arrive late. `arrive`: the answers reach the client before
+    the break; `gone`: the server has stopped, so the requests are lost too."""
+    client_node, role = placements(system)[client]
     conn = current(system, world, client, server)
     answers = world.wires.get(("r", client, server, conn), ()) if arrive else ()
     wires = world.wires.remove(("r", client, server, conn))
     if gone:
         wires = wires.remove(("q", client, server, conn))
-    node = notice_break(world.nodes[name], role, (client, server), at_ms, answers)
-    world = World(world.nodes.set(name, node), wires)
-    return Moved(world, name, client, ConnectionLost(server, at_ms), None, what="break")
+    node = notice_break(world.nodes[client_node], role, (client, server), at_ms, answers)
+    world = World(world.nodes.set(client_node, node), wires)
+    return Moved(world, client_node, client, ConnectionLost(server, at_ms), None, what="break")
 
 
 def _break_both(system: System, world: World, a: str, b: str, at_ms: int) -> list[Moved]:
@@ -313,28 +319,30 @@ def list_answered(system: System, world: World, name: str) -> tuple[str, ...]:
 def _stop(
     system: System, world: World, name: str, power: bool, answers: tuple[str, ...] = ()
 ) -> Moved:
-    """A stop: the node's memory is gone, and every connection to and from it breaks. The clients
-    in `answers` still hear what it had answered them."""
+    """Stop a running node, by a crash or (`power`) a power cut: its memory is gone, and each
+    connection to or from it breaks. Of the answers it had sent, those to the clients in `answers`
+    still arrive. BadValue where it is not running, or has sent such a client nothing."""
     if not _find_node(world, name).up:
         raise BadValue("{} cannot be stopped: it is not running", name)
-    under_way = list_answered(system, world, name)
-    if without := sorted(set(answers) - set(under_way)):
+    answered = list_answered(system, world, name)
+    if unanswered := sorted(set(answers) - set(answered)):
         raise BadValue(
             "no answer from {} to {} is in flight; in flight are answers to: {}",
             name,
-            " or ".join(without),
-            ", ".join(under_way) or "–",
+            " or ".join(unanswered),
+            ", ".join(answered) or "–",
         )
-    mine = {role for role, (node, _) in placements(system).items() if node == name}
-    old = world.nodes[name]
+    stopped_roles = {role for role, (node, _) in placements(system).items() if node == name}
+    stopped = world.nodes[name]
     wires = world.wires
-    for pair, conn in old.conns.items():
+    for pair, conn in stopped.conns.items():
+        # answers to the stopped node reach nobody; its requests stay in flight
         wires = wires.remove(("r", *pair, conn))
-    world = World(world.nodes.set(name, stop_node(old, power)), wires)
+    world = World(world.nodes.set(name, stop_node(stopped, power)), wires)
     for other, node in world.nodes.items():
         if other != name and node.up:
             for client, server in node.conns:
-                if server in mine:
+                if server in stopped_roles:
                     arrive = client in answers
                     world = _break(system, world, client, server, 0, gone=True, arrive=arrive).world
     what = "power" if power else "stop"
@@ -346,8 +354,9 @@ class StillRunning(BadValue):
 
 
 def _restart(system: System, world: World, choice: Choice, at_ms: int) -> list[Moved]:
-    """A start from the disk, whole or stopped after some effects. Nobody is connected to a
-    node that is starting, so nobody hears of such a stop; what it asked for is under way."""
+    """Start a stopped node from its disk. Returns a stage for the start and each effect of its
+    roles' recovery. A choice with `stop` (-1: none) stops the node again after that many effects;
+    no client is connected to it yet, so none notices, and what it had sent stays in flight."""
     name = choice.a
     if _find_node(world, name).up:
         raise StillRunning("{} cannot be restarted: it is running", name)
@@ -370,7 +379,7 @@ def _restart(system: System, world: World, choice: Choice, at_ms: int) -> list[M
     wires = world.wires
     for pair, conn in node.conns.items():
         wires = wires.remove(("r", *pair, conn))
-    how = choice.how == "power"
-    world = World(world.nodes.set(name, stop_node(node, how)), wires)
-    what = "power" if how else "stop"
+    by_power = choice.how == "power"
+    world = World(world.nodes.set(name, stop_node(node, by_power)), wires)
+    what = "power" if by_power else "stop"
     return [*moved, Moved(world, name, name, None, None, what, done=done, planned=planned)]

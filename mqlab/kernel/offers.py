@@ -94,23 +94,26 @@ Flights = Mapping[tuple[Wire, int], int]
 
 
 def record_choice(run: Run, moved: list[Moved]) -> Done:
-    """What is to be known later of the last choice of a run."""
-    start = run.counts[0] if run.counts else len(run.facts)
-    before = sum(fact.step < run.steps for fact in run.facts[:start])
+    """Describe the last choice of a run for `list_gaps`: its step's effects, and for each of its
+    facts how many effects were done by then and to which clients answers were in flight. A step
+    that was itself stopped, or that is a fault, gets no effects: it offers no place for a crash."""
+    # counts[i]: the number of facts that the run had after its move i
+    after_first = run.counts[0] if run.counts else len(run.facts)
+    facts_before = sum(fact.step < run.steps for fact in run.facts[:after_first])
     progress: list[int] = []
     answered: list[tuple[str, ...]] = []
-    done, count = 0, before
-    for move, now in zip(moved, run.counts, strict=True):
+    done, count = 0, facts_before
+    for move, facts_after in zip(moved, run.counts, strict=True):
         done += _has_effect(move)
-        progress += [done] * (now - count)
-        answered += [list_answered(run.system, move.world, move.node)] * (now - count)
-        count = now
+        progress += [done] * (facts_after - count)
+        answered += [list_answered(run.system, move.world, move.node)] * (facts_after - count)
+        count = facts_after
     stopped = parse(run.choices[-1]).stop >= 0 or moved[0].what not in ("step", "recover")
     effects = tuple(m.stage.effect for m in moved if m.stage is not None and m.stage.effect)
     name, role = (moved[0].node, moved[0].role) if moved else ("", "")
-    made = () if stopped else effects
-    first, told = before + 1, (tuple(progress), tuple(answered))
-    return Done(run.choices[-1], name, role, made, first, *told)
+    effects = () if stopped else effects
+    first, by_fact = facts_before + 1, (tuple(progress), tuple(answered))
+    return Done(run.choices[-1], name, role, effects, first, *by_fact)
 
 
 def find_flights(run: Run, moved: list[Moved]) -> dict[tuple[Wire, int], int]:
@@ -124,36 +127,39 @@ def find_flights(run: Run, moved: list[Moved]) -> dict[tuple[Wire, int], int]:
 
 
 def list_gaps(system: System, done: tuple[Done, ...], kept: int) -> Iterator[Gap]:
-    """Where a node might have died in a run, of which the first `kept` choices are given: between
-    two effects of a step, and between two steps, of the node that has acted."""
-    for number, step in enumerate(done[kept:], kept):
+    """Yield each place in a run at which a node might have died: between two effects of its step,
+    or after the step, before the next choice. The first `kept` choices are given and offer no
+    place."""
+    for position, step in enumerate(done[kept:], kept):
         if not step.effects:
             continue
-        name = partial(system.name_effect, step.role)
+        name_effect = partial(system.name_effect, step.role)
         last = step.first + len(step.progress) - 1
-        points = zip(step.progress, step.answered, strict=True)
-        for fact, (effects, answered) in enumerate(points, step.first):
-            if fact < last:
-                progress = describe_progress(step.effects, effects, name)
+        by_fact = zip(step.progress, step.answered, strict=True)
+        for fact_number, (effects, answered) in enumerate(by_fact, step.first):
+            if fact_number < last:
+                progress = describe_progress(step.effects, effects, name_effect)
                 kill, power = (f"{step.choice} {how}={effects}" for how in ("kill", "power"))
-                yield Gap(fact, step.node, number, kill, power, progress, answered)
-            elif number + 1 < len(done):
+                yield Gap(fact_number, step.node, position, kill, power, progress, answered)
+            elif position + 1 < len(done):
                 kill, power = f"kill {step.node}", f"power {step.node}"
-                yield Gap(fact, step.node, number + 1, kill, power, NOTHING, answered)
+                yield Gap(fact_number, step.node, position + 1, kill, power, NOTHING, answered)
 
 
 def list_options(system: System, world: World, flights: Flights) -> tuple[Option, ...]:
-    """Everything that may happen now: steps first, then faults, what breaks least first."""
+    """List everything that may happen now, each with its label: first the steps, then the faults of
+    each node (a restart of one that is down; a crash, a power cut, a broken connection of one that
+    runs)."""
     steps = [_option(system, world, choice, flights) for choice in list_choices(system, world)]
     faults = []
     for name, node in world.nodes.items():
         if not node.up:
             restart = Choice("restart", name)
-            stops, _ = _stops(system, apply(system, world, restart))
+            stops, _ = _describe_stops(system, apply(system, world, restart))
             label = RESTART(node=name)
             faults.append(Option(str(restart), label, "restart", name, stops=stops))
             continue
-        faults += _stopping(name, list_answered(system, world, name))
+        faults += _list_stops(name, list_answered(system, world, name))
         for a, b in node.conns:
             if system.both_ways and any((f.ends == (b, a)) for f in faults):
                 continue  # the same connection
@@ -163,8 +169,9 @@ def list_options(system: System, world: World, flights: Flights) -> tuple[Option
 
 
 def _option(system: System, world: World, choice: Choice, flights: Flights) -> Option:
-    """What the learner is offered for a choice: its label, its kind, where it stops, and the
-    message in the picture that it delivers."""
+    """Describe one possible step as an Option for the learner: label, kind, node, message, at which
+    effects the node may be stopped in it, and which fact of the picture sent the message (0:
+    none)."""
     moved = apply(system, world, choice)
     event, node = moved[0].event, moved[0].node
     what = put_in_words(getattr(event, "body", ""))
@@ -183,12 +190,12 @@ def _option(system: System, world: World, choice: Choice, flights: Flights) -> O
             what = Text(getattr(event, "timer", ""))
             label, kind = TIMER(name=what), "timer"
         case _:
-            label, kind = _own(event), "local"
-    stops, answered = _stops(system, moved)
+            label, kind = _name_own_event(event), "local"
+    stops, answered = _describe_stops(system, moved)
     return Option(str(choice), label, kind, node, what, stops, answered, sent, ends)
 
 
-def _stopping(name: str, answered: tuple[str, ...]) -> Iterator[Option]:
+def _list_stops(name: str, answered: tuple[str, ...]) -> Iterator[Option]:
     """The two ways in which a node stops, and each with its answers arriving, where it has any."""
     for kind, words in (("kill", KILL), ("power", POWER)):
         label = words(node=name)
@@ -206,7 +213,7 @@ def find_sent(world: World, choice: Choice, flights: Flights) -> int:
     return flights.get((wire, world.wires[wire][choice.index].corr), 0)
 
 
-def _stops(
+def _describe_stops(
     system: System, moved: list[Moved]
 ) -> tuple[tuple[Text, ...], tuple[tuple[str, ...], ...]]:
     """What would have been done, and whose answers would be under way, after each number of
@@ -224,7 +231,7 @@ def _has_effect(move: Moved) -> bool:
 
 
 @cache
-def _own(event: object) -> Text:
+def _name_own_event(event: object) -> Text:
     """A node's own event in words."""
     match event:
         case Appended(log=log):

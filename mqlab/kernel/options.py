@@ -264,12 +264,13 @@ NAMED = tr(
 
 
 def check_nodes(system: Written, specs: Sequence[NodeSpec]) -> None:
-    """Check the nodes that a system's options make. ValueError for nodes of one name, for a client
-    that is called like an option, and for a node that the system cannot do without."""
+    """Raise ValueError where the nodes that a system's options make cannot work: two have one name,
+    a client is named like an option (a line could not tell them apart), or a node is missing that
+    the system `needs`."""
     names = [spec.name for spec in specs]
     for name, times in Counter(names).items():
         if times > 1:
-            topic = name.rpartition("-")[0]
+            topic = name.rpartition("-")[0]  # a partition's node is named after its topic
             lists = [field for field, named, _ in _list_names(system) if {name, topic} & {*named}]
             raise BadValue(
                 "{}: {!r} would name {} nodes; give each its own name",
@@ -331,20 +332,23 @@ def write_calls(program: Program) -> str:
 
 
 def read_line(system: type[S], given: Mapping[str, str]) -> S:
-    """The system with these options, `off` among them; ValueError says what there is."""
-    known, ordered = _plain(system), _of_kind(system, Order)
+    """Make a system from the words `key=value` of its line. A key is an option of the class, a step
+    whose pieces get another sequence, or else a client with its calls. ValueError lists what there
+    is."""
+    options, ordered = _plain(system), _of_kind(system, Order)
     values: dict[str, Any] = {}
     order: dict[str, tuple[str, ...]] = {}
     programs: dict[str, str] = {}
     for key, text in given.items():
-        if key in known:
-            values[key] = _read(known[key], text)
+        if key in options:
+            values[key] = _read(options[key], text)
         elif ordered and key.startswith(STEP):
             order[key.removeprefix(STEP)] = _read_names(key, text)
         else:
             programs[key] = text
     if order:
         values[ordered[0]] = tuple(order.items())
+    # the clients' calls are read last: which are allowed depends on the nodes
     plain = system(**values)
     specs = plain.nodes()
     check_nodes(plain, specs)

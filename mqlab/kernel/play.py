@@ -94,7 +94,8 @@ def encode(system: System, trace: Trace) -> str:
 
 
 def decode(token: str) -> Token:
-    """What a token holds; ValueError where the text is none."""
+    """Read a token, the text that a run is copied as: base64 of a zlib-compressed JSON list. Raises
+    ValueError where the text is no token, or one that would unpack to more than a megabyte."""
     try:
         packed = base64.urlsafe_b64decode(token.strip() + "=" * (-len(token.strip()) % 4))
         unpack = zlib.decompressobj()
@@ -104,7 +105,7 @@ def decode(token: str) -> Token:
     match content:
         case [str(line), [*choices], str(made), *end] if all(isinstance(c, str) for c in choices):
             match end:
-                case []:
+                case []:  # a token of an earlier version, which does not say how the run ended
                     return Token(line, tuple(choices), made)
                 case [int(facts), str(narration)] | [int(facts), str(narration), str(_)]:
                     return Token(line, tuple(choices), made, facts, narration, *end[2:])
@@ -236,15 +237,17 @@ class Play:
         return self.replay(held)
 
     def replay(self, token: Token) -> Text:
-        """The same for a token whose system line this system was made from."""
+        """Go to the run of a token that belongs to this system. Returns what differs from the
+        engine that made it, or nothing. A token that does not begin with this play's fixed choices
+        is played from the very beginning, and the play then has no fixed choices."""
         if token.choices[: len(self.start)] != self.start:
             elsewhere = Play(self.system, (), self.title)
             elsewhere.claims = self.claims
             elsewhere._begin(())
-            note = elsewhere.replay(token)
+            difference = elsewhere.replay(token)
             self.start, self._now = (), elsewhere._now
             self._states = {**elsewhere._states, **self._states}
-            return note
+            return difference
         try:
             self._go_to(token.choices)
         except _Impossible as error:
@@ -285,20 +288,22 @@ class Play:
             )
 
     def _go_to(self, choices: Choices) -> None:
-        """Go to a schedule, from the longest part of it that is known. Nothing changes where it is
-        not possible."""
+        """Make the run of these choices the current one. It continues from the longest known
+        beginning of them, so only the rest is executed. Where a choice is not possible, the play
+        stays as it was."""
         wanted = tuple(str(parse(choice)) for choice in choices)
         if wanted[: len(self.start)] != self.start:
             raise BadValue("the first choices of this play cannot be changed")
+        # the longest beginning with a state; the play's own start is one, so there is always one
         known = next(n for n in range(len(wanted), -1, -1) if wanted[:n] in self._states)
-        state, fresh = self._states[wanted[:known]], {}
+        state, new_states = self._states[wanted[:known]], {}
         for number, choice in enumerate(wanted[known:], known + 1):
             try:
                 state = state.after(choice)
             except ValueError as error:
                 raise _Impossible(str(error), number) from error
-            fresh[wanted[:number]] = state
-        self._states |= fresh
+            new_states[wanted[:number]] = state
+        self._states |= new_states
         self._now = state
 
     def undo(self) -> None:

@@ -52,8 +52,9 @@ class Reasons(Generic[K]):
     explain_failure: Callable[[Outcome], Text]
 
     def explain(self, fact: Fact, kind: K) -> Text:
-        """The sentence why for a fact that the system does not explain. `kind`: of the fact's node.
-        Nothing where no sentence is known."""
+        """The sentence why for a fact that no message or record of the system explains: a crash, a
+        recovery, a timer, a change in memory, a call's result, a dropped message. `kind` is that of
+        the fact's node, such as "coordinator". Empty where no sentence is known."""
         match fact.kind:
             case FactKind.KILL:
                 return self.stopped[kind]()

@@ -92,28 +92,30 @@ class Run:
         return twin
 
     def do(self, choice: Choice | str, at_ms: int = 0, ahead_ms: int = 0) -> list[Moved]:
-        """Make one choice and tell its facts; ValueError where it is not possible, and where there
-        are more than MOST_FACTS of them. `ahead_ms`: of the clock of the node that it is about."""
+        """Make one choice: move the world and add a fact and a Snapshot for each thing that
+        happened. Returns the stages of the move. ValueError where the choice is not possible or
+        there are more than MOST_FACTS facts. `ahead_ms`: by how much the clock of the choice's node
+        is ahead."""
         choice = parse(choice) if isinstance(choice, str) else choice
         moved = apply(self.system, self.world, choice, at_ms + ahead_ms)
         self.steps += 1
-        before = self.world
-        start = len(self.facts)
+        world_before = self.world
+        facts_before = len(self.facts)
         counts = []
         for i, move in enumerate(moved):
             self.world = move.world
-            for fact in self._list_facts(moved, i, before):
+            for fact in self._list_facts(moved, i, world_before):
                 self._add(replace(fact, at_ms=at_ms), move)
             counts.append(len(self.facts))
         self.counts = tuple(counts)
         self.choices.append(str(choice))
-        if len(self.facts) == start and moved:
-            self._nothing(moved[0], at_ms)
-        if len(self.facts) > start and self.system.judged_between_steps:
+        if len(self.facts) == facts_before and moved:
+            self._add_idle(moved[0], at_ms)
+        if len(self.facts) > facts_before and self.system.judged_between_steps:
             self._judge()
         return moved
 
-    def _nothing(self, move: Moved, at_ms: int) -> None:
+    def _add_idle(self, move: Moved, at_ms: int) -> None:
         """A request that changed nothing is still something that happened, unless it calls
         itself `quiet`: news that most who hear it have no use for. One that cannot come to
         nothing says what it does instead (`idle`)."""
@@ -124,8 +126,8 @@ class Run:
             self._add(replace(idle, at_ms=at_ms), move)
 
     def _add(self, fact: Fact, move: Moved) -> None:
-        """Add a fact to the run with what the system says of it (label, why, stage, story), and the
-        Snapshot after it."""
+        """Add one fact to the run, with all that the system tells of it (label, why, transaction,
+        stage, story), and the Snapshot after it. A fact that the system hides is not added."""
         effect = move.stage.effect if move.stage else None
         event = move.event if move.what == "step" else None  # a fault stands for itself
         telling = self.system.annotate(move.world, move.role, event, effect)
@@ -201,7 +203,8 @@ class Run:
         return replace(new, lights=lights)
 
     def _list_facts(self, moved: list[Moved], i: int, before: World) -> Iterable[Fact]:
-        """The facts of one move: a fault, the begin of a handler run, or one effect."""
+        """The facts of move number `i` of a choice: of a fault, of a handler's begin, or of one
+        effect. `before`: the world before the choice, with which a role's memory is compared."""
         move = moved[i]
         if move.what in ("stop", "power"):
             yield self._stopped(move)
@@ -213,7 +216,7 @@ class Run:
             body, peer = move.event.body, move.event.caller.name
             yield new_fact(FactKind.DROP, peer, DROPPED(what=put_in_words(body)), move.role, body)
         elif move.stage is not None and move.stage.effect is None:
-            yield from self._began(move, before)
+            yield from self._list_begin_facts(move, before)
         elif move.stage is not None and move.stage.effect is not None:
             fact = describe_effect(move.role, move.stage.effect)
             if fact is not None:
@@ -225,9 +228,10 @@ class Run:
         text = describe_stop(power, move.planned, move.done, name, move.answers)
         return new_fact(FactKind.POWER_CUT if power else FactKind.KILL, move.node, text)
 
-    def _began(self, move: Moved, before: World) -> Iterable[Fact]:
-        """What precedes a step's effects: lateness, a timer, a recovery, and what the role
-        says has changed in its memory."""
+    def _list_begin_facts(self, move: Moved, before: World) -> Iterable[Fact]:
+        """The facts of a step before its first effect: that its message is late or a timer has
+        expired, that a role has recovered from its disk, and what the role says has changed in its
+        memory."""
         event = move.event
         if isinstance(event, Request) and move.late:
             body = event.body
@@ -236,14 +240,14 @@ class Run:
         elif isinstance(event, Fired):
             name = event.timer
             yield new_fact(FactKind.TIMER, move.role, TIMER(name=name), body=name)
-        place = placements(self.system)[move.role][1]
-        new = move.world.nodes[move.node].roles[place]
+        role_index = placements(self.system)[move.role][1]
+        role_after = move.world.nodes[move.node].roles[role_index]
         if move.what == "recover":
-            texts = new.describe_changes(None) or (RECOVERED(),)
+            texts = role_after.describe_changes(None) or (RECOVERED(),)
             yield new_fact(FactKind.RECOVERY, move.role, texts[0], body=texts[0].made)
             return
-        old = before.nodes[move.node].roles[place]
-        for text in new.describe_changes(old):
+        role_before = before.nodes[move.node].roles[role_index]
+        for text in role_after.describe_changes(role_before):
             yield new_fact(FactKind.CHANGE, move.role, text, body=text.made)
 
     @property
@@ -276,8 +280,8 @@ def new_fact(
 
 
 def describe_effect(role: str, effect: Effect) -> Fact | None:
-    """The narrated line of one effect of a role, its number and its meaning still left out. None
-    for what is not told: timers are silent until they fire."""
+    """The fact that one effect of a role becomes in the story, not yet numbered or explained. None
+    for an effect that is not shown: timers appear only when they fire."""
     match effect:
         case Send(to=to, body=body):
             # an answer that opens the other direction of a connection says that it `answers`

@@ -85,10 +85,11 @@ def simulate(
     title: Text = Text(""),
     timing: Timing = STEADY,
 ) -> Trace:
-    """Run a system in simulated time until nothing is left to do or `until_ms` has passed.
+    """Run a system in simulated time, with random delays from a seed, until nothing is left to do
+    or `until_ms` has passed. Returns the trace of all that happened.
 
-    `faults`: (at_ms, choice) pairs, for example `(500, "kill store")`. A fault that is not
-    possible at its time raises ValueError.
+    `faults`: (at_ms, choice) pairs, for example `(500, "kill store")`. A fault that is not possible
+    at its time raises ValueError.
     """
     run = Run(system, title)
     advance(run, random.Random(seed), until_ms, sorted(faults), timing)
@@ -107,23 +108,25 @@ def simulate_world(
 def advance(
     run: Moving, dice: random.Random, until_ms: int, pending: list[tuple[int, str]], timing: Timing
 ) -> None:
-    """Let time move a run: what is due is done, the earliest first, until nothing is left to do or
-    `until_ms` has passed."""
-    due: dict[str, float] = {}
+    """Make choices in the sequence of their simulated times until nothing is left to do or
+    `until_ms` has passed. `pending`: the planned faults, (time, choice), sorted; of a fault and
+    another choice at the same time the fault comes first. `dice` draws delays and losses."""
+    due_at: dict[str, float] = {}
     timers = _first_timers(run.world)
-    now = 0.0
+    now_ms = 0.0
     while True:
-        choices = _ripe(run, due, timers, now, dice, timing)
-        at, choice = min(choices, default=(float("inf"), ""))
-        planned = bool(pending) and pending[0][0] <= at
+        # without a choice: infinity, so that only a planned fault can come next
+        choices = _list_due(run, due_at, timers, now_ms, dice, timing)
+        at_ms, choice = min(choices, default=(float("inf"), ""))
+        planned = bool(pending) and pending[0][0] <= at_ms
         if planned:
-            at, choice = pending.pop(0)
-        if at > until_ms:
+            at_ms, choice = pending.pop(0)
+        if at_ms > until_ms:
             return
-        now = max(now, at)
-        due.pop(choice, None)
+        now_ms = max(now_ms, at_ms)
+        due_at.pop(choice, None)
         happens = choice if planned else _or_loss(run, choice, dice, timing)
-        _rearm(run.do(happens, int(now)), timers, now)
+        _set_timers(run.do(happens, int(now_ms)), timers, now_ms)
 
 
 def _or_loss(run: Moving, text: str, dice: random.Random, timing: Timing) -> str:
@@ -140,7 +143,7 @@ def _first_timers(world: World) -> dict[tuple[str, str], float]:
     return {(name, t): ms for name, n in world.nodes.items() for _, t, ms in n.timers}
 
 
-def _ripe(
+def _list_due(
     run: Moving,
     due: dict[str, float],
     timers: dict[tuple[str, str], float],
@@ -148,24 +151,25 @@ def _ripe(
     dice: random.Random,
     timing: Timing,
 ) -> list[tuple[float, str]]:
-    """The choices that are due, in simulated time. Every possible choice with its time; a choice
-    keeps the time it got when first seen."""
-    out: list[tuple[float, str]] = []
-    seen: set[str] = set()
+    """Every possible choice with its time, as (ms, choice). A choice that is new gets a random
+    delay, which `due` keeps from one call to the next; choices that are no longer possible are
+    removed from it. `timers`: when each timer of a node expires."""
+    timed: list[tuple[float, str]] = []
+    possible: set[str] = set()
     for choice in list_choices(run.system, run.world):
         if choice.kind == "fire":
             for _, timer, _ms in run.world.nodes[choice.a].timers:
                 named = replace(choice, b=timer)
-                out.append((timers[choice.a, timer], str(named)))
+                timed.append((timers[choice.a, timer], str(named)))
             continue
         text = str(choice)
-        seen.add(text)
+        possible.add(text)
         if text not in due:
             due[text] = now + timing.wait_ms(choice, dice)
-        out.append((due[text], text))
-    for gone in [text for text in due if text not in seen]:
+        timed.append((due[text], text))
+    for gone in [text for text in due if text not in possible]:
         del due[gone]
-    return out
+    return timed
 
 
 def is_message(choice: Choice) -> bool:
@@ -173,7 +177,7 @@ def is_message(choice: Choice) -> bool:
     return choice.kind in ("request", "response")
 
 
-def _rearm(moved: list[Moved], timers: dict[tuple[str, str], float], now: float) -> None:
+def _set_timers(moved: list[Moved], timers: dict[tuple[str, str], float], now: float) -> None:
     for move in moved:
         match move.stage.effect if move.stage else None:
             case SetTimer(timer=timer, after_ms=ms):

@@ -85,20 +85,21 @@ def tell(fact: Fact, story: Story | None, lanes: Iterable[Lane], **values: objec
 
 
 def tell_again(story: Text, record: Text, fact: Fact, before: Sequence[Fact]) -> Text:
-    """The sentence where the same has happened before: a record is there already, or a request is
-    repeated after the connection broke. `before`: the facts so far."""
-    is_kept = fact.kind in (FactKind.APPEND, FactKind.CHANGE)
-    if is_kept and record.en and record.en in story.en:
-        there = any(one.node == fact.node and one.story.en.startswith(story.en) for one in before)
-        return TWICE(story=story) if there else story
+    """The sentence of a fact, made to say so where the same has happened before: a record that is
+    in the node already, or a request sent again after its connection broke. `record`: the record's
+    name in the sentence; `before`: the facts so far."""
+    is_stored = fact.kind in (FactKind.APPEND, FactKind.CHANGE)
+    if is_stored and record.en and record.en in story.en:
+        stored = any(old.node == fact.node and old.story.en.startswith(story.en) for old in before)
+        return TWICE(story=story) if stored else story
     if story.en or fact.kind is not FactKind.SEND:
         return story
-    ends, near = {fact.node, fact.peer}, before[-RECENT:]
-    broken = [i for i, one in enumerate(near)
-              if one.kind is FactKind.BREAK and {one.node, one.peer} == ends]  # fmt: skip
-    sent = (fact.kind, fact.node, fact.peer, fact.body)
-    asked = near[: broken[-1]] if broken else ()
-    repeats = any((one.kind, one.node, one.peer, one.body) == sent for one in asked)
+    ends, recent = {fact.node, fact.peer}, before[-RECENT:]
+    breaks = [i for i, old in enumerate(recent)
+              if old.kind is FactKind.BREAK and {old.node, old.peer} == ends]  # fmt: skip
+    request = (fact.kind, fact.node, fact.peer, fact.body)
+    before_break = recent[: breaks[-1]] if breaks else ()
+    repeats = any((old.kind, old.node, old.peer, old.body) == request for old in before_break)
     return ASKED_AGAIN(node=fact.node) if repeats else story
 
 

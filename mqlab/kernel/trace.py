@@ -201,14 +201,15 @@ class Trace:
 
     @staticmethod
     def _read(data: dict[str, Any]) -> Trace:
-        """A trace from its JSON: the first Snapshot, and each further one by its changes."""
+        """Build a trace from its JSON. To be small, the JSON has only the first Snapshot in full;
+        of each further one, one a fact, it has what changed since the Snapshot before."""
         if len(data["facts"]) != len(data["changes"]):
             raise ValueError("it needs one change for each fact")
-        now = data["start"]
-        snapshots = [_build(Snapshot, now)]
+        current = data["start"]
+        snapshots = [_build(Snapshot, current)]
         for change in data["changes"]:
-            before, now = now, patch(now, change)
-            snapshots.append(_build_next(snapshots[-1], before, now))
+            previous, current = current, patch(current, change)
+            snapshots.append(_build_next(snapshots[-1], previous, current))
         return Trace(
             system=data["system"],
             choices=tuple(data["choices"]),
@@ -268,17 +269,19 @@ def _hints(cls: type) -> dict[str, Any]:
 
 
 def _build(cls: Any, value: Any) -> Any:
-    """The inverse of `plain_of`, guided by the annotations of the dataclass."""
+    """Build a value of the annotated type `cls` from JSON: the inverse of `plain_of`. It checks as
+    it goes, since traces come from files: ValueError where a number or text is of the wrong
+    type."""
     if cls is Text:
         return Text.from_json(value)
     if is_dataclass(cls):
         hints = _hints(cls)  # type: ignore[arg-type]
         return cls(**{k: _build(hints[k], v) for k, v in value.items()})  # type: ignore[operator]
     if get_origin(cls) is tuple:
-        kinds = get_args(cls)
-        if kinds[-1] is Ellipsis:
-            return tuple(_build(kinds[0], v) for v in value)
-        return tuple(_build(k, v) for k, v in zip(kinds, value, strict=True))
+        item_types = get_args(cls)
+        if item_types[-1] is Ellipsis:
+            return tuple(_build(item_types[0], item) for item in value)
+        return tuple(_build(each, item) for each, item in zip(item_types, value, strict=True))
     if cls is FactKind:
         return FactKind(value)
     if isinstance(cls, UnionType):  # a part that may be missing

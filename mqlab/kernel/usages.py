@@ -101,17 +101,19 @@ class Usage:
             self.arguments.append(Argument(name, choices, piece != kind, name != kind))
 
     def read(self, words: Words, readers: Mapping[str, Reader]) -> Any:
-        """The call; None where these words are none. Raises ValueError."""
+        """Read the words after the verb and make the call from them. None where they do not fit
+        this usage; the caller then says which form is expected. Raises ValueError for a word whose
+        value is wrong. `readers`: by kind of argument, what turns its words into a value."""
         named = [word for word in words if self._is_option(word)]
         shares = self._share_out([word for word in words if word not in named])
         if shares is None:
             return None
         values: list[Any] = []
-        for argument, share in zip(self.arguments, shares, strict=True):
-            several = tuple(map(_find_reader(argument.kind, readers), share))
-            if None in several:
+        for argument, its_words in zip(self.arguments, shares, strict=True):
+            read_values = tuple(map(_find_reader(argument.kind, readers), its_words))
+            if None in read_values:
                 return None
-            values.append(several if argument.many else several[0] if several else "")
+            values.append(read_values if argument.many else read_values[0] if read_values else "")
         given = dict(word.split("=", 1) for word in named)
         if not given.keys() <= self.options.keys():
             return None

@@ -21,9 +21,9 @@ C = TypeVar("C")
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def worded(template: str) -> Callable[[type[C]], type[C]]:
-    """A frozen dataclass with slots whose `str` is the template, filled with its fields and
-    properties as in `str.format`: `{txn}`, `{batch.base}`. Raises TypeError, when the class is
-    made, for a name that it has not."""
+    """A class decorator: makes a frozen dataclass with slots whose `str` is the template, filled
+    with its fields and properties as in `str.format` (`{txn}`, `{batch.base}`). Raises TypeError,
+    when the class is made, for a name in the template that the class does not have."""
     named = [name.partition(".")[0] for _, name, _, _ in Formatter().parse(template) if name]
 
     def make(cls: type[C]) -> type[C]:

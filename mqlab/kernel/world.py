@@ -97,27 +97,29 @@ def run(spec: NodeSpec, node: NodeState, role: int, event: Event) -> list[Stage]
 
 
 def do_effects(spec: NodeSpec, node: NodeState, role: int, effects: Effects) -> Iterator[Stage]:
-    """The node after each effect of a step of `role`, in order."""
-    me = spec.roles[role][0]
+    """Carry out the effects of one role's step on its node, one by one. Yields the node after each,
+    with the message that it sent to another node, if any. A message to a role of the same node goes
+    into the node's inbox instead, as its own next event."""
+    sender = spec.roles[role][0]
     local = {name: i for i, (name, _) in enumerate(spec.roles)}
     for effect in effects:
         wire: Wire | None = None
         note: Note | None = None
         match effect:
             case Send(to=to, body=body, corr=corr) if to in local:
-                mail = Request(Caller(me, 0, corr), body)
+                mail = Request(Caller(sender, 0, corr), body)
                 node = replace(node, inbox=(*node.inbox, (local[to], mail)))
-            case Send(to=to) if any(role == at and is_lost(e, to) for at, e in node.inbox):
-                pass  # Written into a connection that broke: its sender will hear of it.
+            case Send(to=to) if any(i == role and is_lost(event, to) for i, event in node.inbox):
+                pass  # Written into a connection that has broken: the sender learns of that next.
             case Send(to=to, body=body, corr=corr):
-                if (me, to) not in node.conns:
-                    node = replace(node, conns=node.conns.set((me, to), 0))
-                wire, note = ("q", me, to, node.conns[me, to]), Note(corr, body)
+                if (sender, to) not in node.conns:
+                    node = replace(node, conns=node.conns.set((sender, to), 0))
+                wire, note = ("q", sender, to, node.conns[sender, to]), Note(corr, body)
             case Reply(caller=Caller(name=name, corr=corr), body=body) if name in local:
-                answer = Response(me, corr, body)
+                answer = Response(sender, corr, body)
                 node = replace(node, inbox=(*node.inbox, (local[name], answer)))
             case Reply(caller=caller, body=body):
-                wire, note = ("r", caller.name, me, caller.conn), Note(caller.corr, body)
+                wire, note = ("r", caller.name, sender, caller.conn), Note(caller.corr, body)
             case SetTimer(timer=timer, after_ms=ms):
                 kept = [t for t in node.timers if t[:2] != (role, timer)]
                 timers = sorted([*kept, (role, timer, ms)], key=lambda t: t[2])
