@@ -55,24 +55,25 @@ class Bracket:
 
 @keep_answers
 def brackets(node: NodeState) -> tuple[Bracket, ...]:
-    """The transactions of an application's present run, oldest first, read off its calls
-    and their results. A call that has not returned counts as made."""
+    """List the transactions of an application since its start, oldest first, as it sees them
+    itself: from its calls and their results. A call that has not returned counts as made, but not
+    as successful."""
     app = node.app
     if app is None:
         return ()
     calls = [(result.call, result.ok) for result in app.results]
     if app.waiting and isinstance(app.program, tuple):
         calls.append((app.program[len(app.results)], False))
-    out: list[Bracket] = []
+    transactions: list[Bracket] = []
     for call, ok in calls:
         match call:
             case Begin() if ok:
-                out.append(Bracket())
-            case SendRecord(partition, value) if out and ok:
-                out[-1] = Bracket((*out[-1].sent, (partition, value)))
-            case Commit() | Abort() if out and out[-1].end in ("", str(call)):
-                out[-1] = Bracket(out[-1].sent, str(call), ok)
-    return tuple(out)
+                transactions.append(Bracket())
+            case SendRecord(partition, value) if transactions and ok:
+                transactions[-1] = Bracket((*transactions[-1].sent, (partition, value)))
+            case Commit() | Abort() if transactions and transactions[-1].end in ("", str(call)):
+                transactions[-1] = Bracket(transactions[-1].sent, str(call), ok)
+    return tuple(transactions)
 
 
 @keep_answers
@@ -185,8 +186,8 @@ def _counts(log: Iterable[Batch], group: str, position: str) -> bool:
                 return True
             waiting.discard(batch.pid)
             continue
-        mine = [r for r in batch.records if isinstance(r, Offsets) and r.group == group]
-        if any(position == str(p) for record in mine for p in record.positions):
+        of_group = [r for r in batch.records if isinstance(r, Offsets) and r.group == group]
+        if any(position == str(p) for record in of_group for p in record.positions):
             if not batch.transactional:
                 return True
             waiting.add(batch.pid)
@@ -206,23 +207,25 @@ def find_given_positions(node: NodeState) -> tuple[tuple[str, str], ...]:
 
 
 def in_generation(cluster: Cluster, world: World) -> bool:
-    """The claim on committed offsets of a group: positions that a member has signed, with its id
-    and the generation it knows, are written only while it belongs to that generation, by the
-    group's records before them (with the client's own epoch: what an earlier run has signed is not
-    known any more)."""
+    """Claim: a group's log has no committed offsets signed by a member (its id and generation) that
+    did not belong to that generation when they were written. Checked are the offsets that a running
+    producer has written with its present epoch; what an earlier instance signed is no longer
+    known."""
+    # by (producer id, epoch): the (member, generation) pairs under which that producer signs
     signed = {
-        identity(node): mine
+        identity(node): members
         for name, _ in cluster.producers
-        if (node := world.nodes[name]).up and (mine := signatures(node))
+        if (node := world.nodes[name]).up and (members := signatures(node))
     }
     for name in cluster.groups if signed else ():
-        known: dict[str, GroupMetadata] = {}
+        groups: dict[str, GroupMetadata] = {}
         for batch in world.disk(cluster.leader(world, name)).log(name).read(0):
             for record in batch.records:
                 if isinstance(record, GroupMetadata):
-                    known[record.group] = record
+                    groups[record.group] = record
                 elif isinstance(record, Offsets) and (batch.pid, batch.epoch) in signed:
-                    group = known.get(record.group)
+                    # the group's latest record before these offsets; none: the group has no members
+                    group = groups.get(record.group)
                     if group is not None and not signed[batch.pid, batch.epoch] & who(group):
                         return False
     return True

@@ -107,7 +107,7 @@ STARTS = LOG_STARTS  # table: partition → log start offset
 TO_THE_END = -1
 
 
-def handle(
+def delete_records(
     leader: Leader, ask: DeleteRecords, caller: Caller, disk: Disk
 ) -> tuple[Leader, Effects]:
     log, hw = disk.log(leader.name), leader.part.hw
@@ -137,7 +137,9 @@ GONE = Error.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def answer_gone(body: object, caller: Caller) -> Effects:
-    """The error with which requests are refused a partition that is no more, or never was."""
+    """The refusal of a request to a partition that was deleted, or was never created. A transaction
+    marker is acknowledged instead: the transaction is over there, and its coordinator must not wait
+    for ever."""
     match body:
         case WriteTxnMarkers(txn_id=txn_id, pid=pid, epoch=epoch):
             return (Reply(caller, WriteTxnMarkersResponse(txn_id, pid, epoch=epoch)),)
@@ -200,32 +202,33 @@ UNAVAILABLE = frozenset(
 def handle_produce(leader: Leader, ask: Produce, caller: Caller, disk: Disk) -> Result:
     if _is_behind(leader, caller):
         return replace(leader, behind=(*leader.behind, (ask, caller))), ()
-    return _take(leader, ask, caller, disk)
+    return _verify_or_append(leader, ask, caller, disk)
 
 
-def _take(leader: Leader, ask: Produce, caller: Caller, disk: Disk) -> Result:
-    """Produce: append a batch at once, or first ask the coordinator whether its transaction is open
-    (verification, KIP-890)."""
+def _verify_or_append(leader: Leader, ask: Produce, caller: Caller, disk: Disk) -> Result:
+    """Handle a Produce request: append its batch at once or, if the batch would open a transaction
+    here, first ask the transaction coordinator whether it is open (verification, KIP-890)."""
     part, batch = leader.part, ask.batch
-    v2 = ask.version >= 12
+    is_v2 = ask.version >= 12
     if batch.transactional and ask.txn_id is None:
-        # Whether this id may be used cannot be looked up (KafkaApis#handleProduceRequest).
+        # without the id nobody can check whether it may be used (KafkaApis#handleProduceRequest)
         refused = ProduceResponse(Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
         return leader, (Reply(caller, refused),)
-    # Asked before the log is looked at: a duplicate that comes when its transaction has ended
-    # is refused like any other late batch, though the leader would know it again.
+    # The coordinator is asked before the log is searched for a duplicate: a duplicate that arrives
+    # after its transaction has ended is refused like any other late batch.
     if not part.needs_guard(batch):
         return append(leader, ask, caller, None, disk)
     if part.is_stale(batch):
         return leader, (Reply(caller, ProduceResponse(Error.INVALID_PRODUCER_EPOCH)),)
-    if not v2 and not (ask.verify and "verification" in part.config.on):
+    if not is_v2 and not (ask.verify and "verification" in part.config.on):
         return append(leader, ask, caller, None, disk)
-    return role.ask_coordinator(leader, ask, caller, ask.txn_id or "", batch, disk, v2=v2)
+    return role.ask_coordinator(leader, ask, caller, ask.txn_id or "", batch, disk, v2=is_v2)
 
 
 def handle_verification(leader: Leader, corr: int, error: Error, disk: Disk) -> Result:
-    """The coordinator has verified the transaction or refused it: append the batch that waited, or
-    refuse it."""
+    """Take the coordinator's answer to a verification: append the batch that waited for it, or
+    refuse it. While the client's previous transaction is still ending, the question is asked again
+    for a while."""
     waiting: Verifying[Produce] | None = leader.verifying.get(corr)
     if waiting is None:
         return leader, ()
@@ -234,8 +237,8 @@ def handle_verification(leader: Leader, corr: int, error: Error, disk: Disk) -> 
         # (add.partitions.to.txn.retry.backoff.ms and .max.ms).
         config = leader.config
         if (waiting.again + 1) * config.add_retry_ms <= config.add_retry_max_ms:
-            patient = replace(waiting, again=waiting.again + 1)
-            new = replace(leader, verifying=leader.verifying.set(corr, patient))
+            with_retry = replace(waiting, again=waiting.again + 1)
+            new = replace(leader, verifying=leader.verifying.set(corr, with_retry))
             return new, (SetTimer(f"{role.ADD}{corr}", config.add_retry_ms),)
     leader = role.close_question(leader, corr)
     if error:
@@ -261,7 +264,7 @@ def go_on(leader: Leader, effects: Effects, disk: Disk) -> Result:
             break
         ask, caller = leader.behind[at]
         leader = replace(leader, behind=(*leader.behind[:at], *leader.behind[at + 1 :]))
-        leader, more = _take(leader, ask, caller, disk)
+        leader, more = _verify_or_append(leader, ask, caller, disk)
         effects += more
     return leader, effects
 
@@ -297,16 +300,17 @@ def handle_lost_coordinator(leader: Leader, disk: Disk) -> Result:
 
 def append(leader: Leader, ask: Produce, caller: Caller, guard: int | None, disk: Disk) -> Result:
     """Append a batch that passes the checks of size, duplicate, epoch and sequence. It is
-    acknowledged when the high watermark has passed it."""
+    acknowledged once the high watermark has passed it. `guard`: the number under which its
+    transaction was verified; None: no verification was needed."""
     part, batch = leader.part, ask.batch
-    most, size = leader.config.max_message_bytes, batch.size or LEAST_BYTES * batch.count
-    if (flaw := ask.flaw) or 0 <= most < size:
+    max_bytes, size = leader.config.max_message_bytes, batch.size or LEAST_BYTES * batch.count
+    if (flaw := ask.flaw) or 0 <= max_bytes < size:  # below 0: without a limit
         return leader, (Reply(caller, ProduceResponse(flaw or Error.MESSAGE_TOO_LARGE)),)
-    seen = part.find_duplicate(batch)
-    if seen is not None:
-        # Success, with the offset of the first time. It may not be replicated yet, though.
-        answer = ProduceResponse(Error.NONE, seen.first_offset, seen.at_ms)
-        end = seen.first_offset + batch.count
+    first_write = part.find_duplicate(batch)
+    if first_write is not None:
+        # a duplicate: acknowledged with the offset of its first write, which must be replicated too
+        answer = ProduceResponse(Error.NONE, first_write.first_offset, first_write.at_ms)
+        end = first_write.first_offset + batch.count
         if end <= part.hw:
             return leader, (Reply(caller, answer),)
         return replace(leader, acks=add_ack(leader.acks, (end, caller, answer))), ()
@@ -353,6 +357,8 @@ class Leader:
         assert part.lso <= part.hw <= disk.log(self.name).end, (part.lso, part.hw)
 
     def _handle_event(self, event: Event, disk: Disk) -> tuple[Leader, Effects]:
+        """Handle one event: a request, an append that is durable or has failed, the transaction
+        coordinator's answer to a verification, or a timer."""
         match event:
             case Request(caller=caller, body=body, at_ms=at_ms):
                 return self.handle_request(body, caller, disk, at_ms)
@@ -368,7 +374,7 @@ class Leader:
                 return forget_idle(self, at_ms)
             case Fired(timer=timer):
                 return ask_again(self, timer)
-        # A call, or an answer to a question that is no longer open, changes nothing here.
+        # a call, or an answer to a request that is settled, changes nothing
         return self, ()
 
     def _fail_appends(self, error: str) -> tuple[Leader, Effects]:
@@ -380,6 +386,8 @@ class Leader:
     def handle_request(
         self, body: LeaderRequest, caller: Caller, disk: Disk, at_ms: int
     ) -> tuple[Leader, Effects]:
+        """Pass a request to the function that handles it, by its type. A partition that was deleted
+        (`gone`) can only be created again; any other request is refused."""
         match body:
             case CreateTopic() if not self.gone:
                 return self, (Reply(caller, TopicResponse(Error.TOPIC_ALREADY_EXISTS)),)
@@ -391,8 +399,8 @@ class Leader:
             case DeleteTopic():
                 return delete_topic(self, caller, disk)
             case Produce():
-                ahead, most = body.batch.at_ms - at_ms, self.config.max_ahead_ms
-                if 0 <= most < ahead:  # ValidationResult of LogValidator#validateTimestamp
+                ahead_ms, max_ahead_ms = body.batch.at_ms - at_ms, self.config.max_ahead_ms
+                if 0 <= max_ahead_ms < ahead_ms:  # LogValidator#validateTimestamp
                     body = replace(body, flaw=Error.INVALID_TIMESTAMP)
                 return handle_produce(self, body, caller, disk)
             case WriteTxnMarkers():
@@ -400,7 +408,7 @@ class Leader:
             case Fetch() | ListOffsets() | DescribeProducers() | Watch() | Unwatch():
                 return answer_reader(self, body, caller, disk)
             case DeleteRecords():
-                return handle(self, body, caller, disk)
+                return delete_records(self, body, caller, disk)
         raise TypeError(f"a partition leader is never sent {type(body).__name__}")
 
     def _write_marker(
@@ -446,9 +454,10 @@ class Leader:
         since: int | None = None,
         spare: bool = False,
     ) -> tuple[Leader, Effects]:
-        """The leader as it starts, from its log. `hw`: what is known to be replicated; None: the
-        only replica has it all. `since`: what this replica has copied since it started, and still
-        has in memory. `spare`: there is no such partition before somebody creates it."""
+        """Build the leader from its log when it starts. `hw`: up to where the log is known to be
+        replicated; None: this is the only replica, so all of it is. `since`: the offset from which
+        on this replica has copied the log since its start, and knows its producers. `spare`: the
+        partition does not exist until somebody creates it."""
         part, effects = recover_partition(config, name, disk, hw, since)
         gone = disk.table(DELETED).get(name, spare)
         return cls(config, name, part, gone=gone), (*effects, *schedule_expiry(config, None, part))

@@ -181,7 +181,9 @@ class Admin(Quiet):
         return self, ()
 
     def _handle_call(self, call: object) -> tuple[Admin, Effects]:
-        """The first request of a call, to the coordinator or leader that answers it."""
+        """Send the first request of a call to the coordinator or partition leader that answers it.
+        A change of a topic goes to its partitions one by one; those after the first wait in
+        `todo`."""
         match call:
             case List():
                 return self._ask(call, self.config.coordinator, ListTransactions())
@@ -201,14 +203,14 @@ class Admin(Quiet):
             case DeleteTo(partition=partition, offset=offset):
                 return self._ask(call, partition, DeleteRecords(offset))
             case Committed(group=group, partitions=named):
-                return self._ask(call, self._where(group), OffsetFetch(group, named, False))
+                return self._ask(call, self._log_of(group), OffsetFetch(group, named, False))
             case DeleteOneGroup(group=group):
-                return self._ask(call, self._where(group), DeleteGroup(group))
+                return self._ask(call, self._log_of(group), DeleteGroup(group))
             case DeletePositions(group=group, partitions=named):
-                return self._ask(call, self._where(group), DeleteOffsets(group, named))
+                return self._ask(call, self._log_of(group), DeleteOffsets(group, named))
         return self, (Return(build_failure(call, say_no_call("an administrator"))),)
 
-    def _where(self, group: str) -> str:
+    def _log_of(self, group: str) -> str:
         return offsets_log(group, self.config.cluster)
 
     def _ask(self, call: AdminCall, to: str, body: object) -> tuple[Admin, Effects]:
@@ -216,8 +218,9 @@ class Admin(Quiet):
         return replace(self, call=call, request=send), (send,)
 
     def _handle_answer(self, call: AdminCall, answer: object) -> tuple[Admin, Effects]:
-        """The next request of a call that needs several, or its outcome: a hanging transaction is
-        one that a partition has open and no coordinator knows."""
+        """Take an answer: send the call's next request if it needs one, else return its outcome.
+        The search for hanging transactions needs three: what the partition has open, what the
+        coordinators list, and of each listed one which partitions it has."""
         match call, answer:
             case FindHanging(), DescribeProducersResponse(producers=producers):
                 suspects = tuple(p for p in producers if p.txn_first >= 0)
@@ -226,10 +229,10 @@ class Admin(Quiet):
                 if not suspects:
                     return self._return(build_success(call, "nothing"))
                 return new._ask(call, self.config.coordinator, ListTransactions(pids=pids))
-            case FindHanging(), ListTransactionsResponse(transactions=known):
-                return replace(self, known=known)._strike_out(call, None)
+            case FindHanging(), ListTransactionsResponse(transactions=listed):
+                return replace(self, known=listed)._exclude_known(call, None)
             case FindHanging(), DescribeTransactionsResponse():
-                return self._strike_out(call, answer)
+                return self._exclude_known(call, answer)
             case AbortHanging(), DescribeProducersResponse(producers=producers):
                 return self._abort_hanging(call, producers)
         errors = (getattr(answer, "error", Error.NONE), *getattr(answer, "errors", ()))
@@ -246,7 +249,7 @@ class Admin(Quiet):
         detail = str(answer).removeprefix(Error.NONE.words).lstrip()
         return self._return(build_success(call, detail))
 
-    def _strike_out(
+    def _exclude_known(
         self, call: FindHanging, answer: DescribeTransactionsResponse | None
     ) -> tuple[Admin, Effects]:
         """Strike out what its coordinator does answer for; ask about the next."""

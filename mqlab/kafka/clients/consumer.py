@@ -96,25 +96,27 @@ Result = tuple["Consumer", Effects]
 def filter_readable(
     batches: Iterable[Batch], aborted: Iterable[AbortedTxn] | None, start: int
 ) -> tuple[list[Batch], int]:
-    """The data batches a client hands out, and its position afterwards
-    (CompletedFetch#nextFetchedRecord, #isBatchAborted, #containsAbortMarker).
+    """Choose the data batches that a client hands to its application from what it fetched; returns
+    them and the client's position afterwards (CompletedFetch#nextFetchedRecord, #isBatchAborted,
+    #containsAbortMarker).
 
-    A leader sends whole batches: of the first, what lies before `start` is skipped.
-    `aborted` None: read_uncommitted, nothing is skipped but markers.
+    `aborted`: the aborted transactions of this range, whose batches are skipped up to their abort
+    marker; None: read_uncommitted, only markers are skipped. A leader sends whole batches: the
+    records of the first one before `start` are cut off.
     """
-    waiting = sorted(aborted or (), key=lambda a: a.first_offset)
-    skipping: set[int] = set()
-    out: list[Batch] = []
+    not_begun = sorted(aborted or (), key=lambda a: a.first_offset)
+    aborted_pids: set[int] = set()
+    readable: list[Batch] = []
     position = start
     for batch in batches:
-        while waiting and waiting[0].first_offset <= batch.last:
-            skipping.add(waiting.pop(0).pid)
+        while not_begun and not_begun[0].first_offset <= batch.last:
+            aborted_pids.add(not_begun.pop(0).pid)
         position = batch.last + 1
         if batch.control == ABORT:
-            skipping.discard(batch.pid)
-        elif not batch.control and not (batch.transactional and batch.pid in skipping):
-            out.append(_cut_before(batch, start))
-    return out, position
+            aborted_pids.discard(batch.pid)
+        elif not batch.control and not (batch.transactional and batch.pid in aborted_pids):
+            readable.append(_cut_before(batch, start))
+    return readable, position
 
 
 def _cut_before(batch: Batch, start: int) -> Batch:
@@ -147,10 +149,11 @@ def build_offset_fetch(consumer: Consumer, partitions: tuple[str, ...]) -> tuple
 
 
 def handle_fetch(consumer: Consumer, call: Poll, partition: str, answer: FetchResponse) -> Result:
-    """A fetch response: keep the records that the isolation level lets through, and move the
-    position past all that was fetched. The poll returns when all its requests are answered."""
+    """Take a FetchResponse: keep the records that the isolation level lets through and move the
+    partition's position past all that was fetched. The poll returns once all its requests are
+    answered."""
     if answer.error is Error.OFFSET_OUT_OF_RANGE:
-        # auto.offset.reset=earliest: what was there is no more, so read what still is.
+        # the records there were deleted: auto.offset.reset=earliest goes on with the oldest
         return consumer.send_requests(Send(partition, ListOffsets(EARLIEST, call.isolation)))
     new = replace(consumer, error=consumer.error or answer.error)
     if not answer.error:
@@ -272,34 +275,37 @@ def coordinator_of(consumer: Consumer) -> str:
 
 
 def handle_join(consumer: Consumer, answer: JoinGroupResponse) -> Result:
-    """JoinGroupResponse: the leader of the group assigns partitions to all members, and each member
-    sends SyncGroup to get its own."""
-    mine = consumer.membership
+    """Take a JoinGroupResponse and answer with SyncGroup, which fetches this member's partitions.
+    The member that leads the group assigns the partitions of all members first, and its SyncGroup
+    brings this assignment; the others' is empty."""
+    membership = consumer.membership
     if answer.error is Error.MEMBER_ID_REQUIRED:
-        return join_group(replace(consumer, membership=replace(mine, member=answer.member)))
+        return join_group(replace(consumer, membership=replace(membership, member=answer.member)))
     if answer.error in UNKNOWN:
-        return join_group(replace(consumer, membership=replace(mine, member="")))
+        return join_group(replace(consumer, membership=replace(membership, member="")))
     if answer.error:
         return consumer.return_outcome(build_failure(consumer.call, answer.error))
-    given: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    assignments: tuple[tuple[str, tuple[str, ...]], ...] = ()
     if answer.member == answer.leader and not answer.skip_assignment:
-        given = assign_ranges(answer.members, consumer.config.partitions)
-    mine = replace(mine, member=answer.member, generation=answer.generation)
-    ask = SyncGroup(
-        mine.group,
-        mine.member,
-        mine.generation,
-        given,
+        assignments = assign_ranges(answer.members, consumer.config.partitions)
+    membership = replace(membership, member=answer.member, generation=answer.generation)
+    sync = SyncGroup(
+        membership.group,
+        membership.member,
+        membership.generation,
+        assignments,
         consumer.config.instance,
         answer.protocol_type,
         answer.protocol,
     )
-    new = replace(consumer, membership=mine)
-    return new.send_requests(Send(coordinator_of(new), ask))
+    new = replace(consumer, membership=membership)
+    return new.send_requests(Send(coordinator_of(new), sync))
 
 
 def handle_sync(consumer: Consumer, answer: SyncGroupResponse) -> Result:
-    """SyncGroupResponse: the assignment of this generation; heartbeats begin."""
+    """Take a SyncGroupResponse: this member's partitions in the new generation. Heartbeats begin,
+    and the call that waited for the rebalance goes on: a poll fetches, a subscribe returns. Where
+    the group has changed meanwhile, the member joins again."""
     mine = consumer.membership
     if answer.error is Error.REBALANCE_IN_PROGRESS:
         return join_group(consumer)
@@ -309,13 +315,13 @@ def handle_sync(consumer: Consumer, answer: SyncGroupResponse) -> Result:
         return consumer.return_outcome(build_failure(consumer.call, answer.error))
     mine = replace(mine, assigned=tuple(answer.assignment), rejoin=False)
     new = replace(consumer, membership=mine)
-    beat = SetTimer(HEARTBEAT, consumer.config.heartbeat_ms)
+    start_heartbeat = SetTimer(HEARTBEAT, consumer.config.heartbeat_ms)
     if isinstance(new.call, Poll):
         new, effects = new.poll_assigned(new.call)
     else:
         detail = f"{mine}: {', '.join(mine.assigned) or 'nothing to read'}"
         new, effects = new.return_outcome(build_success(new.call, detail))
-    return new, (beat, *effects)
+    return new, (start_heartbeat, *effects)
 
 
 # ---- staying -----------------------------------------------------------------------------
@@ -417,6 +423,9 @@ class Consumer(Quiet):
     error: Error = Error.NONE
 
     def step(self, event: Event, disk: Disk) -> tuple[Consumer, Effects]:
+        """Handle one event: a call of the application, an answer of a broker, a broken connection
+        (the requests on it are sent again), a timer (a heartbeat is due, or requests that were
+        paused are sent again)."""
         match event:
             case Call(body=call):
                 return replace(self, call=call)._handle_call(call)
@@ -441,8 +450,8 @@ class Consumer(Quiet):
     # -- calls ---------------------------------------------------------------------------
 
     def _handle_call(self, call: object) -> tuple[Consumer, Effects]:
-        """Begin a call of the application: its first request, or its outcome where none is
-        needed."""
+        """Begin a call of the application: send its first request, or return its outcome at once
+        where no broker has to be asked."""
         match call:
             case Poll():
                 return self.poll_assigned(call)
@@ -453,8 +462,8 @@ class Consumer(Quiet):
             case CommitOffsets():
                 return self._commit(call)
             case Committed(group=group, partitions=partitions, require_stable=stable):
-                where = offsets_log(group, self.config.cluster)
-                return self.send_requests(Send(where, OffsetFetch(group, partitions, stable)))
+                log = offsets_log(group, self.config.cluster)
+                return self.send_requests(Send(log, OffsetFetch(group, partitions, stable)))
             case EndOffset(partition=partition, isolation=isolation):
                 return self.send_requests(Send(partition, ListOffsets(LATEST, isolation)))
             case PositionOf(partition=partition):
@@ -506,7 +515,8 @@ class Consumer(Quiet):
         return new._take_answer(peer, answer)
 
     def _take_answer(self, peer: str, answer: ConsumerAnswer) -> tuple[Consumer, Effects]:
-        """Hand an answer to the step of the call that waits for it."""
+        """Pass an answer to the function that goes on with the waiting call, by the answer's
+        type."""
         call = self.call
         match answer:
             case FetchResponse():

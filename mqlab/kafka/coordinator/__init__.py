@@ -103,43 +103,46 @@ Result = tuple["Coordinator", Effects]
 def add_partitions(
     tc: Coordinator, ask: AddPartitionsToTxn, caller: Caller, disk: Disk, at_ms: int
 ) -> Result:
-    """AddPartitionsToTxn: check pid, epoch and state, then write the partitions to the transaction
-    log. The first ones begin the transaction, and with it its timeout."""
+    """Handle AddPartitionsToTxn: check producer id, epoch and state, then write the partitions to
+    the transaction log; the answer waits until that is durable. The first ones begin the
+    transaction, and with it its timeout."""
     error = tc.check_add(ask)
     if error or ask.verify_only:
         return tc, (Reply(caller, AddPartitionsToTxnResponse(error)),)
     entry: Entry = tc.entries[ask.txn_id]
     added = tuple(sorted({*entry.partitions, *ask.partitions}))
-    ongoing = entry.state is TxnState.ONGOING
-    if ongoing and added == entry.partitions:
-        # Known already: no record, so nothing to wait for.
+    is_ongoing = entry.state is TxnState.ONGOING
+    if is_ongoing and added == entry.partitions:
+        # all known already: no record is written, so the answer need not wait
         return tc, (Reply(caller, AddPartitionsToTxnResponse()),)
     new = entry.enter(
         TxnState.ONGOING,
         tc.config.transaction_version,
         partitions=added,
         # The clock of the timeout starts here, not at the client's begin.
-        start_ms=entry.start_ms if ongoing else at_ms,
+        start_ms=entry.start_ms if is_ongoing else at_ms,
         client_version=2 if ask.implicit else 0,
     )
     return tc.write(new, disk, at_ms, caller, AddPartitionsToTxnResponse())
 
 
-def _holds(entry: Entry, partition: str) -> bool:
+def _has_partition(entry: Entry, partition: str) -> bool:
     """Whether it is part of the transaction; its partitions are in order."""
     place = bisect_left(entry.partitions, partition)
     return entry.partitions[place : place + 1] == (partition,)
 
 
 def check_request(tc: Coordinator, ask: AddPartitionsToTxn) -> Error:
-    """The first check that fails, in the order of the real coordinator."""
+    """Why AddPartitionsToTxn is refused: the first check that fails, in the sequence of the real
+    coordinator, or NONE. A `verify_only` request comes from a partition's leader, which asks
+    whether the partition is in the transaction already."""
     if not ask.txn_id:
         return Error.INVALID_REQUEST
     entry: Entry | None = tc.entries.get(ask.txn_id)
     if entry is None:
         return Error.INVALID_PRODUCER_ID_MAPPING
     if not ask.verify_only and (tc.busy(ask.txn_id) or entry.state in PREPARED):
-        # First of all: until the end is complete, nobody knows which epoch will be right.
+        # checked before the producer id and epoch: until the end is complete, they may still change
         return Error.CONCURRENT_TRANSACTIONS
     if entry.pid != ask.pid:
         return Error.INVALID_PRODUCER_ID_MAPPING
@@ -148,8 +151,8 @@ def check_request(tc: Coordinator, ask: AddPartitionsToTxn) -> Error:
     if ask.verify_only:
         if entry.state in PREPARED:
             return Error.CONCURRENT_TRANSACTIONS
-        inside = all(_holds(entry, partition) for partition in ask.partitions)
-        return Error.NONE if inside else Error.TRANSACTION_ABORTABLE
+        has_all = all(_has_partition(entry, partition) for partition in ask.partitions)
+        return Error.NONE if has_all else Error.TRANSACTION_ABORTABLE
     return Error.NONE
 
 
@@ -194,22 +197,23 @@ def build_marker(tc: Coordinator, entry: Entry) -> WriteTxnMarkers:
 def handle_answer(
     tc: Coordinator, partition: str, answer: WriteTxnMarkersResponse, disk: Disk, at_ms: int
 ) -> Result:
-    """WriteTxnMarkersResponse: a partition has its marker (or never will)."""
-    owed = tc.owed.get(answer.txn_id, ())
+    """Handle WriteTxnMarkersResponse: the partition has its marker (or never will), so one marker
+    less is pending. After the last one CompleteCommit or CompleteAbort is written. An answer to an
+    earlier round of markers changes nothing."""
+    pending_partitions = tc.owed.get(answer.txn_id, ())
     entry: Entry | None = tc.entries.get(answer.txn_id)
-    same = entry is not None and (answer.pid, answer.epoch) == (entry.pid, entry.epoch)
-    if entry is None or partition not in owed or not same:
-        # An answer to an older round of markers: this one is settled already.
+    is_current = entry is not None and (answer.pid, answer.epoch) == (entry.pid, entry.epoch)
+    if entry is None or partition not in pending_partitions or not is_current:
         return tc, ()
     if answer.error in GIVE_UP:
         return tc, ()
     if answer.error:
-        # No leader there, or too few replicas: the same marker again, after a pause.
+        # no leader there, or too few replicas: the same marker is sent again after a pause
         return tc, (SetTimer(f"{AGAIN}{partition} {entry.epoch} {entry.txn_id}", PAUSE_MS),)
-    place = owed.index(partition)
-    left = (*owed[:place], *owed[place + 1 :])
-    tc = replace(tc, owed=tc.owed.set(answer.txn_id, left))
-    return (tc, ()) if left else write_complete(tc, answer.txn_id, disk, at_ms)
+    position = pending_partitions.index(partition)
+    still_pending = (*pending_partitions[:position], *pending_partitions[position + 1 :])
+    tc = replace(tc, owed=tc.owed.set(answer.txn_id, still_pending))
+    return (tc, ()) if still_pending else write_complete(tc, answer.txn_id, disk, at_ms)
 
 
 def send_again(tc: Coordinator, timer: str) -> Result:
@@ -244,13 +248,13 @@ def write_complete(tc: Coordinator, txn_id: str, disk: Disk, at_ms: int) -> Resu
 def init_producer_id(
     tc: Coordinator, ask: InitProducerId, caller: Caller, disk: Disk, at_ms: int
 ) -> Result:
-    """InitProducerId: a producer id and an epoch above that of every earlier producer with this
-    transactional id, which is fenced by it; a transaction that it has left open is aborted
-    first."""
+    """Handle InitProducerId: give the producer an id, and an epoch above that of every earlier
+    producer with this transactional id, which is fenced by it. A transaction that the earlier one
+    left open is aborted first; until that is complete the answer is CONCURRENT_TRANSACTIONS."""
     if ask.txn_id is None and (ask.pid < 0) == (ask.epoch < 0):
-        # A producer that is idempotent only: a fresh id each time, and no state at all.
-        tc, pid, block = allocate(tc)
-        return tc, (*block, Reply(caller, InitProducerIdResponse(pid=pid, epoch=0)))
+        # without a transactional id: a new producer id each time, and the coordinator keeps no state
+        tc, pid, id_block = allocate(tc)
+        return tc, (*id_block, Reply(caller, InitProducerIdResponse(pid=pid, epoch=0)))
     error = check_init_producer_id(tc, ask)
     txn_id = ask.txn_id or ""
     entry: Entry | None = tc.entries.get(txn_id)
@@ -268,14 +272,14 @@ def init_producer_id(
         tc, pid, effects = allocate(tc)
         entry = Entry(txn_id, pid, epoch=-1)
     if entry.state is TxnState.ONGOING:
-        # The older self left a transaction open: abort it, with an epoch above its own.
+        # the earlier producer left it open: it is aborted with an epoch above its own
         refusal = InitProducerIdResponse(Error.CONCURRENT_TRANSACTIONS)
         return tc.fence(entry, disk, at_ms, caller, refusal)
     tc, bumped, more = bump_epoch(tc, entry, ask)
     if isinstance(bumped, Error):
         return tc, (Reply(caller, InitProducerIdResponse(bumped)),)
-    version, wait = tc.config.transaction_version, ask.timeout_ms
-    new = bumped.enter(TxnState.EMPTY, version, partitions=(), timeout_ms=wait, start_ms=-1)
+    version, timeout_ms = tc.config.transaction_version, ask.timeout_ms
+    new = bumped.enter(TxnState.EMPTY, version, partitions=(), timeout_ms=timeout_ms, start_ms=-1)
     answer = InitProducerIdResponse(pid=new.pid, epoch=new.epoch)
     tc, written = tc.write(new, disk, at_ms, caller, answer)
     return tc, (*effects, *more, *written)
@@ -300,21 +304,23 @@ def is_expected(ask: InitProducerId, entry: Entry) -> bool:
 def bump_epoch(
     tc: Coordinator, entry: Entry, ask: InitProducerId
 ) -> tuple[Coordinator, Entry | Error, Effects]:
-    """The entry with its next epoch, or why there is none: the caller is an older self, or
-    there is no next epoch and it does not have the last one (an IllegalStateException there)."""
-    believed, known = ask.epoch, ask.epoch >= 0
-    if entry.exhausted and (not known or believed == entry.epoch):
+    """The entry with its next epoch for this caller, or the error where there is none: the caller
+    is an older instance (PRODUCER_FENCED), or the epochs are exhausted and the caller does not have
+    the last one. `ask.epoch` -1: the caller has no epoch yet."""
+    caller_epoch, has_epoch = ask.epoch, ask.epoch >= 0
+    if entry.exhausted and (not has_epoch or caller_epoch == entry.epoch):
+        # after the last epoch a new producer id begins at epoch 0
         tc, pid, effects = allocate(tc)
-        last = entry.epoch if known else -1
+        last = entry.epoch if has_epoch else -1
         return tc, replace(entry, pid=pid, epoch=0, last_epoch=last), effects
     if entry.exhausted:
-        return tc, Error.UNKNOWN_SERVER_ERROR, ()
-    if not known:
+        return tc, Error.UNKNOWN_SERVER_ERROR, ()  # an IllegalStateException in Kafka
+    if not has_epoch:
         return tc, replace(entry, epoch=entry.epoch + 1, last_epoch=-1), ()
-    if believed == entry.epoch or entry.epoch < 0:
+    if caller_epoch == entry.epoch or entry.epoch < 0:
         return tc, replace(entry, epoch=entry.epoch + 1, last_epoch=entry.epoch), ()
-    if believed == entry.last_epoch:
-        # The same call again, its answer was lost: no further bump.
+    if caller_epoch == entry.last_epoch:
+        # the call is retried because its answer was lost: the epoch is not raised twice
         return tc, entry, ()
     if "epoch_fencing" not in tc.config.on:
         return tc, replace(entry, epoch=entry.epoch + 1), ()
@@ -348,25 +354,26 @@ COMPLETE = {True: TxnState.COMPLETE_COMMIT, False: TxnState.COMPLETE_ABORT}
 
 
 def end_txn(tc: Coordinator, ask: EndTxn, caller: Caller, disk: Disk, at_ms: int) -> Result:
-    """EndTxn: check it, and write PrepareCommit or PrepareAbort, the decision. Only when that is
-    durable are the markers sent and the client is answered."""
+    """Handle EndTxn: check it and write PrepareCommit or PrepareAbort, the decision. Once that
+    record is durable the client is answered and the markers are sent. A retry of an end that is
+    already complete is answered with success."""
     if not ask.txn_id:
         return tc, (Reply(caller, EndTxnResponse(Error.INVALID_REQUEST)),)
     entry: Entry | None = tc.entries.get(ask.txn_id)
     if ask.v2:
-        error, done = check_end_txn_v2(tc, ask, entry)
+        error, already_done = check_end_txn_v2(tc, ask, entry)
     else:
-        error, done = check_legacy(tc, ask, entry)
+        error, already_done = check_legacy(tc, ask, entry)
     if error or entry is None:
         return tc, (Reply(caller, EndTxnResponse(error)),)
-    if done:
+    if already_done:
         return tc, (Reply(caller, EndTxnResponse(Error.NONE, entry.pid, entry.epoch)),)
     effects: Effects = ()
     version = tc.config.transaction_version
     new = entry.enter(PREPARE[ask.commit], version, client_version=2 if ask.v2 else 0)
     if ask.v2:
         tc, new, effects = raise_epoch(tc, new)
-    # At the last epoch the answer already names the next producer id.
+    # after the last epoch the answer names the next producer id, at epoch 0 (next_pid -1: none)
     rotated = new.next_pid >= 0
     answer = EndTxnResponse(
         Error.NONE, new.next_pid if rotated else new.pid, 0 if rotated else new.epoch
@@ -423,30 +430,34 @@ def check_owner(tc: Coordinator, ask: EndTxn) -> Error:
 
 
 def check_end_txn_v2(tc: Coordinator, ask: EndTxn, entry: Entry | None) -> tuple[Error, bool]:
-    """(error, already done). Here a pending transition is noticed before anything else."""
+    """Check EndTxn of a client of transaction version 2: returns the error and whether the
+    transaction has already ended this way. Each end raises the epoch by one, so a request with the
+    epoch before is a retry of the last end. A transition that is still being written is noticed
+    first."""
     if entry is None:
         return Error.INVALID_PRODUCER_ID_MAPPING, False
     if tc.busy(ask.txn_id):
         return Error.CONCURRENT_TRANSACTIONS, False
-    overflow = ask.pid == entry.prev_pid and ask.epoch == EXHAUSTED and entry.epoch == 0
-    if entry.pid != ask.pid and not overflow:
+    # the last end exhausted the epochs, so the entry has a new producer id at epoch 0
+    pid_was_replaced = ask.pid == entry.prev_pid and ask.epoch == EXHAUSTED and entry.epoch == 0
+    if entry.pid != ask.pid and not pid_was_replaced:
         return Error.INVALID_PRODUCER_ID_MAPPING, False
-    retry = overflow or ask.epoch + 1 == entry.epoch
-    current = ask.epoch == entry.epoch or "epoch_fencing" not in tc.config.on
+    is_retry = pid_was_replaced or ask.epoch + 1 == entry.epoch
+    is_current = ask.epoch == entry.epoch or "epoch_fencing" not in tc.config.on
     completed = entry.state in COMPLETED
     if entry.state in PREPARE.values():
-        if not retry:
+        if not is_retry:
             return Error.PRODUCER_FENCED, False
-        same = entry.state is PREPARE[ask.commit]
-        return (Error.CONCURRENT_TRANSACTIONS if same else Error.INVALID_TXN_STATE), False
-    if completed and retry:
+        same_outcome = entry.state is PREPARE[ask.commit]
+        return (Error.CONCURRENT_TRANSACTIONS if same_outcome else Error.INVALID_TXN_STATE), False
+    if completed and is_retry:
         if entry.state is COMPLETE[ask.commit]:
             return Error.NONE, True
         return Error.INVALID_TXN_STATE, False
-    if not current:
+    if not is_current:
         return Error.PRODUCER_FENCED, False
     if entry.state is TxnState.ONGOING or not ask.commit:
-        # An abort in Empty or Complete ends a transaction the server never saw.
+        # an abort in Empty or Complete: of a transaction of which nothing reached the server
         return Error.NONE, False
     return Error.INVALID_TXN_STATE, False
 
@@ -514,28 +525,29 @@ def append_again(tc: Coordinator, txn_id: str, disk: Disk, at_ms: int) -> Result
 
 
 def handle_failed_append(tc: Coordinator, event: AppendFailed) -> Result:
-    """A write to the transaction log has failed: the record that would have ended at (log, end) is
-    not there."""
+    """Handle a failed write to the transaction log: the transition whose record would end at (log,
+    end) has not happened. Its caller gets a retriable error; a completion, which has no caller, is
+    written again after a pause."""
     log, end = event.log, event.end
     txn_id = dict(tc.writes.get(log, ())).get(end)
     if txn_id is None:
         return tc, ()
     pending: Pending = tc.pending[txn_id]
-    old: Entry = tc.entries[txn_id]
+    unchanged: Entry = tc.entries[txn_id]
     tc = replace(
         tc,
         pending=tc.pending.remove(txn_id),
         writes=_forget(tc.writes, log, end),
-        entries=tc.entries.set(txn_id, _keep_entry(tc, old, pending.entry)),
+        entries=tc.entries.set(txn_id, _keep_entry(tc, unchanged, pending.entry)),
     )
     error = TOLD.get(Error[event.error], Error.UNKNOWN_SERVER_ERROR)
     if pending.entry.state in COMPLETED:
-        gone = error is Error.NOT_COORDINATOR  # the new leader does it
-        return tc, () if gone else (SetTimer(APPEND_AGAIN + txn_id, PAUSE_MS),)
+        led_elsewhere = error is Error.NOT_COORDINATOR  # the new leader does it
+        return tc, () if led_elsewhere else (SetTimer(APPEND_AGAIN + txn_id, PAUSE_MS),)
     if pending.caller is None or pending.answer is None:
-        return tc, tc.restart_timer(old, event.at_ms)
+        return tc, tc.restart_timer(unchanged, event.at_ms)
     answer = pending.answer.refuse(error)
-    return tc, (*tc.restart_timer(old, event.at_ms), Reply(pending.caller, answer))
+    return tc, (*tc.restart_timer(unchanged, event.at_ms), Reply(pending.caller, answer))
 
 
 def _forget(writes: Writes, log: str, end: int) -> Writes:
@@ -575,6 +587,8 @@ class Coordinator:
     # -- events --------------------------------------------------------------------------
 
     def step(self, event: Event, disk: Disk) -> tuple[Coordinator, Effects]:
+        """Handle one event: a request, a record that is durable or has failed, a partition's answer
+        to a marker, a broken connection (its markers are sent again), or a timer."""
         match event:
             case Request(caller=caller, body=body, at_ms=at_ms):
                 return self.handle_request(body, caller, disk, at_ms)
@@ -582,13 +596,12 @@ class Coordinator:
                 return self._finish_writes(log, end)
             case AppendFailed():
                 return handle_failed_append(self, event)
-            case Response(peer=peer, body=WriteTxnMarkersResponse() as said, at_ms=at_ms):
-                return handle_answer(self, peer, said, disk, at_ms)
+            case Response(peer=peer, body=WriteTxnMarkersResponse() as answer, at_ms=at_ms):
+                return handle_answer(self, peer, answer, disk, at_ms)
             case ConnectionLost(peer=peer):
-                return self, self._send_owed(peer)
+                return self, self._resend_markers(peer)
             case Fired(timer=timer, at_ms=at_ms):
                 return self._handle_timer(timer, disk, at_ms)
-        # Nothing else concerns a coordinator: its requests to leaders have one answer.
         return self, ()
 
     def check_invariants(self, txn_id: str) -> None:
@@ -601,14 +614,16 @@ class Coordinator:
     def handle_request(
         self, body: CoordinatorRequest, caller: Caller, disk: Disk, at_ms: int
     ) -> tuple[Coordinator, Effects]:
+        """Pass a request to the function that handles it, by its type. SendMarkers is the
+        coordinator's message to itself, sent when a decision is durable."""
         match body:
             case InitProducerId():
                 return init_producer_id(self, body, caller, disk, at_ms)
             case AddPartitionsToTxn():
                 return add_partitions(self, body, caller, disk, at_ms)
             case AddOffsetsToTxn(txn_id=txn_id, pid=pid, epoch=epoch, group=group):
-                where = (offsets_log(group, self.config),)
-                ask = AddPartitionsToTxn(txn_id, pid, epoch, where)
+                partitions = (offsets_log(group, self.config),)
+                ask = AddPartitionsToTxn(txn_id, pid, epoch, partitions)
                 return add_partitions(self, ask, caller, disk, at_ms)
             case EndTxn():
                 return end_txn(self, body, caller, disk, at_ms)
@@ -649,24 +664,25 @@ class Coordinator:
         answer: Answer | None = None,
         ahead: int = 0,
     ) -> tuple[Coordinator, Effects]:
-        """Begin a transition: its record is appended, its caller waits until it is safe.
-        `ahead`: records that this step has appended to the same log before it."""
+        """Begin a transition of a transactional id: append its record, and keep the transition
+        pending until the record is durable; `caller` is then sent `answer`. `ahead`: how many
+        records this step has already appended to the same log, which the disk does not show yet."""
         old: Entry | None = self.entries.get(new.txn_id)
-        before = old.state if old is not None else TxnState.EMPTY
+        old_state = old.state if old is not None else TxnState.EMPTY
         log = txn_log(new.txn_id, self.config)
         base = disk.log(log).end + ahead
         # TransactionMetadata#prepareTransitionTo: the id it has now, rotated or not.
         new = replace(new, update_ms=at_ms, prev_pid=(old or new).pid)
         tc = replace(
             self,
-            # A new id has no epoch before its first record is safe.
+            # -1: a new id has no epoch before its first record is durable
             entries=self.entries
             if old is not None
             else self.entries.set(new.txn_id, replace(new, epoch=-1)),
             pending=self.pending.set(new.txn_id, Pending(new, caller, answer)),
             writes=self.writes.set(log, add_ack(self.writes.get(log, ()), (base + 1, new.txn_id))),
         )
-        effects = (Append(log, to_record(new, base)), *tc.adjust_timer(new, before))
+        effects = (Append(log, to_record(new, base)), *tc.adjust_timer(new, old_state))
         if self.config.id_expiration_ms and not self.entries:
             effects = (*effects, SetTimer(SWEEP, self.config.id_sweep_ms))
         return tc, effects
@@ -708,7 +724,9 @@ class Coordinator:
         return tc, effects
 
     def _finish_write(self, txn_id: str) -> tuple[Coordinator, Effects]:
-        """A record is safe: the transition has happened, its caller gets the answer."""
+        """Complete a transition whose record is durable: the entry takes its new state and the
+        caller gets its answer. After a decision the coordinator also sends itself SendMarkers;
+        after a completion no marker is pending any more."""
         self.check_invariants(txn_id)
         pending = self.pending[txn_id]
         tc = replace(
@@ -720,20 +738,22 @@ class Coordinator:
             return replace(tc, entries=tc.entries.remove(txn_id)), ()
         reply = () if pending.caller is None else (Reply(pending.caller, pending.answer),)
         if pending.entry.state in PREPARED:
-            note = (Send(tc.config.coordinator, SendMarkers(txn_id)),)
-            return tc, tc.config.arrange("prepared", reply=reply, markers=note)
+            markers = (Send(tc.config.coordinator, SendMarkers(txn_id)),)
+            return tc, tc.config.arrange("prepared", reply=reply, markers=markers)
         return replace(tc, owed=tc.owed.remove(txn_id)), reply
 
     def fence(
         self, entry: Entry, disk: Disk, at_ms: int, caller: Caller | None, answer: Answer | None
     ) -> tuple[Coordinator, Effects]:
-        """Abort an open transaction from here, with an epoch above its producer's: the
-        markers carry it to every leader and so shut the old producer out everywhere."""
+        """Abort an open transaction on the coordinator's own decision, with an epoch above its
+        producer's: the markers carry that epoch to every leader, which then refuses the old
+        producer. Used for a timeout and for a new producer with the same id."""
         v2 = self.config.transaction_version >= 2
         new = entry.enter(
             TxnState.PREPARE_ABORT,
             self.config.transaction_version,
             epoch=entry.epoch if entry.failed_fence else entry.epoch + 1,
+            # -1: version 0 remembers no previous epoch
             last_epoch=entry.epoch if v2 else -1,
             client_version=2 if v2 else 0,
             failed_fence=False,
@@ -741,7 +761,7 @@ class Coordinator:
         tc: Coordinator = self
         effects: Effects = ()
         if v2 and entry.epoch >= EXHAUSTED and self.config.release != "4.2":
-            # Since 4.3 (KAFKA-20090); before, the next InitProducerId gets the new id.
+            # since 4.3 (KAFKA-20090); in 4.2 the next InitProducerId allocates the new id
             tc, pid, effects = allocate(self)
             new = replace(new, next_pid=pid)
         tc, written = tc.write(new, disk, at_ms, caller, answer)
@@ -765,7 +785,7 @@ class Coordinator:
             return self, ()
         return self.fence(entry, disk, at_ms, None, None)
 
-    def _send_owed(self, partition: str) -> Effects:
+    def _resend_markers(self, partition: str) -> Effects:
         """The connection to a leader broke: what it was sent may be lost, so again."""
         return tuple(
             Send(partition, build_marker(self, self.entries[txn_id]))
@@ -800,10 +820,10 @@ class Coordinator:
         first_block: int = 0,
         stride: int = 1,
     ) -> tuple[Coordinator, Effects]:
-        """Load the transaction log after a start or a failover: read every partition of
-        `__transaction_state`; what was prepared is owed again, what was Ongoing stays so (its
-        producer may go on and commit). Producer ids go on with a new block; `stride` coordinators
-        take turns at the blocks."""
+        """Load the transaction log after a start or a failover, from every partition of
+        `__transaction_state`. Of a transaction that was prepared all markers are sent again; an
+        Ongoing one stays open, since its producer may go on and commit. Producer ids continue with
+        a new block; `stride` coordinators take blocks in turns."""
         entries: Map[str, Entry] = Map()
         for log in txn_logs(disk):
             for record in disk.log(log).read(0):

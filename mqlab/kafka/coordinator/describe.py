@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 def list_transactions(
     tc: Coordinator, ask: ListTransactions, at_ms: int
 ) -> ListTransactionsResponse:
-    """ListTransactions: those that match all filters of the request."""
+    """Answer ListTransactions: the transactional ids that match all filters of the request (states,
+    producer ids, age, a pattern for the id). An empty filter, or an age below 0, matches all."""
     try:
-        fits = compile_pattern(ask.pattern).fullmatch if ask.pattern else None
+        matches_pattern = compile_pattern(ask.pattern).fullmatch if ask.pattern else None
     except ValueError:
         return ListTransactionsResponse(error=Error.INVALID_REGULAR_EXPRESSION)
     states, pids = frozenset(ask.states), frozenset(ask.pids)
@@ -39,7 +40,7 @@ def list_transactions(
             if (not states or entry.state in states)
             and (not pids or entry.pid in pids)
             and (ask.running_ms < 0 or at_ms - entry.start_ms > ask.running_ms)
-            and (fits is None or fits(entry.txn_id))
+            and (matches_pattern is None or matches_pattern(entry.txn_id))
         )
     )
 
@@ -61,13 +62,14 @@ def compile_pattern(text: str) -> re.Pattern[str]:
 def describe_transaction(
     tc: Coordinator, ask: DescribeTransactions
 ) -> DescribeTransactionsResponse:
-    """DescribeTransactions: state, producer and the partitions that still need a marker."""
+    """Answer DescribeTransactions: an id's state, its producer, and the partitions that still need
+    a marker."""
     if not ask.txn_id:
         return DescribeTransactionsResponse(Error.INVALID_REQUEST)
     entry: Entry | None = tc.entries.get(ask.txn_id)
     if entry is None:
         return DescribeTransactionsResponse(Error.TRANSACTIONAL_ID_NOT_FOUND, ask.txn_id)
-    # A partition that has its marker is taken out of the set in memory (the record keeps it).
+    # while markers are pending: those partitions only; the durable record still has all of them
     return DescribeTransactionsResponse(
         txn_id=entry.txn_id,
         state=str(entry.state),

@@ -174,8 +174,9 @@ def _check_deletable(gc: GroupCoordinator, name: str) -> Error:
 
 
 def delete_offsets(gc: GroupCoordinator, ask: DeleteOffsets, caller: Caller, disk: Disk) -> Result:
-    """OffsetDelete: committed offsets of a group are removed. Each partition has an answer of its
-    own; those of a topic somebody reads stay."""
+    """Handle OffsetDelete: remove committed offsets of a group by appending tombstones. Each
+    partition has an error of its own in the answer; the offsets of a topic that a member subscribes
+    to stay."""
     group: Group | None = gc.groups.get(ask.group)
     error = _check_known(group)
     if error:
@@ -184,13 +185,13 @@ def delete_offsets(gc: GroupCoordinator, ask: DeleteOffsets, caller: Caller, dis
     errors = tuple(
         Error.GROUP_SUBSCRIBED_TO_TOPIC if _topic(p) in read else Error.NONE for p in ask.partitions
     )
-    known = frozenset(_positions(gc, ask.group))
-    free = [p for p, e in zip(ask.partitions, errors, strict=True) if not e]
-    gone = tuple(p for p in dict.fromkeys(free) if p in known)
+    has_offset = frozenset(_positions(gc, ask.group))
+    allowed = [p for p, e in zip(ask.partitions, errors, strict=True) if not e]
+    removed = tuple(p for p in dict.fromkeys(allowed) if p in has_offset)
     answer = DeleteOffsetsResponse(errors=errors)
-    if not gone:
+    if not removed:
         return gc, (Reply(caller, answer),)
-    batch = Batch(_tombstones(ask.group, gone), count=len(gone))
+    batch = Batch(_tombstones(ask.group, removed), count=len(removed))
     return gc.write_records(batch, disk, (caller, answer))
 
 
@@ -266,8 +267,9 @@ def list_groups(gc: GroupCoordinator) -> ListGroupsResponse:
 
 
 def describe_group(gc: GroupCoordinator, name: str) -> DescribeGroupResponse:
-    """DescribeGroups: a group, as an administrator sees it; what members read is shown of a stable
-    group only."""
+    """Answer DescribeGroups for one group, as an administrator sees it. What members subscribe to
+    and their assignments are shown only while the group is stable: during a rebalance they are
+    changing."""
     group: Group | None = gc.groups.get(name)
     if group is None:
         return DescribeGroupResponse(Error.GROUP_ID_NOT_FOUND, message=f"Group {name} not found.")
@@ -321,9 +323,11 @@ GroupAnswer = (
 def handle_request(
     gc: GroupCoordinator, body: GroupRequest, caller: Caller, disk: Disk, at_ms: int
 ) -> tuple[GroupCoordinator, Effects]:
+    """Pass a request to the function that handles it, by its type. Requests of readers are answered
+    as by any partition leader: `__consumer_offsets` is an ordinary log."""
     match body:
         case JoinGroup():
-            return membership.handle(gc, body, caller, disk)
+            return membership.handle_join(gc, body, caller, disk)
         case SyncGroup():
             return membership.handle_sync(gc, body, caller, disk)
         case Heartbeat():
@@ -404,6 +408,8 @@ class GroupCoordinator:
         assert (self.timeline[-1][1] if self.timeline else self.safe) == self.committed
 
     def _handle_event(self, event: Event, disk: Disk) -> tuple[GroupCoordinator, Effects]:
+        """Handle one event: a request, an append that is durable or has failed, the transaction
+        coordinator's answer to a verification, or a timer."""
         match event:
             case Request(caller=caller, body=body, at_ms=at_ms):
                 return handle_request(self, body, caller, disk, at_ms)
@@ -419,7 +425,7 @@ class GroupCoordinator:
                 return forget_idle(self, at_ms)
             case Fired(timer=timer):
                 return membership.handle_timer(self, timer, disk)
-        # A call, or a broken connection to somebody else, is nothing to a coordinator.
+        # a call, or a broken connection that none of its requests uses, changes nothing
         return self, ()
 
     # -- what the requests' files build on -------------------------------------------------
@@ -473,24 +479,25 @@ class GroupCoordinator:
     # -- markers and safety ----------------------------------------------------------------
 
     def finish_appends(self, end: int) -> tuple[GroupCoordinator, Effects]:
-        """Appends to `__consumer_offsets` are durable: the acknowledgements that waited for them
-        are sent."""
+        """Appends to `__consumer_offsets` below offset `end` are durable: send the acknowledgements
+        that waited for them, complete the assignments among them, and answer the long polls that
+        now find more."""
         safe, acks = take_safe(self.acks, end)
-        effects: Effects = tuple(Reply(who, answer) for _, who, answer in safe)
-        ready = [a for a in self.assigning if a.end <= end]
-        part = self.part.advance(end)
-        watchers, readers = wake_watchers(self.watchers, partial(role.upper_bound, part))
+        effects: Effects = tuple(Reply(caller, answer) for _, caller, answer in safe)
+        now_durable = [a for a in self.assigning if a.end <= end]
+        advanced = self.part.advance(end)
+        watchers, poll_answers = wake_watchers(self.watchers, partial(role.upper_bound, advanced))
         gc = replace(
             commits.release_safe(self, end),
-            part=part,
+            part=advanced,
             watchers=watchers,
             acks=acks,
             assigning=tuple(a for a in self.assigning if a.end > end),
         )
-        for waiting in ready:
-            gc, more = membership.finish_assignment(gc, waiting)
-            effects += more
-        return gc, (*effects, *readers)
+        for waiting in now_durable:
+            gc, assignment_effects = membership.finish_assignment(gc, waiting)
+            effects += assignment_effects
+        return gc, (*effects, *poll_answers)
 
     def resign(self) -> Effects:
         """Another broker leads now: who waits here is told to look for it."""
@@ -546,10 +553,10 @@ class GroupCoordinator:
         hw: int | None = None,
         epoch: int | None = None,
     ) -> tuple[GroupCoordinator, Effects]:
-        """Replay the log: what was pending is pending again, groups are as they were when
-        their last generation was written, and every member's session begins again. `hw`,
-        `epoch`: of a replica that begins to lead; the only one has it all and counts its
-        own starts."""
+        """Build the coordinator by replaying its log after a start: offsets that were pending are
+        pending again, groups are as when their last generation was written, and every member's
+        session begins again. `hw`, `epoch`: given to a replica that begins to lead; None: there is
+        one replica, so all of its log is replicated, and it counts its own starts."""
         part, effects = recover_partition(config, name, disk, hw)
         if epoch is None:
             epoch = disk.table("starts").get(name, -1) + 1

@@ -79,8 +79,9 @@ NONE_YET: Map[str, Placed] = Map()
 
 
 def check_committer(gc: GroupCoordinator, ask: TxnOffsetCommit | OffsetCommit) -> Error:
-    """Whether the group lets this member commit. A group that nobody knows is made by a
-    commit that claims no generation: a consumer that assigns itself its partitions."""
+    """Whether the group lets this member commit offsets: the error, or NONE. A commit without a
+    generation (below 0) to an unknown group is allowed and creates it: a consumer that assigns its
+    partitions itself has no other membership."""
     if "generation_fencing" not in gc.config.on:
         return Error.NONE
     group: Group | None = gc.groups.get(ask.group)
@@ -182,8 +183,9 @@ def _build_batch(ask: TxnOffsetCommit) -> Batch:
 def note_offsets(
     gc: GroupCoordinator, batch: Batch, records: tuple[Offsets, ...]
 ) -> GroupCoordinator:
-    """The committed offsets of a batch of `__consumer_offsets`, in memory. After an offset batch:
-    pending where it belongs to a transaction, else counted."""
+    """Take the committed offsets of a batch of `__consumer_offsets` into memory: as pending while
+    the batch's transaction is open, else as what counts. Also creates a group that is not known
+    yet, as the real coordinator does."""
     for offsets in records:
         if offsets.group not in gc.groups:
             gc = gc.with_group(Group(offsets.group))
@@ -191,9 +193,9 @@ def note_offsets(
     positions: Positions = gc.pending.get(batch.pid, Map()) if in_transaction else Map()
     open_in = gc.open_in
     for offsets in records:
-        new = ((p.partition, Placed(p, batch.base)) for p in offsets.positions)
-        mine = positions.get(offsets.group, NONE_YET).update(new)
-        positions = positions.set(offsets.group, mine)
+        placed = ((p.partition, Placed(p, batch.base)) for p in offsets.positions)
+        of_group = positions.get(offsets.group, NONE_YET).update(placed)
+        positions = positions.set(offsets.group, of_group)
         if in_transaction:
             pids = open_in.get(offsets.group, Map()).set(batch.pid, True)
             open_in = open_in.set(offsets.group, pids)

@@ -251,24 +251,24 @@ class DeleteOffsetsResponse:
 
 
 def subscribed_topics(metadata: Any) -> tuple[str, ...]:
-    """The topics in a member's subscription: a lesson's tuple of names, or the bytes of
-    ConsumerProtocolSubscription (version 2, then an array of strings); of bytes that are
-    something else, none."""
+    """Read the topics out of a member's subscription: a tuple of names (in lessons), or the bytes
+    of ConsumerProtocolSubscription: 2 bytes version, then an array of strings with 4 bytes for its
+    length and 2 for each string's. Empty where the bytes are something else."""
     if isinstance(metadata, tuple):
         return metadata
     if not isinstance(metadata, bytes):
         return ()
     topics: list[str] = []
     try:
-        (count,) = struct.unpack_from(">i", metadata, 2)
-        at = 6
-        for _ in range(count):
-            (size,) = struct.unpack_from(">h", metadata, at)
-            name = metadata[at + 2 : at + 2 + size]
+        (topic_count,) = struct.unpack_from(">i", metadata, 2)
+        offset = 6
+        for _ in range(topic_count):
+            (size,) = struct.unpack_from(">h", metadata, offset)
+            name = metadata[offset + 2 : offset + 2 + size]
             if size < 0 or len(name) < size:
                 return ()
             topics.append(name.decode())
-            at += 2 + size
+            offset += 2 + size
     except (struct.error, UnicodeDecodeError):
         return ()
     return tuple(topics)
@@ -411,9 +411,10 @@ class Group:
     def check_commit(
         self, member: str, instance: str | None, generation: int, transactional: bool
     ) -> Error:
-        """Whether this member may commit offsets now (ClassicGroup#validateOffsetCommit). A
-        transaction that names no member is let through at any time: its producer may be
-        older than KIP-447."""
+        """Whether this member may commit offsets now: the error, or NONE
+        (ClassicGroup#validateOffsetCommit). `generation` -1 and an empty `member`: the commit names
+        no membership. A transaction may do so at any time, since its producer may be older than
+        KIP-447."""
         if generation < 0 and self.state is _S.EMPTY:
             return Error.NONE
         if generation >= 0 or member or instance is not None:
@@ -496,9 +497,10 @@ class Group:
         return replace(self, members=members)
 
     def to_record(self, given: dict[str, Any]) -> GroupMetadata:
-        """The GroupMetadata record of a generation: each member with the strategy chosen and its
-        assignment."""
-        kept = tuple(
+        """The GroupMetadata record of the present generation: each member with the chosen
+        protocol's metadata and its assignment in `given`. Requests that are still waiting for an
+        answer are not part of it."""
+        members = tuple(
             replace(
                 m,
                 protocols=tuple(p for p in m.protocols if p[0] == self.protocol),
@@ -510,7 +512,7 @@ class Group:
             for m in self.members.values()
         )
         return GroupMetadata(
-            self.name, self.protocol_type, self.generation, self.protocol, self.leader, kept
+            self.name, self.protocol_type, self.generation, self.protocol, self.leader, members
         )
 
     @staticmethod

@@ -131,8 +131,10 @@ def _refuse_sync(group: Group) -> tuple[Group, Effects]:
 
 
 def complete_join(gc: GroupCoordinator, group: Group, disk: Disk) -> Result:
-    """Complete the join phase of a rebalance: choose the protocol, begin a new generation, and
-    answer every JoinGroup."""
+    """Complete the join phase of a rebalance: remove members that have not rejoined, choose the
+    protocol, begin a new generation and answer every JoinGroup. Static members stay even if they
+    are silent; where no other member has joined, the phase is prolonged until their sessions
+    expire."""
     effects: list[Reply | SetTimer | CancelTimer] = [CancelTimer(join_timer(group.name))]
     silent: dict[str, bool] = {}
     for member in group.members.values():
@@ -142,7 +144,7 @@ def complete_join(gc: GroupCoordinator, group: Group, disk: Disk) -> Result:
     group = group.without(silent)
     joined = [m for m in group.members.values() if m.joining is not None]
     if group.members and not joined:
-        # Static members only, all silent: their sessions decide.
+        # static members only, and none has rejoined; effects[0] would cancel the timer set here
         wait = SetTimer(join_timer(group.name), group.rebalance_ms)
         return gc.with_group(group), (*effects[1:], wait)
     if joined and group.members[group.leader].joining is None:
@@ -172,14 +174,16 @@ def _begin_generation(gc: GroupCoordinator, group: Group, effects: Effects) -> R
 SESSION_MS = (6_000, 1_800_000)  # group.min.session.timeout.ms, group.max.session.timeout.ms
 
 
-def handle(gc: GroupCoordinator, ask: JoinGroup, caller: Caller, disk: Disk) -> Result:
+def handle_join(gc: GroupCoordinator, ask: JoinGroup, caller: Caller, disk: Disk) -> Result:
+    """Handle JoinGroup: check it, create the group if there is none, and add the member: a newcomer
+    without an id, one that comes with the id it was given, or a known member that joins again."""
     group: Group | None = gc.groups.get(ask.group)
     written: Effects = ()
     error = _check_request(ask, group)
     if error:
         return gc, (_refuse(caller, error, ask.member),)
     if group is None:
-        # A group is there from the first question on, be its answer a refusal.
+        # the group exists from its first request on, even where that is refused
         group = Group(ask.group)
         gc, written = gc.write_records(Batch((group.to_record({}),)), disk, None)
     if not group.supports(ask.protocol_type, [name for name, _ in ask.protocols]):
@@ -243,8 +247,9 @@ def _describe_member(ask: JoinGroup, member: str) -> Member:
 def _rejoin(
     gc: GroupCoordinator, group: Group, ask: JoinGroup, caller: Caller, disk: Disk
 ) -> Result:
-    """JoinGroup of a known member. A member joins again: because it was told to, because what it
-    reads has changed, or because it never got its answer."""
+    """Handle JoinGroup of a known member. It joins again because the group rebalances, because its
+    subscription changed, because it leads, or because its answer was lost. Where nothing has
+    changed, the answer is sent again, without a rebalance."""
     error = group.check_member(ask.member, ask.instance)
     if not error and group.state is _S.EMPTY:
         error = Error.UNKNOWN_MEMBER_ID
@@ -276,7 +281,9 @@ def _replace_static(
     caller: Caller,
     disk: Disk,
 ) -> Result:
-    """A static member is back under a new id; the old one is fenced."""
+    """Give a static member that has come back its new member id, with its old assignment, and fence
+    the old id. If the group is stable and the protocol stays, there is no rebalance; the old member
+    stays where the record of the change is too large for the log."""
     effects: Effects = (CancelTimer(session_timer(group.name, old.id)),)
     if old.joining is not None:
         effects += (_refuse(old.joining, Error.FENCED_INSTANCE_ID, old.id),)
@@ -284,14 +291,15 @@ def _replace_static(
         effects += (Reply(old.syncing, SyncGroupResponse(Error.FENCED_INSTANCE_ID)),)
     before = group.with_member(replace(old, joining=None, syncing=None))
     new = replace(_describe_member(ask, member), assignment=old.assignment, joining=caller)
-    group, led_by = _swap_member(group, old, new), group.leader
+    group, old_leader = _swap_member(group, old, new), group.leader
     if group.state is _S.STABLE and group.choose_protocol() == group.protocol:
         group = group.with_member(replace(new, joining=None))
         answer = build_join_answer(group, new)
         if ask.version >= 9:  # from here on a leader can be told not to assign (KIP-814)
             answer = replace(answer, skip_assignment=group.leader == member)
         else:
-            answer = replace(answer, leader=led_by, members=())
+            # an older client gets the old leader's id, so that it does not assign partitions
+            answer = replace(answer, leader=old_leader, members=())
         given = {m.id: m.assignment for m in group.members.values()}
         if not gc.has_room_for(group.to_record(given)):  # the old member stays
             refused = _refuse(caller, Error.UNKNOWN_SERVER_ERROR)
@@ -333,8 +341,8 @@ class Assigning:
 
 
 def handle_sync(gc: GroupCoordinator, ask: SyncGroup, caller: Caller, disk: Disk) -> Result:
-    """SyncGroup: the leader brings the assignment of all members, which is written to the log
-    before anybody is answered; the others wait for it."""
+    """Handle SyncGroup: in a stable group the member is sent its assignment at once. Else it waits,
+    until the group's leader brings the assignment of all members and this is durable in the log."""
     group: Group | None = gc.groups.get(ask.group)
     error = _check_request_sync(ask, group)
     if group is None or error:
@@ -350,21 +358,21 @@ def handle_sync(gc: GroupCoordinator, ask: SyncGroup, caller: Caller, disk: Disk
     group = group.with_member(replace(member, syncing=caller))
     if ask.member != group.leader:
         return gc.with_group(group), effects
-    given = Map((m, a) for m, a in ask.assignments if m in group.members)
-    if not gc.has_room_for(group.to_record(dict(given.items()))):
-        waiting = Assigning(disk.log(gc.name).end, group.name, group.generation, given)
+    assignments = Map((m, a) for m, a in ask.assignments if m in group.members)
+    if not gc.has_room_for(group.to_record(dict(assignments.items()))):
+        assigning = Assigning(disk.log(gc.name).end, group.name, group.generation, assignments)
         error = Error.UNKNOWN_SERVER_ERROR  # appendGroupMetadataErrorToResponseError
-        gc, refused = fail_assignment(gc.with_group(group), waiting, error, disk)
+        gc, refused = fail_assignment(gc.with_group(group), assigning, error, disk)
         return gc, (*effects, *refused)
-    gc, written = gc.write_generation(group, dict(given.items()), disk)
+    gc, written = gc.write_generation(group, dict(assignments.items()), disk)
     end = disk.log(gc.name).end + 1
-    waiting = Assigning(end, group.name, group.generation, given)
-    return replace(gc, assigning=(*gc.assigning, waiting)), (*effects, *written)
+    assigning = Assigning(end, group.name, group.generation, assignments)
+    return replace(gc, assigning=(*gc.assigning, assigning)), (*effects, *written)
 
 
 def _check_request_sync(ask: SyncGroup, group: Group | None) -> Error:
-    """Why a SyncGroup is refused: group, member, generation, protocol, or a rebalance that has
-    begun."""
+    """Why a SyncGroup is refused, or NONE: no group, a member that is not in it, another generation
+    or protocol, or a rebalance that has begun."""
     if not ask.group:
         return Error.INVALID_GROUP_ID
     if group is None:
@@ -407,8 +415,9 @@ def fail_assignment(gc: GroupCoordinator, waiting: Assigning, error: Error, disk
 
 
 def finish_assignment(gc: GroupCoordinator, waiting: Assigning) -> Result:
-    """The assignment is in the log: everybody who waits gets his part. If somebody joined
-    meanwhile, it is about a generation that is over."""
+    """The assignment is durable in the log: the group is stable, and each member that waits for its
+    SyncGroup gets its partitions. Nothing happens if somebody has joined meanwhile: the assignment
+    then belongs to a generation that is over."""
     group = _current_group(gc, waiting)
     if group is None:
         return gc, ()
@@ -460,8 +469,8 @@ def _check_heartbeat(ask: Heartbeat, group: Group | None) -> Error:
 
 
 def handle_leave(gc: GroupCoordinator, ask: LeaveGroup, caller: Caller, disk: Disk) -> Result:
-    """LeaveGroup: members are removed, and the group rebalances. Several may leave at once; each
-    has its own answer."""
+    """Handle LeaveGroup: remove the members it names and rebalance the group. Each of them has an
+    error of its own in the answer; one named twice is unknown the second time."""
     group: Group | None = gc.groups.get(ask.group)
     if not ask.group:
         return gc, (Reply(caller, LeaveGroupResponse(Error.INVALID_GROUP_ID)),)
@@ -470,23 +479,23 @@ def handle_leave(gc: GroupCoordinator, ask: LeaveGroup, caller: Caller, disk: Di
         return gc, (Reply(caller, LeaveGroupResponse(errors=unknown)),)
     effects: list[CancelTimer | Reply] = []
     errors: list[Error] = []
-    gone: dict[str, bool] = {}
+    leaving: dict[str, bool] = {}
     static = {m.instance: m.id for m in group.members.values() if m.instance is not None}
     expected = frozenset(group.expected)
     for name, instance in ask.members:
         # An administrator removes a static member by its instance alone.
         member = name or static.get(instance or "", "")
         error = _check_leave(group, member, instance, static, expected)
-        errors.append(error if member not in gone else Error.UNKNOWN_MEMBER_ID)
+        errors.append(error if member not in leaving else Error.UNKNOWN_MEMBER_ID)
         if not errors[-1]:
-            gone[member] = True
-            effects += _part_with(group, member)
-    group = group.without(gone)
+            leaving[member] = True
+            effects += _answer_leaving(group, member)
+    group = group.without(leaving)
     answer = Reply(caller, LeaveGroupResponse(errors=tuple(errors)))
     if all(errors) or group.state is _S.EMPTY:
         return gc.with_group(group), (*effects, answer)
-    gc, more = rebalance(gc, group, disk)
-    return gc, (*effects, answer, *more)
+    gc, rebalance_effects = rebalance(gc, group, disk)
+    return gc, (*effects, answer, *rebalance_effects)
 
 
 def _check_leave(
@@ -504,7 +513,7 @@ def _check_leave(
     return Error.NONE if member in group.members else Error.UNKNOWN_MEMBER_ID
 
 
-def _part_with(group: Group, name: str) -> list[CancelTimer | Reply]:
+def _answer_leaving(group: Group, name: str) -> list[CancelTimer | Reply]:
     """A member that is waiting for an answer to JoinGroup must join again as a new one."""
     effects: list[CancelTimer | Reply] = [CancelTimer(session_timer(group.name, name))]
     member: Member | None = group.members.get(name)
@@ -551,7 +560,7 @@ def _expire_session(gc: GroupCoordinator, group: Group, name: str, disk: Disk) -
     waits = member is not None and (member.joining is not None or member.syncing is not None)
     if member is not None and not member.new and waits:
         return gc, ()
-    effects = tuple(_part_with(group, name)) if member is not None else ()
+    effects = tuple(_answer_leaving(group, name)) if member is not None else ()
     group = group.without((name,))
     if group.state is _S.PREPARING_REBALANCE or (member is not None and group.state in WAITING):
         gc, more = rebalance(gc, group, disk)

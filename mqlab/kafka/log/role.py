@@ -194,16 +194,16 @@ class Partition:
         return "epoch_fencing" in self.config.on and batch.epoch < known
 
     def check_data(self, batch: Batch, guard: int | None, sequences: bool = True) -> Error:
-        """Why a data batch cannot be appended, NONE if it can. `guard` is the number of
-        the guard it was verified under. `sequences` False: the group coordinator's own
-        appends, whose sequence numbers are not looked at."""
-        if batch.pid < 0:
+        """Why a data batch cannot be appended, or NONE. `guard`: the number of the guard under
+        which its transaction was verified. `sequences` False: an append of the group coordinator
+        itself, which carries no sequence numbers."""
+        if batch.pid < 0:  # -1: of a producer without idempotence
             return Error.NONE
         if self.is_stale(batch):
             return Error.INVALID_PRODUCER_EPOCH
         if self.needs_guard(batch) and guard is not None:
-            held: Guard | None = self.guards.get(batch.pid)
-            if held is None or held.number != guard:
+            current_guard: Guard | None = self.guards.get(batch.pid)
+            if current_guard is None or current_guard.number != guard:
                 return Error.INVALID_TXN_STATE
         if sequences and "sequence_check" in self.config.on and not self._in_order(batch):
             return Error.OUT_OF_ORDER_SEQUENCE_NUMBER
@@ -228,25 +228,25 @@ class Partition:
         return first == (next_sequence(entry.last_seq) if entry.window else 0)
 
     def with_data(self, batch: Batch) -> Partition:
-        """The state of a partition (sequence numbers, open transactions) after the batch was
-        appended at `batch.base`."""
+        """The partition's state after this batch was appended at `batch.base`: the producer's last
+        sequence numbers, and its transaction, which the first batch opens."""
         if batch.pid < 0:
             return self
         entry: ProducerEntry = self.producers.get(batch.pid) or ProducerEntry(batch.epoch)
         if entry.epoch != batch.epoch:
             entry = replace(entry, epoch=batch.epoch, window=())
         written = Written(batch.first_seq, batch.last_seq, batch.base, batch.at_ms)
-        opens = batch.transactional and entry.txn_first < 0
+        opens_transaction = batch.transactional and entry.txn_first < 0
         entry = replace(
             entry,
             window=(*entry.window, written)[-WINDOW:],
-            txn_first=batch.base if opens else entry.txn_first,
+            txn_first=batch.base if opens_transaction else entry.txn_first,
             last_ms=batch.at_ms,
         )
         return replace(
             self,
             producers=self.producers.set(batch.pid, entry),
-            open=(*self.open, (batch.base, batch.pid)) if opens else self.open,
+            open=(*self.open, (batch.base, batch.pid)) if opens_transaction else self.open,
             guards=self.guards.remove(batch.pid),
         )
 
@@ -268,13 +268,14 @@ class Partition:
         return Error.NONE
 
     def with_marker(self, batch: Batch, indexed: int) -> tuple[Partition, AbortedTxn | None]:
-        """The state of a partition (last stable offset, aborted index) after a marker was appended:
-        its transaction is over here. The second value is the index entry of an abort; `indexed`
-        entries are there already."""
+        """The partition's state after a marker was appended: the producer's transaction is over
+        here. Returned with it is, for an abort that ends something, its entry of the aborted index;
+        `indexed`: how many entries that index has. The transaction still holds the LSO back until
+        its marker is replicated."""
         entry: ProducerEntry = self.producers.get(batch.pid) or ProducerEntry(batch.epoch)
-        first = entry.txn_first
+        first_offset = entry.txn_first
         still_open = tuple(o for o in self.open if o[1] != batch.pid)
-        new = replace(
+        producer = replace(
             entry,
             epoch=batch.epoch,
             window=entry.window if entry.epoch == batch.epoch else (),
@@ -282,18 +283,18 @@ class Partition:
             coordinator_epoch=batch.coordinator_epoch,
             last_ms=batch.at_ms,
         )
-        owed = ((first, batch.base),) if first >= 0 else ()
+        not_replicated = ((first_offset, batch.base),) if first_offset >= 0 else ()
         after = replace(
             self,
-            producers=self.producers.set(batch.pid, new),
+            producers=self.producers.set(batch.pid, producer),
             open=still_open,
-            unreplicated=tuple(sorted((*self.unreplicated, *owed))),
+            unreplicated=tuple(sorted((*self.unreplicated, *not_replicated))),
             guards=self.guards if self._guards_next(batch) else self.guards.remove(batch.pid),
         )
-        if first < 0 or batch.control != ABORT:
+        if first_offset < 0 or batch.control != ABORT:
             return after, None
         lso = still_open[0][0] if still_open else batch.base + 1
-        return after, AbortedTxn(indexed, batch.pid, first, batch.base, lso)
+        return after, AbortedTxn(indexed, batch.pid, first_offset, batch.base, lso)
 
     def _guards_next(self, marker: Batch) -> bool:
         """Whether the guard belongs to the producer's next transaction, which a v2 marker,
@@ -325,24 +326,24 @@ class Partition:
         indexed: int = 0,
         since: int | None = None,
     ) -> tuple[Partition, tuple[AbortedTxn, ...]]:
-        """Rebuild the producer state from a log alone, or from what a snapshot says (`start`, and
-        how many index entries lie before it) and the tail of the log. Only the last batch of each
-        producer is remembered then, so its window of recognisable duplicates shrinks from five to
-        one. `since`: a follower has noted what it copied from this offset on, and takes over with
-        its memory (None: nothing was noted)."""
+        """Rebuild the state of a partition from its log, or from a snapshot (`start`) and the rest
+        of the log; returns it with the aborted transactions found, for the index, which has
+        `indexed` entries so far. Of each producer only the last batch is remembered, so only one
+        duplicate is recognised instead of five. `since`: from this offset on a follower has noted
+        every batch while it copied them, and remembers them all (None: it has noted nothing)."""
         part = start or Partition(config)
         aborted: list[AbortedTxn] = []
-        noted = False
+        has_noted = False
         for batch in log:
-            if since is not None and batch.base >= since:
+            if since is not None and batch.base >= since:  # once: `since` is None afterwards
                 part, since = part._keep_last_batches(), None
-                noted = True
+                has_noted = True
             if batch.control:
                 part, entry = part.with_marker(batch, indexed + len(aborted))
                 aborted += [entry] if entry is not None else []
             else:
                 part = part.with_data(batch)
-        part = part if noted else part._keep_last_batches()
+        part = part if has_noted else part._keep_last_batches()
         return part.advance(end), tuple(aborted)
 
     def _keep_last_batches(self) -> Partition:
@@ -460,19 +461,21 @@ def _producer(entry: SnapshotEntry) -> ProducerEntry:
 def recover_partition(
     config: KafkaConfig, name: str, disk: Disk, hw: int | None = None, since: int | None = None
 ) -> tuple[Partition, Effects]:
-    """Recover a partition from its log after a start. `hw`: what is known to be replicated; None:
-    the only replica has it all. `since`: what this replica has copied from this offset on, it still
-    has in memory; None: nothing."""
+    """Recover a partition from its newest snapshot and its log after a start; returns it with the
+    effects that write what is missing on the disk: index entries of aborted transactions and a
+    snapshot. `hw`: up to where the log is replicated (None: all of it); `since`: from where on its
+    batches were noted while they were copied (None: nowhere)."""
     log, index = disk.log(name), disk.log(index_of(name))
-    start, at = load_snapshot(config, name, disk)
-    before = sum(entry.last_offset < at for entry in index.read(0)) if at else 0
-    safe = log.end if hw is None else hw
-    part, aborted = Partition.replay(config, log.read(at), safe, start, before, since)
+    # the snapshot describes everything below offset `tail`; the log is replayed from there
+    start, tail = load_snapshot(config, name, disk)
+    indexed = sum(entry.last_offset < tail for entry in index.read(0)) if tail else 0
+    safe_end = log.end if hw is None else hw
+    part, aborted = Partition.replay(config, log.read(tail), safe_end, start, indexed, since)
     part = replace(part, start=batch_at(log, log.start)) if log.start else part
     effects: Effects = tuple(
         Append(index_of(name), a, notify=False) for a in aborted if a.base >= index.end
     )
-    if config.segment_records and log.end > at:
+    if config.segment_records and log.end > tail:
         effects = (*effects, write_snapshot(part, name, log.end))
     return part, effects
 
@@ -491,8 +494,9 @@ MARKER_BYTES = 78  # a control batch on a real disk
 def append_marker(
     part: Partition, name: str, ask: WriteTxnMarkers, disk: Disk, at_ms: int
 ) -> tuple[Partition, Effects, Batch]:
-    """Write a control batch and, for an abort that ends something, its index entry:
-    (partition, effects, marker). The marker is safe once `Appended` says `marker.last + 1`."""
+    """Append a transaction's marker (a control batch) and, for an abort that ends something here,
+    its entry of the aborted index. Returns the partition, the effects and the marker, which is
+    durable once `Appended` reports `marker.last + 1`."""
     marker = Batch(
         base=disk.log(name).end,
         pid=ask.pid,
@@ -505,8 +509,8 @@ def append_marker(
     )
     roll = roll_segment(part, name, disk)
     part, aborted = part.with_marker(marker, indexed=disk.log(index_of(name)).end)
-    entry = () if aborted is None else (Append(index_of(name), aborted, notify=False),)
-    return part, (*roll, Append(name, marker), *entry), marker
+    index_entry = () if aborted is None else (Append(index_of(name), aborted, notify=False),)
+    return part, (*roll, Append(name, marker), *index_entry), marker
 
 
 # ---- Before a batch opens a transaction on a partition, the transaction coordinator is asked
@@ -549,18 +553,20 @@ def ask_coordinator(
     *,
     v2: bool,
 ) -> tuple[R, Effects]:
-    """Verify a transaction before the append (AddPartitionsToTxn, verify_only or implicit): set up
-    the guard, send the request."""
+    """Ask the transaction coordinator about a batch before it is appended (AddPartitionsToTxn): a
+    client of version 2 has its partition added by this request (`implicit`), for an older one it is
+    only verified. The batch waits under the number of its request, behind a guard that a marker in
+    between removes."""
     part = role.part.with_guard(batch, disk.log(role.name).end, v2)
-    question = AddPartitionsToTxn(
+    request = AddPartitionsToTxn(
         txn_id, batch.pid, batch.epoch, (role.name,), verify_only=not v2, implicit=v2
     )
-    corr = 0
+    corr = 0  # the lowest number that no open question has
     while corr in role.verifying:
         corr += 1
-    waiting = Verifying(ask, caller, question, part.guards[batch.pid].number)
-    new = replace(role, part=part, verifying=role.verifying.set(corr, waiting))
-    return new, (Send(role.config.coordinator, question, corr),)
+    verifying = Verifying(ask, caller, request, part.guards[batch.pid].number)
+    new = replace(role, part=part, verifying=role.verifying.set(corr, verifying))
+    return new, (Send(role.config.coordinator, request, corr),)
 
 
 def close_question(role: R, corr: int) -> R:
@@ -595,20 +601,22 @@ def upper_bound(part: Partition, isolation: str) -> int:
 
 
 def answer_fetch(part: Partition, name: str, ask: Fetch, disk: Disk) -> FetchResponse:
-    """Fetch: whole batches from the offset up to the high watermark or, with read_committed, to the
-    last stable offset, with the transactions among them that were aborted."""
+    """Answer Fetch: whole batches from an offset on, up to the high watermark or, with
+    read_committed, up to the last stable offset; and the aborted transactions among them, which the
+    client filters out. At least one batch is sent, however large (KIP-74)."""
     log = disk.log(name)
     end = upper_bound(part, ask.isolation)
     if not log.start <= ask.offset <= log.end:
         return FetchResponse(Error.OFFSET_OUT_OF_RANGE, part.hw, part.read_limit, log.start)
     batches: list[Batch] = []
-    size = 0
+    total_bytes = 0
     for batch in log.read(ask.offset, end) if ask.offset < end else ():
-        bytes_more = batch.size or LEAST_BYTES * batch.count
-        if batch.last >= end or (batches and size + bytes_more > ask.max_bytes):
+        batch_bytes = batch.size or LEAST_BYTES * batch.count
+        if batch.last >= end or (batches and total_bytes + batch_bytes > ask.max_bytes):
             break
         batches.append(batch)
-        size += bytes_more
+        total_bytes += batch_bytes
+    # None: a client that reads uncommitted filters nothing
     aborted: tuple[AbortedTxn, ...] | None = None
     if ask.isolation == READ_COMMITTED:
         upper = batches[-1].last + 1 if batches else ask.offset
@@ -619,9 +627,10 @@ def answer_fetch(part: Partition, name: str, ask: Fetch, disk: Disk) -> FetchRes
 
 
 def collect_aborted_txns(name: str, start: int, upper: int, disk: Disk) -> tuple[AbortedTxn, ...]:
-    """The aborted transactions that matter for [start, upper)
-    (TransactionIndex#collectAbortedTxns). Entries are in the order of their last offset,
-    so the first that matters is found by halving."""
+    """Find the aborted transactions that have batches in the offsets [start, upper)
+    (TransactionIndex#collectAbortedTxns). Index entries are sorted by their last offset, so a
+    binary search finds the first one that ends at or after `start`; the search ends where the last
+    stable offset had passed `upper` when an entry was written."""
     index = disk.log(index_of(name))
     low, high = 0, index.end
     while low < high:
@@ -659,9 +668,10 @@ class Stamped(Protocol):
 def answer_list_offsets(
     part: Partition, name: str, ask: ListOffsets, disk: Disk
 ) -> ListOffsetsResponse:
-    """Earliest, latest (LSO or HW), or the first record stamped at or after a time, found
-    among what the isolation level may read; -1 where there is none. A marker is a record
-    with a stamp of its own and may be the answer (seen on a real 4.3.1 broker)."""
+    """Answer ListOffsets: the earliest offset, the latest (LSO or high watermark), or the first
+    record with a timestamp at or after a given time; -1 where there is none. Only what the
+    isolation level may read is searched. A marker is a record with a timestamp of its own and may
+    be the answer (seen on a real 4.3.1 broker)."""
     log = disk.log(name)
     end = upper_bound(part, ask.isolation)
     if ask.at_ms == EARLIEST:
@@ -669,6 +679,7 @@ def answer_list_offsets(
     if ask.at_ms == LATEST:
         return ListOffsetsResponse(end)
     at_ms = find_newest(log, end) if ask.at_ms == NEWEST else ask.at_ms
+    # a server's log has a time index (TimeIndexed); a lesson's log is read from its start
     start: int = log.find_since(at_ms) if hasattr(log, "find_since") else log.start
     for batch in log.read(start, end) if start < end else ():
         if batch.at_ms >= at_ms:
@@ -822,13 +833,10 @@ ReaderRequest = Fetch | ListOffsets | DescribeProducers | Watch | Unwatch
 
 
 def answer_reader(role: R, body: ReaderRequest, caller: Caller, disk: Disk) -> tuple[R, Effects]:
-    """The requests of readers: a question to a partition that appends nothing to it.
-
-    A leader and a group coordinator answer them alike. Only a long poll changes the role at all: it
-    remembers who waits.
-
-    (role, effects): the answer at once, but for a Watch that finds nothing new.
-    """
+    """Answer a request that only reads: Fetch, ListOffsets, DescribeProducers, or a long poll
+    (Watch, Unwatch). Partition leaders and group coordinators share it. Returns the role and the
+    effects: the answer at once, except for a Watch that finds nothing new; only this changes the
+    role, which remembers who waits."""
     match body:
         case Fetch():
             return role, (Reply(caller, answer_fetch(role.part, role.name, body, disk)),)

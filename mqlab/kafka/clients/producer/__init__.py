@@ -141,17 +141,21 @@ MAX_EPOCH = 2**15 - 1
 
 
 def drain(p: Producer) -> Result:
-    """Drain the accumulator: send what may leave now, oldest first."""
+    """Send all batches that may be sent now, oldest first (the accumulator is drained). Where
+    librdkafka raises its epoch (`draining`), nothing is sent until no batch is in flight; then all
+    of them are numbered again from 0."""
     if p.draining:
         if any(flight.sent for flight in p.flights):
             return p, ()
+        # -1: to be numbered again when it is next sent
         flights = tuple(replace(flight, number=-1) for flight in p.flights)
         p = replace(p, flights=flights, lines=Map(), unresolved=Map(), draining=False)
         p = raise_epoch(p)
     if p.config.transactional and any(
         f.number < 0 and f.partition in p.unresolved and f.partition in p.added for f in p.flights
     ):
-        return _miss_numbers(p)
+        # a new batch for a partition with a gap in its sequence numbers
+        return _abort_for_gap(p)
     effects: Effects = ()
     for i in range(len(p.flights)):
         if _may_leave(p, p.flights, i):
@@ -160,7 +164,7 @@ def drain(p: Producer) -> Result:
     return p, effects
 
 
-def _miss_numbers(p: Producer) -> Result:
+def _abort_for_gap(p: Producer) -> Result:
     """librdkafka does not take back the numbers of a batch that was refused for its size, and
     notices so before it sends the next one to that partition: "skipped sequence numbers"."""
     trouble = Trouble("OutOfOrderSequenceException", bump=True)
@@ -215,29 +219,31 @@ def _choose_line(p: Producer, partition: str) -> Line:
 
 
 def _send_batch(p: Producer, i: int) -> Result:
-    """Send a batch of the queue (`flights[i]`). An idempotent producer gives it the next sequence
-    number of its partition the first time; a retry keeps that number."""
+    """Send a queued batch, `flights[i]`, to its partition's leader. An idempotent producer gives it
+    the partition's next sequence number when it is first sent; a retry keeps that number, so that
+    the leader recognises it."""
     flight = p.flights[i]
-    line = _choose_line(p, flight.partition)
+    numbering = _choose_line(p, flight.partition)
     batch, number = flight.batch, flight.number
+    # below 0: it has no number yet
     if number < 0:
-        number = line.number
+        number = numbering.number
         if p.config.idempotent:
             batch = replace(
                 batch,
-                pid=line.pid,
-                epoch=line.epoch,
-                first_seq=line.next,
+                pid=numbering.pid,
+                epoch=numbering.epoch,
+                first_seq=numbering.next,
                 transactional=p.config.transactional,
             )
-        line = replace(line, next=next_sequence(line.next, batch.count))
-        p = replace(p, lines=p.lines.set(flight.partition, line))
+        numbering = replace(numbering, next=next_sequence(numbering.next, batch.count))
+        p = replace(p, lines=p.lines.set(flight.partition, numbering))
     elif flight.is_renumbered and p.config.idempotent:
         number = Line(batch.pid, batch.epoch, batch.first_seq).number
     flight = replace(flight, batch=batch, number=number, sent=True)
     flights = (*p.flights[:i], flight, *p.flights[i + 1 :])
-    ask = Produce(batch, p.config.txn_id, 12 if p.config.is_java_client else 11)
-    return replace(p, flights=flights), (Send(flight.partition, ask, number),)
+    produce = Produce(batch, p.config.txn_id, 12 if p.config.is_java_client else 11)
+    return replace(p, flights=flights), (Send(flight.partition, produce, number),)
 
 
 # ---- What can be done next: batches that may leave, then one question to a coordinator
@@ -289,23 +295,24 @@ def send_init_producer_id(p: Producer) -> Result:
 
 
 def _next_request(p: Producer) -> Result:
-    """The next request to the coordinator, in the order of Kafka's Sender: partitions that are not
-    in the transaction yet, then offsets, and at last EndTxn, once all batches are acknowledged."""
-    tc, me = p.config.cluster.coordinator, (p.config.txn_id or "", p.pid, p.epoch)
+    """Send the next request to the coordinator, in the sequence of Kafka's Sender: first partitions
+    that are not in the transaction yet, then offsets, and EndTxn last, once all batches are
+    acknowledged. A call whose transaction wrote nothing returns without a request."""
+    tc, identity = p.config.cluster.coordinator, (p.config.txn_id or "", p.pid, p.epoch)
     if not p.config.transactional and p.config.idempotent and p.state is _S.UNINITIALIZED:
         return send_init_producer_id(p.enter(_S.INITIALIZING)) if p.flights else (p, ())
     missing = _find_missing(p)
     if missing:
-        return ask_coordinator(p, tc, AddPartitionsToTxn(*me, missing))
+        return ask_coordinator(p, tc, AddPartitionsToTxn(*identity, missing))
     if isinstance(p.call, SendOffsets):
         if p.config.is_java_client:
             return commit_offsets(p, p.call)
-        return ask_coordinator(p, tc, AddOffsetsToTxn(*me, p.call.group), then=p.call)
+        return ask_coordinator(p, tc, AddOffsetsToTxn(*identity, p.call.group), then=p.call)
     if p.state not in ENDING or p.flights:
         return p, ()
     if p.added:
-        return ask_coordinator(p, tc, EndTxn(*me, ENDING[p.state], p.config.is_java_client))
-    # Nothing was sent, so the server knows of no transaction: no request.
+        return ask_coordinator(p, tc, EndTxn(*identity, ENDING[p.state], p.config.is_java_client))
+    # nothing was sent, so the coordinator knows of no transaction to end
     return complete_transaction(p)
 
 
@@ -368,8 +375,9 @@ ADD_RETRY_MS = 20  # TransactionManager.ADD_PARTITIONS_RETRY_BACKOFF_MS
 
 
 def handle_answer(p: Producer, request: TxnRequest, answer: Answer) -> Result:
-    """An answer of the transaction coordinator: retry a retriable error, enter the abortable or
-    fatal state for any other, else go on with the transaction."""
+    """Take the coordinator's answer to `request`. A retriable error is retried, any other makes the
+    transaction abortable or the producer unusable; without an error the transaction goes on: its
+    partitions are known to the coordinator, its offsets can be committed, or the call returns."""
     error = answer.error
     if error in RETRIABLE:
         return _ask_later(p, request, error)
@@ -378,8 +386,8 @@ def handle_answer(p: Producer, request: TxnRequest, answer: Answer) -> Result:
         trouble = judge_coordinator_error(request.body, error)
         if trouble.bump and not p.config.is_java_client:
             p = replace(p, bump=True)
-        end = enter_fatal_error if trouble.kind is Kind.FATAL else enter_abortable_error
-        return proceed_after(*end(p, trouble))
+        enter_error = enter_fatal_error if trouble.kind is Kind.FATAL else enter_abortable_error
+        return proceed_after(*enter_error(p, trouble))
     match request.body:
         case AddPartitionsToTxn(partitions=partitions):
             return proceed(replace(p, added=tuple(sorted({*p.added, *partitions}))))
@@ -488,29 +496,30 @@ def name_lost_batch(p: Producer, trouble: Trouble) -> Trouble:
 
 
 def fail_batch(p: Producer, flight: Flight, trouble: Trouble, refused: Error | None) -> Result:
-    """Fail a batch and, with it, the transaction. A batch is given up: `refused` by its leader, or
-    (None) of unknown fate."""
+    """Give a batch up and, with it, the transaction. `refused`: its leader's error; None: no answer
+    came, so it may have been written. After a refusal the later batches of the partition take over
+    its sequence numbers; librdkafka has to raise its epoch where that is not possible."""
     p, effects = remove_flight(p, flight)
     if not p.config.transactional:
         return _fail_future(p, flight, trouble, refused, effects)
     if trouble.kind is Kind.FATAL:
-        p, more = enter_fatal_error(p, trouble)
-        return p, (*effects, *more)
+        p, error_effects = enter_fatal_error(p, trouble)
+        return p, (*effects, *error_effects)
     ending = p.state in (ProducerState.COMMITTING, ProducerState.ABORTING)
-    doubt = refused is None and flight.number >= 0
+    may_be_written = refused is None and flight.number >= 0
     if refused is Error.MESSAGE_TOO_LARGE and not p.config.is_java_client:
         hole = next_sequence(flight.batch.last_seq)
         p = replace(p, unresolved=p.unresolved.set(flight.partition, hole))
-    elif trouble.bump and not p.config.is_java_client and (doubt or not ending):
+    elif trouble.bump and not p.config.is_java_client and (may_be_written or not ending):
         p = replace(p, bump=True)
     if refused is not None and flight.partition not in p.unresolved:
         p = _adjust_sequences(p, flight)
-    p, more = enter_abortable_error(p, trouble)
-    return proceed_after(p, (*effects, *more))
+    p, error_effects = enter_abortable_error(p, trouble)
+    return proceed_after(p, (*effects, *error_effects))
 
 
 def _adjust_sequences(p: Producer, gone: Flight) -> Producer:
-    """The leader has refused a batch: those behind it move up by its numbers
+    """Move the sequence numbers of a refused batch to those after it, which would leave a gap else
     (TxnPartitionMap#adjustSequencesDueToFailedBatch)."""
     line: Line | None = p.lines.get(gone.partition)
     if line is None or gone.owner != (line.pid, line.epoch):
@@ -597,16 +606,18 @@ def append_record(p: Producer, call: SendRecord, stray: bool = False) -> Result:
 def handle_produce_answer(
     p: Producer, partition: str, number: int, answer: ProduceResponse
 ) -> Result:
-    """A ProduceResponse for the batch with this number: done (a duplicate counts as success),
-    retried after the back-off, or failed."""
+    """Take a ProduceResponse for the batch with this number: it is done (a duplicate counts as
+    success), sent again after a pause, or failed. An answer to a batch that was given up meanwhile
+    changes nothing."""
     matches = [f for f in p.flights if f.sent and (f.partition, f.number) == (partition, number)]
     if not matches:
-        return p, ()  # It was given up meanwhile.
+        return p, ()
     flight = matches[0]
     if answer.error in (Error.NONE, Error.DUPLICATE_SEQUENCE_NUMBER):
         p, effects = remove_flight(p, flight)
         return proceed_after(resolve_sequences(p, flight), effects)
     p, again = _can_retry(p, flight, answer.error)
+    # the same batch again: a new epoch may have changed it
     flight = next(f for f in p.flights if (f.partition, f.number) == (partition, number))
     if again and _tries_left(p, flight):
         p, effects = proceed(_put_batch_back(p, flight, paused=True))
@@ -617,15 +628,18 @@ def handle_produce_answer(
 
 
 def _can_retry(p: Producer, flight: Flight, error: Error) -> tuple[Producer, bool]:
-    """Whether to send the batch again after this error (TransactionManager#canRetry), and the
-    producer, perhaps in a new epoch: librdkafka without transactions always bumps and resends."""
+    """Whether to send the batch again after this error (TransactionManager#canRetry); with the
+    producer, whose epoch this may raise: librdkafka without transactions always raises it and sends
+    again."""
     if error is not Error.OUT_OF_ORDER_SEQUENCE_NUMBER or not p.config.idempotent:
         return p, error in RETRIABLE
     if not p.config.transactional and not p.config.is_java_client:
         return bump_epoch(p, flight.partition), True
     partition = flight.partition
+    # OUT_OF_ORDER_SEQUENCE_NUMBER: some batch before it is missing at the leader
     first = next(f for f in p.flights if f.partition == partition)
     has_no_gap = partition not in p.unresolved
+    # an earlier batch may still arrive, or the numbers have changed: the next attempt can succeed
     if has_no_gap and (flight is not first or flight.is_renumbered or is_outdated(p, flight)):
         return p, True
     if p.config.transactional:
@@ -718,6 +732,9 @@ class Producer:
     at_ms: int = 0
 
     def step(self, event: Event, disk: Disk) -> tuple[Producer, Effects]:
+        """Handle one event: a call of the application, an answer of a leader or of the coordinator,
+        a broken connection, or a timer (a retry is due, max.block.ms or a batch's delivery timeout
+        is over). An answer that nothing waits for is ignored."""
         match event:
             case Call(body=body, at_ms=at_ms):
                 return replace(self, at_ms=at_ms)._handle_call(body)
@@ -737,21 +754,22 @@ class Producer:
                 return give_up_call(self)
             case Fired(timer=timer):
                 return expire_batches(self, timer)
-        # An answer nobody waits for any more.
         return self, ()
 
     # -- calls ---------------------------------------------------------------------------
 
     def _handle_call(self, call: ProducerCall) -> tuple[Producer, Effects]:
-        """Begin a call of the application, if the state of the transaction allows it
-        (TransactionManager#transitionTo); else it fails at once."""
+        """Begin a call of the application if the state of the transaction allows it
+        (TransactionManager#transitionTo); else the call fails at once. After an abortable error
+        only `abort` and `flush` are allowed, after a fatal one only `flush`."""
         if not self.config.transactional:
             return self._handle_plain_call(call)
         if self.timed_out is not None:
             return self._repeat_call(call, self.timed_out)
-        spared = self.state is _S.ABORTABLE_ERROR and isinstance(call, Abort)
-        spared = spared or isinstance(call, Flush)  # KafkaProducer#flush looks at no state
-        if self.state in (_S.ABORTABLE_ERROR, _S.FATAL_ERROR) and not spared:
+        allowed = self.state is _S.ABORTABLE_ERROR and isinstance(call, Abort)
+        # KafkaProducer#flush looks at no state
+        allowed = allowed or isinstance(call, Flush)
+        if self.state in (_S.ABORTABLE_ERROR, _S.FATAL_ERROR) and not allowed:
             assert self.error is not None
             return self, (Return(build_failure(call, self.error, self.error.meaning)),)
         match call:

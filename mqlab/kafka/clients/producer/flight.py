@@ -204,6 +204,8 @@ class ProducerConfig(Config):
     checked: bool = True
 
     def __post_init__(self) -> None:
+        """Refuse, with a ConfigException, the settings that the Java producer refuses when it is
+        constructed; `checked` False skips those that only endanger idempotence."""
         if self.max_in_flight < 1:
             raise ConfigException(f"max_in_flight={self.max_in_flight}: at least 1 is needed")
         if self.txn_id is not None and not self.idempotent:
