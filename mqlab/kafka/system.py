@@ -188,24 +188,24 @@ def parse_call(
     led: tuple[str, ...],
     spares: tuple[str, ...] = (),
 ) -> Any:
-    """The call that the words of a line stand for. `partitions` may be written and read, `groups`
-    have coordinators, `led` have leaders that can be elected; `spares` are those that there are not
-    at first. Raises ValueError with advice."""
-    known = one_of("partition", partitions)
+    """Make a call from the words of a line, for example `send orders-0 a`. `partitions`: those that
+    may be written and read; `groups`: those that have coordinators; `led`: those whose leader can
+    be elected; `spares`: those that do not exist at first. Raises ValueError with advice."""
+    check_partition = one_of("partition", partitions)
 
     def read_position(text: str) -> Position:
         partition, _, offset = text.partition("@")
         at = number(offset)
         if at is None:
             raise BadValue("{!r} is no position; expected TOPIC-PARTITION@OFFSET", text)
-        return Position(known(partition), at)
+        return Position(check_partition(partition), at)
 
     topics = list(dict.fromkeys(p.rpartition("-")[0] for p in partitions))
-    is_topic = one_of("topic", topics)
+    check_topic = one_of("topic", topics)
 
-    def read_partitions(topic: str, of: tuple[str, ...] = partitions) -> tuple[str, ...]:
-        topic = is_topic(topic)
-        return tuple(p for p in of if p.rpartition("-")[0] == topic)
+    def read_partitions(topic: str, among: tuple[str, ...] = partitions) -> tuple[str, ...]:
+        topic = check_topic(topic)
+        return tuple(p for p in among if p.rpartition("-")[0] == topic)
 
     def read_spares(topic: str) -> tuple[str, ...]:
         if not spares:
@@ -216,9 +216,9 @@ def parse_call(
         return read_partitions(topic, tuple(p for p in partitions if p not in spares))
 
     readers = {
-        "TOPIC-PARTITION": known,
+        "TOPIC-PARTITION": check_partition,
         "TOPIC-PARTITION@OFFSET": read_position,
-        "TOPIC": is_topic,
+        "TOPIC": check_topic,
         "TOPIC-NAME": read_present,
         "TOPIC-WITH-SPARE": read_spares,
         "GROUP": bare if groups else _refuse_group,
@@ -352,23 +352,24 @@ def first_leaders(system: KafkaSystem) -> tuple[Leadership, ...]:
 
 
 def _replicas(system: KafkaSystem, programs: dict[str, Program]) -> list[NodeSpec]:
-    """The nodes of a cluster with replication: each copy of each partition, and the controller."""
-    first, hears_of = first_leaders(system), hears(system)
+    """Make the nodes of a cluster with replication: one for each copy of each partition, and the
+    controller. `programs`: by node, the calls of its application."""
+    leaders, hears_of = first_leaders(system), hears(system)
     specs = []
     for partition in leaders_of(system):
-        for copy, me in enumerate(system.cluster.copies(partition), 1):
+        for copy, name in enumerate(system.cluster.copies(partition), 1):
             config = ReplicaConfig(
                 partition=partition,
                 number=copy,
                 logs=_logs(system, partition),
                 lead=_lead(system, partition, copy),
-                first=tuple(one for one in first if me in hears_of[one.partition]),
+                first=tuple(led for led in leaders if name in hears_of[led.partition]),
                 loads=partition not in system.cluster.partitions,
                 min_isr=system.min_isr,
                 skip_leaderless_marker=system.config.skip_leaderless_marker,
             )
-            specs.append(NodeSpec(me, ((me, partial(Replica.recover, config)),)))
-    start = partial(start_controller, hears_of, first)
+            specs.append(NodeSpec(name, ((name, partial(Replica.recover, config)),)))
+    start = partial(start_controller, hears_of, leaders)
     specs.append(NodeSpec("controller", (("controller", start),), programs.get("controller", ())))
     return specs
 
@@ -473,6 +474,8 @@ class KafkaSystem(System):
     most_replicas: ClassVar[int] = 3
 
     def __post_init__(self) -> None:
+        """Refuse, with a BadValue that says what is expected, options that no real Kafka has
+        together or that the picture has no room for."""
         if (self.transaction_version, self.client) not in ((0, "legacy"), (2, "legacy"), (2, "v2")):
             raise BadValue(
                 "no real Kafka has transaction_version={} with a {} client; use (0, legacy), (2, "
@@ -561,7 +564,7 @@ class KafkaSystem(System):
 
     @cached_property
     def cluster(self) -> Cluster:
-        """The names and numbers that the picture and the claims need."""
+        """The names and numbers of this cluster that the picture and the claims need."""
         return Cluster(
             config=self.config,
             producers=tuple(

@@ -262,8 +262,9 @@ def _each(positions: Positions) -> list[tuple[str, str, Placed]]:
 
 
 def draw_members(gc: GroupCoordinator | None, most: int = 0, cut: Cut = str) -> Table:
-    """The members of each consumer group as a table: who reads what, in which generation; of a
-    group that was left by all, the generation. `most`: groups, and members of each; 0: all."""
+    """The table of consumer groups: a row for each member, with the group's state and generation
+    and what the member reads; of a group that all have left, one row without a member. `most`: how
+    many groups are shown, and of each how many members (0: all); `cut` shortens a name."""
     groups = _last(gc.groups.values() if gc is not None else [], most)
     rows = [
         (
@@ -309,7 +310,8 @@ def draw_seen(
     draw_lights: Callable[[], tuple[Light, ...]],
     part: Part = draw_part,
 ) -> Snapshot:
-    """The Snapshot of a lesson or of a server."""
+    """Draw the Snapshot of a lesson or a server from what was read of its cluster. Every part is
+    made through `part(kind, name, draw)`: a server redraws only parts that have changed."""
     names = (*seen.partitions, *seen.groups)
     logs = [part("log", name, partial(draw_logs, seen, name)) for name in names]
     return Snapshot(
@@ -323,25 +325,25 @@ def draw_seen(
 
 
 def _draw_lanes(cluster: Cluster, world: World) -> tuple[Lane, ...]:
-    """A lane is called as its node is, in the narration and in schedules; what it is stands
-    below."""
-    below: list[tuple[str, Text]] = [
+    """Draw a lane for each node of the cluster: its name, below it what it is (a producer, a
+    leader, …), and, of a broker's node, that it is a part of the broker."""
+    roles: list[tuple[str, Text]] = [
         (name, _producer(cluster, name, txn_id)) for name, txn_id in cluster.producers
     ]
     if cluster.ids:
-        below += _copies(cluster, world, cluster.config.coordinator, _txn_logs(cluster))
+        roles += _copies(cluster, world, cluster.config.coordinator, _txn_logs(cluster))
     for partition in cluster.partitions:
-        below += _copies(cluster, world, partition, words.LEADER())
+        roles += _copies(cluster, world, partition, words.LEADER())
     for group in cluster.groups:
-        below += _copies(cluster, world, group, words.GROUP())
-    below += [(reader, words.READER()) for reader in cluster.readers]
-    below += [(admin, words.ADMIN()) for admin in cluster.admins]
+        roles += _copies(cluster, world, group, words.GROUP())
+    roles += [(reader, words.READER()) for reader in cluster.readers]
+    roles += [(admin, words.ADMIN()) for admin in cluster.admins]
     if cluster.replicas > 1:
-        below.append(("controller", words.CONTROLLER()))
-    outside = {*dict(cluster.producers), *cluster.readers, *cluster.admins}
+        roles.append(("controller", words.CONTROLLER()))
+    clients = {*dict(cluster.producers), *cluster.readers, *cluster.admins}
     return tuple(
-        Lane(name, Text(name), what, world.nodes[name].up, NOTHING if name in outside else BROKER)
-        for name, what in below
+        Lane(name, Text(name), what, world.nodes[name].up, NOTHING if name in clients else BROKER)
+        for name, what in roles
     )
 
 

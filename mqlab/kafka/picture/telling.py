@@ -132,27 +132,28 @@ class Known(Protocol):
 
 
 def explain_request(known: Known, sender: str, body: object) -> Telling:
-    """What a request means: its transaction, why it is sent, stage and story."""
+    """Explain a request for the picture: to which transaction it belongs, its label, and whether it
+    may be folded away or hidden because it teaches nothing. `sender`: the node that sends it."""
     match body:
         case Produce(batch=batch, txn_id=txn_id):
-            name = _current(known, txn_id, batch.epoch) if batch.transactional else ""
-            return Telling(name, label=Text(f"Produce {batch.words}"))
+            txn_name = _current(known, txn_id, batch.epoch) if batch.transactional else ""
+            return Telling(txn_name, label=Text(f"Produce {batch.words}"))
         case TxnOffsetCommit(txn_id=txn_id, epoch=epoch):
             return Telling(_current(known, txn_id, epoch), label=Text("TxnOffsetCommit"))
         case AddOffsetsToTxn(txn_id=txn_id, epoch=epoch):
-            name = _current(known, txn_id, epoch, begins=True)
-            return Telling(name, label=Text("AddOffsetsToTxn"))
+            txn_name = _current(known, txn_id, epoch, begins=True)
+            return Telling(txn_name, label=Text("AddOffsetsToTxn"))
         case AddPartitionsToTxn(txn_id=txn_id, epoch=epoch):
             # A leader's own question to the coordinator teaches nothing while all is well.
             by_leader = known.find_kind(sender) in (Kind.PARTITION, Kind.GROUP)
-            name = _current(known, txn_id, epoch, begins=not by_leader)
-            return Telling(name, by_leader, Text("AddPartitionsToTxn"))
+            txn_name = _current(known, txn_id, epoch, begins=not by_leader)
+            return Telling(txn_name, by_leader, Text("AddPartitionsToTxn"))
         case EndTxn(txn_id=txn_id, commit=commit, epoch=epoch):
-            name = find_last(known.list_txns(txn_id), epoch)
-            return Telling(name, label=Text(f"EndTxn {outcome(commit)}"))
+            txn_name = find_last(known.list_txns(txn_id), epoch)
+            return Telling(txn_name, label=Text(f"EndTxn {outcome(commit)}"))
         case WriteTxnMarkers(txn_id=txn_id):
-            name = find_last(known.list_txns(txn_id))
-            return Telling(name, label=Text("WriteTxnMarkers"), stage=Stage.PUBLISH)
+            txn_name = find_last(known.list_txns(txn_id))
+            return Telling(txn_name, label=Text("WriteTxnMarkers"), stage=Stage.PUBLISH)
         case InitProducerId(txn_id=txn_id):
             again = not txn_id or not known.is_first(txn_id)
             return Telling(fold=again, label=Text("InitProducerId"))
@@ -182,19 +183,20 @@ def _partition(role: str) -> str:
 def explain_answer(
     known: Known, sender: str, request: object, body: object, txn_id: str = ""
 ) -> Telling:
-    """What a response means: its transaction, why it is so, stage and story. `request`: None where
-    it is not at hand any more; `txn_id`: then whose answer it is, as far as that is known."""
+    """Explain an answer for the picture: the transaction it belongs to, its label, the sentence
+    why, and whether it may be folded away. `request`: what it answers; None where that is no longer
+    known, and then `txn_id` says whose answer it is ("" : unknown)."""
     if isinstance(body, FetchReplicaResponse):
-        news = any(copied.entries or copied.cut >= 0 for copied in body.logs)
-        return Telling(hide=not news, label=Text("replicate"))
+        has_news = any(copied.entries or copied.cut >= 0 for copied in body.logs)
+        return Telling(hide=not has_news, label=Text("replicate"))
     if isinstance(body, Found):
         return Telling(fold=True)
-    name = _name_txn(known, request, txn_id)
+    txn_name = _name_txn(known, request, txn_id)
     error: Error = getattr(body, "error", Error.NONE)
     if error:
         fenced = error in (Error.PRODUCER_FENCED, Error.INVALID_PRODUCER_EPOCH)
         return Telling(
-            name,
+            txn_name,
             is_expected(error, sender),
             Text(error.name),
             explain_error(error),
@@ -202,7 +204,7 @@ def explain_answer(
         )
     match body:
         case EndTxnResponse():
-            return Telling(name, label=Text("ok"), why=words.WHY_ANSWERED())
+            return Telling(txn_name, label=Text("ok"), why=words.WHY_ANSWERED())
         case FetchResponse(lso=lso, hw=hw):
             return Telling(why=words.WHY_FETCHED(lso=lso, hw=hw))
         case OffsetFetchResponse(unstable=unstable):
@@ -212,7 +214,7 @@ def explain_answer(
             return Telling(fold=True, label=Text(f"generation {generation}"))
         case SyncGroupResponse(assignment=assignment):
             return Telling(fold=True, label=Text(describe_assignment(assignment) or "ok"))
-    return Telling(name, fold=True, label=Text("ok"))
+    return Telling(txn_name, fold=True, label=Text("ok"))
 
 
 def is_expected(error: Error, sender: str) -> bool:
@@ -272,9 +274,9 @@ def _find_reason(batch: Batch) -> tuple[Words, Words | None]:
 def explain_change(
     known: Known, event: Event | None, part: Partition | None, newest: Batch | None, name: str = ""
 ) -> Telling:
-    """What a change in memory means: its transaction, why, stage and story. `part`: of a
-    partition's leader; `newest`: the batch that the event is about, and `name` its transaction. A
-    marker that is safe is what lets readers go on; stops, timers and calls stand for themselves."""
+    """Explain a change in a role's memory for the picture. The important one is that a marker has
+    become durable: readers can then go on. `part`: the partition of a leader, else None; `newest`:
+    the batch that the event is about, and `name` its transaction."""
     if isinstance(event, Request):
         if isinstance(event.body, FetchReplica):
             return Telling()  # what a follower's fetch has moved
@@ -283,8 +285,8 @@ def explain_change(
         return Telling()
     why = words.WHY_LSO(lso=part.read_limit, hw=part.hw)
     if newest is None or not newest.control:
-        plain = newest is not None and _find_reason(newest)[0] is words.WHY_DATA
-        if newest is None or newest.transactional or not plain:
+        is_plain_data = newest is not None and _find_reason(newest)[0] is words.WHY_DATA
+        if newest is None or newest.transactional or not is_plain_data:
             return Telling(fold=True, why=why)
         record = _say_records(newest)
         return Telling(fold=True, why=why, story=words.TOLD_PLAIN, record=record)
@@ -326,8 +328,9 @@ def find_kind(cluster: Cluster, name: str) -> Kind:
 def annotate(
     cluster: Cluster, world: World, role: str, event: Event | None, effect: Effect | None
 ) -> Telling:
-    """What the system adds to a fact: `effect` of `role` at `event`, or (None) a change in its
-    memory, or what came before both. `world` is as the fact has left it."""
+    """All that the system adds to a fact of the narration: transaction, label, sentence why, stage.
+    The fact is `effect` of `role` when it handled `event`; without an effect (None) it is a change
+    in the role's memory. `world`: after the fact."""
     tc = cluster.leader(world, cluster.config.coordinator)
     known = WorldKnown(cluster, read_transactions(world.disk(tc), cluster.ids))
     match effect:
@@ -389,8 +392,8 @@ BATCHES = Words("batches")
 
 
 def name_effect(role: str, effect: Effect) -> Named | None:
-    """The label of an effect in the diagram; None for what a role only notes for itself: nobody
-    else would miss it."""
+    """The label of an effect in the diagram of a step, and what its kind is called; None for what a
+    role only notes for itself."""
     match effect:
         case Send(to=to) if to == role:
             return None

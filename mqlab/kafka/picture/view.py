@@ -163,24 +163,26 @@ def read_transactions(disk: Disk, ids: tuple[str, ...]) -> dict[str, list[Txn]]:
     return out
 
 
-def add_record(mine: list[Txn], entry: Entry, name: Callable[[], str]) -> None:
-    """Take the next record of an id into account: `mine`, its transactions, oldest first, is
-    changed in place. `name` is asked for one where the record begins a transaction."""
+def add_record(txns: list[Txn], entry: Entry, name: Callable[[], str]) -> None:
+    """Take the next record of a transactional id into account: it begins a transaction or changes
+    the state of the latest one. `txns`, the id's transactions, oldest first, is changed in place;
+    `name` makes the name of a new one. An abort of an id that wrote nothing belongs to no
+    transaction."""
     if entry.state is TxnState.EMPTY:
         return
     current = (entry.pid, entry.epoch)
-    if not mine or mine[-1].state in COMPLETED:
+    if not txns or txns[-1].state in COMPLETED:
         # a broker's log that was taken over may begin in the middle, with a decision
         decided = entry.state in PREPARED and entry.partitions
         if entry.state is TxnState.ONGOING or decided:
-            begun = (TxnState.ONGOING, entry.state) if decided else (entry.state,)
-            parts = frozenset(entry.partitions)
-            mine.append(Txn(name(), entry.txn_id, *current, parts, begun, current))
+            states = (TxnState.ONGOING, entry.state) if decided else (entry.state,)
+            partitions = frozenset(entry.partitions)
+            txns.append(Txn(name(), entry.txn_id, *current, partitions, states, current))
         return  # else an empty abort, its completion, a tombstone: nothing was ever in it
-    txn, state = mine[-1], entry.state
+    txn, state = txns[-1], entry.state
     path = txn.path if txn.state is state else (*txn.path, state)
-    parts = txn.partitions.union(entry.partitions)
-    mine[-1] = Txn(txn.name, txn.txn_id, txn.pid, txn.epoch, parts, path, current)
+    partitions = txn.partitions.union(entry.partitions)
+    txns[-1] = Txn(txn.name, txn.txn_id, txn.pid, txn.epoch, partitions, path, current)
 
 
 # ---- whose is it -----------------------------------------------------------------------
@@ -218,19 +220,21 @@ class Attribution:
         self.open: dict[int, tuple[Txn | None, list[int]]] = {}
 
     def add(self, batch: Batch, find: Callable[[Batch], Txn | None]) -> Txn | None:
-        """The next batch; its transaction. `find` is asked for one that nothing is open of here."""
+        """Attribute the next batch of the log; returns its transaction (None: it has none). A
+        marker ends it, so all its earlier batches get the marker's outcome. `find` looks the
+        transaction up where no batch of it is open here."""
         if batch.pid < 0 or not batch.transactional:
             self.rows[batch.base] = (batch, None, COMMIT)
             return None
-        txn, mine = self.open.get(batch.pid, (None, []))
-        if not mine:
+        txn, open_bases = self.open.get(batch.pid, (None, []))
+        if not open_bases:
             txn = find(batch)
         self.rows[batch.base] = (batch, txn, batch.control)
         if not batch.control:
-            mine.append(batch.base)
-            self.open[batch.pid] = (txn, mine)
+            open_bases.append(batch.base)
+            self.open[batch.pid] = (txn, open_bases)
             return txn
-        for base in mine:
+        for base in open_bases:
             if base in self.rows:
                 self.rows[base] = (*self.rows[base][:2], batch.control)
         self.open.pop(batch.pid, None)
@@ -421,7 +425,8 @@ class View(Seen):
 
 @keep_last_world
 def read_world(cluster: Cluster, world: World) -> View:
-    """A world, read once."""
+    """Read the state of a cluster out of a world, for pictures and claims: its transactions, each
+    log's batches with their transactions, and each partition as its leader knows it."""
     tc = cluster.leader(world, cluster.config.coordinator)
     txns = _read_transactions(cluster, world.disk(tc))
     rows, parts = {}, {}

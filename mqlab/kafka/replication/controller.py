@@ -205,6 +205,9 @@ class Controller(Quiet):
     fenced: tuple[tuple[str, int], ...] = ()
 
     def step(self, event: Event, disk: Disk) -> tuple[Controller, Effects]:
+        """Handle one event: an administrator's call, a broker that registers, or a leader's
+        proposal to change its ISR. A proposal made with an old epoch or ISR, or with a replica that
+        is fenced, is ignored."""
         match event:
             case Call(body=Elect() | Fence() as call):
                 return self._handle_call(call)
@@ -213,13 +216,12 @@ class Controller(Quiet):
             case Request(body=Register() as ask):
                 return self._handle_registration(ask)
             case Request(body=AlterPartition() as ask):
-                now: Leadership = self.led[ask.partition]
-                # Who knows of an older epoch or ISR has nothing to propose any more.
-                fresh = (ask.epoch, ask.known) == (now.epoch, now.isr)
-                gone = any((ask.partition, n) in self.fenced for n in ask.isr)
-                if not fresh or gone:
+                leadership: Leadership = self.led[ask.partition]
+                is_current = (ask.epoch, ask.known) == (leadership.epoch, leadership.isr)
+                has_fenced = any((ask.partition, n) in self.fenced for n in ask.isr)
+                if not is_current or has_fenced:
                     return self, ()
-                return self._decide(replace(now, isr=ask.isr))
+                return self._decide(replace(leadership, isr=ask.isr))
         # Brokers do not answer what they are told.
         return self, ()
 
@@ -238,22 +240,22 @@ class Controller(Quiet):
         return decided, (*effects, Return(build_success(call)))
 
     def _handle_registration(self, ask: Register) -> tuple[Controller, Effects]:
-        """A broker is back. It registers once its old session has run out
-        (DUPLICATE_BROKER_REGISTRATION until then), so it has left the ISR, unless it is the last
-        one there: then it leads in a new epoch, for what it had in memory is gone."""
-        back = tuple(f for f in self.fenced if f != (ask.partition, ask.number))
-        self = replace(self, fenced=back)
-        now: Leadership = self.led[ask.partition]
-        who = replica_name(ask.partition, ask.number)
-        known = tuple(k for k in self.led.values() if who in self.hears[k.partition])
-        others = tuple(Send(who, k) for k in known if k is not now)
-        if ask.number in now.isr and len(now.isr) > 1:
-            self, told = self._decide(_without(now, ask.number))
-            return self, (*others, *told)
-        waited_for = now.leader == NOBODY and ask.number in now.isr
-        if now.leader != ask.number and not waited_for:
-            return self, (*others, Send(who, now))
-        decided, effects = self._decide(replace(now, leader=ask.number, epoch=now.epoch + 1))
+        """Register a broker's replica that has restarted, and send it who leads what. Its old
+        session has expired first, so it has left the ISR. Only the last replica in sync stays in
+        it: it leads in a new epoch, for its memory is gone."""
+        still_fenced = tuple(f for f in self.fenced if f != (ask.partition, ask.number))
+        self = replace(self, fenced=still_fenced)
+        led: Leadership = self.led[ask.partition]
+        replica = replica_name(ask.partition, ask.number)
+        of_interest = tuple(k for k in self.led.values() if replica in self.hears[k.partition])
+        others = tuple(Send(replica, k) for k in of_interest if k is not led)
+        if ask.number in led.isr and len(led.isr) > 1:
+            self, news = self._decide(_without(led, ask.number))
+            return self, (*others, *news)
+        is_awaited = led.leader == NOBODY and ask.number in led.isr
+        if led.leader != ask.number and not is_awaited:
+            return self, (*others, Send(replica, led))
+        decided, effects = self._decide(replace(led, leader=ask.number, epoch=led.epoch + 1))
         return decided, (*others, *effects)
 
     def _decide(self, new: Leadership) -> tuple[Controller, Effects]:

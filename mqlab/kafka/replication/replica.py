@@ -156,28 +156,29 @@ def answer_follower(
 def append_copied(
     hw: Map[str, int], fetched: FetchReplicaResponse, disk: Disk
 ) -> tuple[Map[str, int], Effects, dict[str, tuple[int, int]]]:
-    """Append what a follower has fetched; returns (high watermarks, effects, where each log ends
-    then and in which epoch)."""
+    """Append what a follower has fetched from its leader, after cutting off what the leader does
+    not have. Returns the high watermarks, the effects, and for each log where it ends then and in
+    which leader epoch (-1: it is empty)."""
     effects: list[Effect] = []
     ends: dict[str, tuple[int, int]] = {}
     for copied in fetched.logs:
         log, end = copied.log, disk.log(copied.log).end
-        mine = read_epochs(disk, log)
-        if copied.cut >= 0:
+        old_epochs = read_epochs(disk, log)
+        if copied.cut >= 0:  # -1: nothing to cut off
             end = copied.cut
             effects.append(Truncate(log, end))
             effects += _cut_index(disk, log, end)
         for entry in copied.entries:
             effects.append(Append(log, entry, notify=False))
             end = entry.last + 1
-        held = tuple(e for e in copied.epochs if e[1] < end)
-        if held != mine:
-            effects.append(Put(EPOCHS, log, held))
-        safe = min(copied.hw, end)
-        if safe != hw.get(log, 0):
-            hw = hw.set(log, safe)
-            effects.append(Put(CHECKPOINT, log, safe))
-        ends[log] = (end, held[-1][0] if held else -1)
+        epochs = tuple(e for e in copied.epochs if e[1] < end)
+        if epochs != old_epochs:
+            effects.append(Put(EPOCHS, log, epochs))
+        known_hw = min(copied.hw, end)
+        if known_hw != hw.get(log, 0):
+            hw = hw.set(log, known_hw)
+            effects.append(Put(CHECKPOINT, log, known_hw))
+        ends[log] = (end, epochs[-1][0] if epochs else -1)
     return hw, tuple(effects), ends
 
 
@@ -253,12 +254,14 @@ def step_inside(r: Replica, event: Event, disk: Disk) -> Result:
 
 
 def do_effects(r: Replica, effects: Effects, disk: Disk) -> Result:
-    """Carry out the effects of the role inside: an append is acknowledged only below the high
-    watermark."""
+    """Carry out the effects of the role that this replica leads with. An append is acknowledged
+    only once it is below the high watermark, and fails while too few replicas are in sync; a
+    message to another partition goes to its present leader. Followers that wait get the new records
+    at once."""
     assert r.mine is not None
-    alone = maximal_isr(r) == (r.config.number,)
-    out: list[Effect] = []
-    fresh: dict[str, list[Any]] = {}
+    is_alone = maximal_isr(r) == (r.config.number,)
+    outgoing: list[Effect] = []
+    appended: dict[str, list[Any]] = {}
     events: list[Event] = []
     for effect in effects:
         match effect:
@@ -266,19 +269,19 @@ def do_effects(r: Replica, effects: Effects, disk: Disk) -> Result:
                 error = Error.NOT_ENOUGH_REPLICAS.name
                 events.append(AppendFailed(log, entry.last + 1, error))
             case Append(log=log, entry=entry) if log in r.config.logs:
-                out.append(replace(effect, notify=alone))
-                fresh.setdefault(log, []).append(entry)
+                outgoing.append(replace(effect, notify=is_alone))
+                appended.setdefault(log, []).append(entry)
             case Send(to=to) if _leaderless(r, to):
                 events += _skip_marker(r, to, effect.body)
             case Send(to=to):
-                out.append(replace(effect, to=_address(r, to)))
+                outgoing.append(replace(effect, to=_address(r, to)))
             case _:
-                out.append(effect)
-    new, made = r, tuple(out)
+                outgoing.append(effect)
+    new, done = r, tuple(outgoing)
     for event in events:
-        new, more = step_inside(new, event, disk)
-        made = (*made, *more)
-    return answer_parked(new, Ahead(disk, fresh), made) if fresh else (new, made)
+        new, event_effects = step_inside(new, event, disk)
+        done = (*done, *event_effects)
+    return answer_parked(new, Ahead(disk, appended), done) if appended else (new, done)
 
 
 def _leaderless(r: Replica, partition: str) -> bool:
@@ -319,13 +322,14 @@ def answer_parked(r: Replica, disk: Ahead | Disk, effects: Effects) -> Result:
 
 
 def handle_fetch(r: Replica, ask: FetchReplica, caller: Caller, disk: Disk) -> Result:
-    """FetchReplica: the leader sends what follows in its logs. A follower asks; where its copy ends
-    says what it has."""
-    mine = r.mine
-    if mine is None or ask.epoch > mine.epoch:
-        # The follower has heard of this leader before the leader has: it waits.
+    """Handle FetchReplica of a follower: note how far its copies reach, which may move the high
+    watermark and let it back into the ISR, and answer with what follows in the logs. Where there is
+    nothing new, the follower waits (`parked`)."""
+    leadership = r.mine
+    if leadership is None or ask.epoch > leadership.epoch:
+        # the follower learned of this leader epoch first: it waits until the leader does
         return replace(r, parked=r.parked.set(ask.number, (caller, ask))), ()
-    if not r.leads or ask.epoch != mine.epoch:
+    if not r.leads or ask.epoch != leadership.epoch:
         return r, (Reply(caller, FetchReplicaResponse(error=Error.FENCED_LEADER_EPOCH)),)
     new = replace(r, parked=r.parked.set(ask.number, (caller, ask)))
     for log, end, last_epoch, _ in ask.logs:
@@ -355,24 +359,25 @@ def maximal_isr(r: Replica) -> tuple[int, ...]:
 
 
 def advance_hw(r: Replica, disk: Disk, at_ms: int = 0) -> Result:
-    """The high watermark goes where the slowest replica that counts is; never back, and not
-    at all while too few are in sync (KIP-966): what only they have must not be called safe."""
+    """Move the high watermark of each log to where the slowest replica in sync is; never back, and
+    not while too few are in sync (KIP-966): what only those have must not count as replicated. The
+    role is then told what is durable."""
     new = r
-    out: list[Effect] = []
+    effects: list[Effect] = []
     if not r.leads or is_short(r):
         return r, ()
-    others = [n for n in maximal_isr(r) if n != r.config.number]
+    other_replicas = [n for n in maximal_isr(r) if n != r.config.number]
     for log in r.config.logs:
-        hw = min([disk.log(log).end, *(r.ends.get((n, log), 0) for n in others)])
+        hw = min([disk.log(log).end, *(r.ends.get((n, log), 0) for n in other_replicas)])
         if hw <= new.hw.get(log, 0):
             continue
         new = replace(new, hw=new.hw.set(log, hw))
-        out.append(Put(CHECKPOINT, log, hw))
+        effects.append(Put(CHECKPOINT, log, hw))
         if new.role is not None:
-            new, more = step_inside(new, Appended(log, hw, at_ms), disk)
-            out += more
+            new, role_effects = step_inside(new, Appended(log, hw, at_ms), disk)
+            effects += role_effects
     new, replies = answer_parked(new, disk, ())
-    return new, (*out, *replies)
+    return new, (*effects, *replies)
 
 
 #: what a broker with copies takes itself, or gives to the role inside
@@ -469,6 +474,9 @@ class Replica:
             assert all(at <= self.hw[log] for log, at in old.hw.items()), (old.hw, self.hw)
 
     def _handle_event(self, event: Event, disk: Disk) -> tuple[Replica, Effects]:
+        """Handle one event: news of who leads, a request, a fetched piece of log, a broken
+        connection, an append or a timer. What concerns the role with which this replica leads is
+        passed on to it; events of an earlier leadership are ignored."""
         match event:
             case Request(body=Leadership() as news, at_ms=at_ms):
                 return self._follow_news(news, disk, at_ms)
@@ -478,8 +486,8 @@ class Replica:
                 return handle_fetched(self, peer, answer, disk)
             case ConnectionLost(peer=peer) if not self.leads:
                 # Back to the leader as soon as there is a connection again.
-                followed = self.mine is not None and peer == self.mine.role
-                return (self, (build_fetch(self, disk),)) if followed else (self, ())
+                is_from_leader = self.mine is not None and peer == self.mine.role
+                return (self, (build_fetch(self, disk),)) if is_from_leader else (self, ())
             case Appended(at_ms=at_ms):
                 # Said by the machine where this is the only replica that counts.
                 return advance_hw(self, disk, at_ms)
@@ -487,8 +495,8 @@ class Replica:
                 return step_inside(self, event, disk)
             case Response(peer=peer) | ConnectionLost(peer=peer) if self.role is not None:
                 partition = peer.partition("@")[0]
-                now = self.led.get(partition)
-                if now is not None and now.role != peer:
+                leadership = self.led.get(partition)
+                if leadership is not None and leadership.role != peer:
                     return self, ()  # from somebody who leads no more
                 return step_inside(self, self._rename_peer(event, partition), disk)
         # A timer of a leader that leads no more.
@@ -497,12 +505,15 @@ class Replica:
     def _handle_request(
         self, event: Request, caller: Caller, body: ReplicaRequest, disk: Disk
     ) -> tuple[Replica, Effects]:
+        """Handle a request: who leads a partition, a follower's fetch, or a request to the role
+        with which this replica leads. Where it does not lead, still loads, or has too few replicas
+        in sync, that request is refused."""
         match body:
             case Metadata(partition=partition) | FindCoordinator(name=partition):
-                known: Leadership | None = self.led.get(partition)
-                # A broker that has just started knows nobody yet: the client pauses.
+                leadership: Leadership | None = self.led.get(partition)
+                # a broker that has just started does not know: leader -1 makes the client wait
                 unknown = Leadership(partition, self.config.number, -1, ())
-                return self, (Reply(caller, Found(known or unknown)),)
+                return self, (Reply(caller, Found(leadership or unknown)),)
             case FetchReplica():
                 return handle_fetch(self, body, caller, disk)
             case Load(epoch=epoch):
@@ -535,68 +546,70 @@ class Replica:
     # -- leadership ------------------------------------------------------------------------
 
     def _follow_news(self, news: Leadership, disk: Disk, at_ms: int) -> tuple[Replica, Effects]:
-        """The controller has told who leads a partition, this one's or another. With a new leader
-        epoch this replica becomes the leader and loads its role, or a follower and fetches."""
+        """Take the controller's news of who leads a partition. In a new leader epoch of its own
+        partition this replica begins to lead (it loads its role) or to follow (it fetches); a new
+        leader of another partition is a broken connection to the old one. Old news is ignored."""
         old: Leadership | None = self.led.get(news.partition)
         if old is not None and (news.epoch, news.isr) == (old.epoch, old.isr):
             return self, ()
         if old is not None and news.epoch < old.epoch:
             return self, ()
-        mine = news.partition == self.config.partition
-        if mine and old is None and len(self.led) + 1 < len(self.config.first):
+        is_own = news.partition == self.config.partition
+        if is_own and old is None and len(self.led) + 1 < len(self.config.first):
             return self, ()  # not registered yet: all that it must know comes again, this last
         new = replace(self, led=self.led.set(news.partition, news))
-        if not mine:
-            moved = old is not None and old.role != news.role
-            if new.role is None or not moved:
+        if not is_own:
+            has_moved = old is not None and old.role != news.role
+            if new.role is None or not has_moved:
                 return new, ()
             return step_inside(new, ConnectionLost(news.partition), disk)
         new = replace(new, joining=())
         if old is not None and old.epoch == news.epoch:
             return advance_hw(new, disk, at_ms)  # only the ISR has changed
-        resigned = () if self.role is None else self.role.resign()
-        early = [(c, ask) for c, ask in self.parked.values() if ask.epoch == news.epoch]
+        resignation = () if self.role is None else self.role.resign()
+        waiting_fetches = [(c, ask) for c, ask in self.parked.values() if ask.epoch == news.epoch]
         new = replace(new, role=None, ends=Map(), parked=Map())
         if news.leader < 0:
-            return new, resigned  # nobody to follow: it waits for the next news
+            return new, resignation  # nobody to follow: it waits for the next news
         if not new.leads:
-            return new, (*resigned, build_fetch(new, disk))
-        started = note_epoch(disk, self.config.logs, news.epoch)
-        effects = (*resigned, *started)
+            return new, (*resignation, build_fetch(new, disk))
+        epoch_notes = note_epoch(disk, self.config.logs, news.epoch)
+        effects = (*resignation, *epoch_notes)
         if self.config.loads:
             effects = (*effects, Send(self.config.me, Load(news.epoch)))
         else:
             new, more = new.load(news.epoch, disk, at_ms)
             effects = (*effects, *more)
-        for caller, ask in early:
+        for caller, ask in waiting_fetches:
             new, more = handle_fetch(new, ask, caller, disk)
             effects = (*effects, *more)
         return new, effects
 
     def describe_changes(self, old: Replica | None) -> tuple[Text, ...]:
-        """What has changed for a reader of the picture: who leads, the high watermark, or the state
-        of the role inside."""
+        """What has changed that a reader of the picture should see: who leads, the high watermark,
+        or what the role inside reports. `old` None: the replica has just started."""
         if old is None:
             return (ASKS(),)
-        mine = self.mine
-        if mine is None:
+        led = self.mine
+        if led is None:
             return ()
-        if mine != old.mine and (old.mine is None or old.mine.epoch != mine.epoch):
-            if mine.leader < 0:
+        if led != old.mine and (old.mine is None or old.mine.epoch != led.epoch):
+            if led.leader < 0:
                 return (NOBODY_LEADS(),)
             hw = ", ".join(str(self.hw.get(g, 0)) for g in self.config.logs)
-            return (LEADS(epoch=mine.epoch) if self.leads else FOLLOWS(leader=mine.role, hw=hw),)
+            return (LEADS(epoch=led.epoch) if self.leads else FOLLOWS(leader=led.role, hw=hw),)
         if self.role is not None and old.role is not None:
-            inside: tuple[Text, ...] = self.role.describe_changes(old.role)
-            return inside
+            role_changes: tuple[Text, ...] = self.role.describe_changes(old.role)
+            return role_changes
         if self.hw != old.hw:
             return (HW_MOVED(hw=", ".join(map(str, self.hw.values()))),)
         return ()
 
     @staticmethod
     def recover(config: ReplicaConfig, disk: Disk, at_ms: int) -> tuple[Replica, Effects]:
-        """The replica as it starts, from its logs. A new cluster begins with leaders that are
-        known; after a restart a broker asks."""
+        """Start the replica from its logs. In a new cluster the leaders are known, so it leads or
+        follows at once; after a restart it registers with the controller and waits for news of who
+        leads."""
         table = disk.table(CHECKPOINT)
         hw = Map((log, table[log]) for log in config.logs if log in table)
         since = Map((log, disk.log(log).end) for log in config.logs)
@@ -606,10 +619,10 @@ class Replica:
             )
         led = Map((first.partition, first) for first in config.first)
         new = Replica(config, led=led, hw=hw, since=since)
-        known: Effects = (Put(".broker", "known", True, synced=True),)
+        note_started: Effects = (Put(".broker", "known", True, synced=True),)
         if not new.leads:
-            return new, (*known, build_fetch(new, disk))
+            return new, (*note_started, build_fetch(new, disk))
         assert config.lead is not None
         role, effects = config.lead(disk, at_ms, TakingOver(0, hw, since))
-        new, done = do_effects(replace(new, role=role), effects, disk)
-        return new, (*known, *note_epoch(disk, config.logs, 0), *done)
+        new, role_effects = do_effects(replace(new, role=role), effects, disk)
+        return new, (*note_started, *note_epoch(disk, config.logs, 0), *role_effects)

@@ -127,22 +127,23 @@ class Router:
         return replace(self, inside=client)._route(effects)
 
     def _route(self, effects: Effects) -> tuple[Router, Effects]:
-        """Requests go to the leader that is known; the first one to an unknown leader asks
-        for it, and all of them wait for the answer."""
+        """Direct the client's requests to the leaders it knows. The first request to a partition
+        whose leader is unknown asks a broker for it, and all requests to it wait for that
+        answer."""
         new = self
-        out: list[Effect] = []
+        outgoing: list[Effect] = []
         for effect in effects:
             if not isinstance(effect, Send):
-                out.append(effect)
+                outgoing.append(effect)
                 continue
-            known: Leadership | None = new.known.get(effect.to)
-            if known is not None:
-                out.append(replace(effect, to=known.role))
+            leadership: Leadership | None = new.known.get(effect.to)
+            if leadership is not None:
+                outgoing.append(replace(effect, to=leadership.role))
                 continue
             if all(w.to != effect.to for w in new.waiting):
-                out.append(new._ask(effect.to))
+                outgoing.append(new._ask(effect.to))
             new = replace(new, waiting=(*new.waiting, effect))
-        return new, tuple(out)
+        return new, tuple(outgoing)
 
     def _ask(self, partition: str, broker: str = "") -> Send:
         """Any broker will do, but one that was just lost would not answer."""
@@ -230,18 +231,19 @@ SHORT = {Error.NOT_ENOUGH_REPLICAS: Error.COORDINATOR_NOT_AVAILABLE}
 
 
 def refuse_request(body: BrokerRequest, why: Error | None) -> object:
-    """The answer with NOT_LEADER_OR_FOLLOWER or NOT_COORDINATOR; `why` where there is
-    another reason: COORDINATOR_LOAD_IN_PROGRESS, NOT_ENOUGH_REPLICAS."""
-    short = why is Error.NOT_ENOUGH_REPLICAS
-    leader = Error.NOT_ENOUGH_REPLICAS if short else Error.NOT_LEADER_OR_FOLLOWER
-    coordinator = SHORT.get(why, why) if why is not None else Error.NOT_COORDINATOR
+    """The answer that refuses a request a broker cannot serve: NOT_LEADER_OR_FOLLOWER, or
+    NOT_COORDINATOR of a coordinator. `why`: another reason (COORDINATOR_LOAD_IN_PROGRESS,
+    NOT_ENOUGH_REPLICAS), which a coordinator's clients may know under another name."""
+    too_few = why is Error.NOT_ENOUGH_REPLICAS
+    leader_error = Error.NOT_ENOUGH_REPLICAS if too_few else Error.NOT_LEADER_OR_FOLLOWER
+    coordinator_error = SHORT.get(why, why) if why is not None else Error.NOT_COORDINATOR
     match body:
         case WriteTxnMarkers(txn_id=txn_id, pid=pid, epoch=epoch):
-            return WriteTxnMarkersResponse(txn_id, pid, leader, epoch)
+            return WriteTxnMarkersResponse(txn_id, pid, leader_error, epoch)
         case ListOffsets():
-            return ListOffsetsResponse(-1, error=leader)
+            return ListOffsetsResponse(-1, error=leader_error)
     if type(body) in LEADERS:
-        return LEADERS[type(body)](error=leader)
+        return LEADERS[type(body)](error=leader_error)
     if type(body) in COORDINATORS:
-        return COORDINATORS[type(body)](error=coordinator)
+        return COORDINATORS[type(body)](error=coordinator_error)
     raise TypeError(f"a broker is never sent {type(body).__name__}")
