@@ -109,26 +109,24 @@ class Buffer:
 
 
 def recover_buffer(config: PulsarConfig, partition: str, disk: Disk) -> Buffer:
-    """A buffer is recovered: the last snapshot, and the topic from there on.
-
-    The entry from which to read is the one after the snapshot's maxReadPosition: whatever was open
-    when it was taken began above it. At the end, if nothing is open, everything may be read.
+    """Rebuild a partition's transaction buffer when the topic is loaded: take the last snapshot and
+    replay the topic's entries above the snapshot's maxReadPosition. A transaction that was open
+    when the snapshot was taken began above it, so nothing is missed. If no transaction is open at
+    the end, everything may be read. (Low watermarks are not restored.)
 
     Source: TopicTransactionBufferRecover, TopicTransactionBuffer#handleTxnEntry (4.2).
-
-    What the buffer knows after a load. Watermarks are not among it.
     """
     log = disk.log(partition)
-    lac = log.end - 1
+    last_confirmed = log.end - 1
     snapshot = find_snapshot(disk)
     if snapshot is None:
-        return Buffer(BufferState.NO_SNAPSHOT, max_read_position=lac)
+        return Buffer(BufferState.NO_SNAPSHOT, max_read_position=last_confirmed)
     buffer = Buffer(aborts=Map(snapshot.aborts), max_read_position=snapshot.max_read_position)
-    behind = log.read(snapshot.max_read_position + 1)
+    later_entries = log.read(snapshot.max_read_position + 1)
     if "replay_topic" in config.on:
-        for entry in behind:
+        for entry in later_entries:
             buffer = buffer.take(entry)
-    readable = buffer.max_read_position if buffer.ongoing else lac
+    readable = buffer.max_read_position if buffer.ongoing else last_confirmed
     return replace(buffer, state=BufferState.READY, max_read_position=readable)
 
 

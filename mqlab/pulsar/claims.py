@@ -81,21 +81,22 @@ def committed_acks_kept(cluster: Cluster, world: World) -> bool:
 
 
 def find_committed(records: Iterable[PendingAckEntry]) -> set[AckPosition]:
-    """What the transactions that have committed here acknowledged one by one: all of a request or
-    nothing of it, where something was taken already."""
-    held: dict[TxnID, set[AckPosition]] = {}
-    done: set[AckPosition] = set()
+    """The positions that committed transactions acknowledged one by one, read off a pending-ack
+    log. An ACK record counts with all of its positions or, where one of them was already taken,
+    with none."""
+    pending: dict[TxnID, set[AckPosition]] = {}
+    committed: set[AckPosition] = set()
     for record in records:
         if record.ack_type is AckType.CUMULATIVE:
             continue
         if record.op == ACK:
-            taken = done.union(*held.values())
-            if not any(_overlap(one, other) for one in record.positions for other in taken):
-                held.setdefault(record.txn, set()).update(record.positions)
+            all_taken = committed.union(*pending.values())
+            if not any(_overlap(one, other) for one in record.positions for other in all_taken):
+                pending.setdefault(record.txn, set()).update(record.positions)
             continue
-        mine = held.pop(record.txn, set())
-        done |= mine if record.op == COMMIT else set()
-    return done
+        of_txn = pending.pop(record.txn, set())
+        committed |= of_txn if record.op == COMMIT else set()
+    return committed
 
 
 def _overlap(one: AckPosition, other: AckPosition) -> bool:
@@ -238,20 +239,22 @@ def _is_told(log: list[PendingAckEntry], done: Mapping[TxnID, TxnStatus]) -> boo
 
 
 def behind_the_mark(cluster: Cluster, world: World) -> bool:
-    """The claim on maxReadPosition: the mark is never too far. It is far enough, too, while nothing
-    is being written: a message that came after its transaction was aborted may lie behind it, and
-    so may, until the first message of a transaction, what came during the first snapshot."""
+    """Claim on maxReadPosition: it is below the first message of every open transaction, and
+    otherwise as far as possible. The second half is checked only while nothing is being written,
+    and transactional messages may stay above it: one that arrived after its transaction was
+    aborted, and, before a partition's first transaction, one that came during the first
+    snapshot."""
     for topic in list_topics(cluster, world):
         entries = read_entries(world, topic.name)
         messages = [entry for entry in entries if entry.txn is not None and entry.marker is None]
-        start = next((e.base for e in messages if not has_ended(entries, e)), None)
-        if start is not None and start <= topic.readable:
+        first_open = next((e.base for e in messages if not has_ended(entries, e)), None)
+        if first_open is not None and first_open <= topic.readable:
             return False
         if topic.buffer.state not in RECOVERED or topic.appends or not messages:
             continue
-        late = {entry.base for entry in messages}
-        bound = topic.lac if start is None else start - 1
-        if any(at not in late for at in range(topic.readable + 1, bound + 1)):
+        transactional = {entry.base for entry in messages}
+        furthest = topic.lac if first_open is None else first_open - 1
+        if any(at not in transactional for at in range(topic.readable + 1, furthest + 1)):
             return False
     return True
 

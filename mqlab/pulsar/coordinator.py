@@ -95,8 +95,8 @@ from .states import ENDED, STATES_OF, StoreState, TxnAction, TxnStatus, may_ente
 
 
 def answer(tc: Coordinator, body: Any) -> Described:
-    """What the admin API asks a coordinator: transactionMetadata, slowTransactions,
-    coordinatorStats."""
+    """Answer an administrator's request about this coordinator: a transaction's metadata, slow
+    transactions, or coordinator statistics."""
     match body:
         case GetTransactionMetadata(txn=txn):
             meta = tc.txns.get(txn)
@@ -230,7 +230,9 @@ PLACES = 1 << 16
 def begin_end(
     tc: Coordinator, txn: TxnID, action: TxnAction, caller: Caller | None, disk: Disk
 ) -> Result:
-    """Begin to end a transaction, or begin again after some participant did not answer."""
+    """Begin to end a transaction (END_TXN): write the decision to the log if it is open, or tell
+    the participants again if the same decision was made before. `caller` None: it has timed out,
+    and nobody waits for an answer."""
     meta = tc.txns.get(txn)
     if meta is None:
         return tc, _answer(caller, ServerError.TransactionNotFound)
@@ -239,6 +241,7 @@ def begin_end(
         return tell_participants(tc, meta, caller, disk)
     if meta.status is not TxnStatus.OPEN:
         return tc, _answer(caller, ServerError.InvalidTxnStatus)
+    # this safeguard is off: the participants are told before the decision is durable
     if "decision_before_markers" not in tc.config.on:
         meta = replace(meta, status=decided)
         return tell_participants(replace(tc, txns=tc.txns.set(txn, meta)), meta, caller, disk)
@@ -266,7 +269,7 @@ def tell_participants(tc: Coordinator, meta: TxnMeta, caller: Caller | None, dis
     owed = tuple((number * PLACES + i, who) for i, who in enumerate(meta.participants))
     begun = End(number, meta.txn, action, caller, Map(owed))
     sent = tuple(_send(tc, begun, number, who) for number, who in owed)
-    new, effects = _go_on(replace(tc, ends=(*tc.ends, begun)), begun, disk)
+    new, effects = _end_if_answered(replace(tc, ends=(*tc.ends, begun)), begun, disk)
     return new, (CancelTimer(f"{TIMEOUT}{meta.txn}"), *sent, *effects)
 
 
@@ -290,7 +293,7 @@ def handle_answer(tc: Coordinator, number: int, ok: bool, disk: Disk) -> Result:
     if end is None:
         return tc, ()
     owed = end.owed.remove(number)
-    return _go_on(tc, replace(end, owed=owed, failed=end.failed or not ok), disk)
+    return _end_if_answered(tc, replace(end, owed=owed, failed=end.failed or not ok), disk)
 
 
 def lose_participant(tc: Coordinator, peer: str, disk: Disk) -> Result:
@@ -300,12 +303,12 @@ def lose_participant(tc: Coordinator, peer: str, disk: Disk) -> Result:
     for end in tc.ends:
         owed = Map(pair for pair in end.owed.items() if pair[1][0] != peer)
         if len(owed) < len(end.owed):
-            tc, more = _go_on(tc, replace(end, owed=owed, failed=True), disk)
+            tc, more = _end_if_answered(tc, replace(end, owed=owed, failed=True), disk)
             effects = (*effects, *more)
     return tc, effects
 
 
-def _go_on(tc: Coordinator, end: End, disk: Disk) -> Result:
+def _end_if_answered(tc: Coordinator, end: End, disk: Disk) -> Result:
     """When nobody is owed any more: log that it is done, or try all of it again."""
     new = replace(tc, ends=tuple(end if e.number == end.number else e for e in tc.ends))
     if end.owed:
@@ -402,17 +405,19 @@ def handle_timer(tc: Coordinator, timer: str, disk: Disk) -> Result:
 
 
 def load(tc: Coordinator, disk: Disk, at_ms: int) -> Result:
-    """Load the coordinator: replay the transaction log from its cursor, set the timeouts of open
-    transactions again, and tell participants again of those that were ending."""
+    """Load the coordinator from its transaction log: replay the records that are not deleted, start
+    the timeouts of open transactions again, and tell the participants of those that were ending
+    once more."""
     log = disk.log(tc.log)
-    kept: Cursor = disk.table(CURSORS).get(TRANSACTION_CURSOR, Cursor())
-    last = next((entry.max_local_txn_id for entry in log.read(log.end - 1)), -1)
-    entries = [entry for entry in log.read(0) if not kept.is_deleted(entry.base)]
+    old_cursor: Cursor = disk.table(CURSORS).get(TRANSACTION_CURSOR, Cursor())
+    # the last record carries the highest id given so far; -1: the log is empty
+    last_sequence = next((entry.max_local_txn_id for entry in log.read(log.end - 1)), -1)
+    entries = [entry for entry in log.read(0) if not old_cursor.is_deleted(entry.base)]
     txns, useless = replay(entries)
     if "replay_log" not in tc.config.on:
         txns, useless = Map(), ()
-    cursor = kept.delete(useless)
-    new = replace(tc, state=StoreState.READY, sequence=last, txns=txns, cursor=cursor)
+    cursor = old_cursor.delete(useless)
+    new = replace(tc, state=StoreState.READY, sequence=last_sequence, txns=txns, cursor=cursor)
     effects: Effects = (Put(CURSORS, TRANSACTION_CURSOR, cursor),) if useless else ()
     for meta in txns.values():
         if meta.status is TxnStatus.OPEN:
@@ -424,7 +429,8 @@ def load(tc: Coordinator, disk: Disk, at_ms: int) -> Result:
 
 
 def replay(entries: list[TransactionMetadataEntry]) -> tuple[Map[TxnID, TxnMeta], tuple[int, ...]]:
-    """The transactions that are live after these records, and the records that nobody needs."""
+    """Rebuild the live transactions from the records of the log; returns them and the positions of
+    records that can be deleted, because their transaction has ended or did not accept them."""
     txns: Map[TxnID, TxnMeta] = Map()
     useless: tuple[int, ...] = ()
     for entry in entries:
@@ -480,6 +486,8 @@ class Coordinator:
     # -- events --------------------------------------------------------------------------
 
     def step(self, event: Event, disk: Disk) -> Result:
+        """Handle one event: a request, a record that is durable, a participant's answer, a broken
+        connection to a participant, or a timer."""
         match event:
             case Request(caller=caller, body=body, at_ms=at_ms):
                 return self.handle_request(body, caller, disk, at_ms)
@@ -495,7 +503,6 @@ class Coordinator:
                 return lose_participant(self, peer, disk)
             case Fired(timer=timer):
                 return handle_timer(self, timer, disk)
-        # Nothing else concerns a coordinator: it calls nobody but participants.
         return self, ()
 
     def check_invariants(self) -> None:
@@ -522,17 +529,19 @@ class Coordinator:
     # -- NewTxn, AddPartitionToTxn, AddSubscriptionToTxn -------------------------------------
 
     def _begin(self, timeout_ms: int, caller: Caller, disk: Disk, at_ms: int) -> Result:
-        """NEW_TXN: begin a transaction. Over the limit there is no answer at all, and the client
-        waits for its timeout (ServerCnx#handleNewTxn)."""
+        """Handle NEW_TXN: give the transaction the next id and write its record. Above the limit of
+        active transactions there is no answer at all, and the client waits for its timeout
+        (ServerCnx#handleNewTxn)."""
         if self.config.max_active and len(self.txns) >= self.config.max_active:
             return self, ()
-        least = self.sequence + 1
-        new = replace(self, sequence=least)
+        least_bits = self.sequence + 1
+        new = replace(self, sequence=least_bits)
         return new.write(
             disk,
             Write(
+                # -1: its position is set when it is appended
                 TransactionMetadataEntry(
-                    -1, "NEW", TxnID(self.tc_id, least), timeout_ms=timeout_ms, start_ms=at_ms
+                    -1, "NEW", TxnID(self.tc_id, least_bits), timeout_ms=timeout_ms, start_ms=at_ms
                 ),
                 caller,
             ),
@@ -600,20 +609,21 @@ class Coordinator:
         return new, (Reply(write.caller, _answer_add(entry, ServerError.NoError)),)
 
     def _finish_update(self, write: Write, disk: Disk, at_ms: int) -> Result:
-        """An UPDATE record is durable. The state is compared with the expected one only now that
-        the record is written; a record that comes too late is deleted again
-        (MLTransactionMetadataStore#updateTxnStatus)."""
+        """An UPDATE record is durable: the transaction takes its new state. Only now is the state
+        compared with the one the record expects; a record that came too late is deleted again and
+        its caller refused (MLTransactionMetadataStore#updateTxnStatus). After a decision the
+        participants are told, after the final state the transaction is forgotten."""
         entry = write.entry
         meta = self.txns.get(entry.txn)
         if meta is None or not meta.accepts(entry):
             new, effects = self.delete((entry.base,))
-            new, more = refuse(new, write, LATE)
-            return new, (*effects, *more)
+            new, answer_effects = refuse(new, write, LATE)
+            return new, (*effects, *answer_effects)
         meta = meta.apply(entry)
         if entry.status in ENDED:
             new, effects = replace(self, txns=self.txns.remove(entry.txn)).delete(meta.records)
-            new, more = finish(new, write)
-            return new, (*effects, *more)
+            new, answer_effects = finish(new, write)
+            return new, (*effects, *answer_effects)
         new = replace(self, txns=self.txns.set(entry.txn, meta))
         return tell_participants(new, meta, write.caller, disk)
 

@@ -206,28 +206,30 @@ def has(indexes: tuple[int, ...], index: int) -> bool:
 def acknowledge(
     cursor: Cursor, positions: Sequence[AckPosition], batch_index_ack: bool, lac: int
 ) -> Cursor:
-    """The cursor with these positions acknowledged one by one. Without
-    acknowledgmentAtBatchIndexLevelEnabled a message of a batch leaves no trace in it.
+    """The cursor after these positions were acknowledged one by one. Without
+    acknowledgmentAtBatchIndexLevelEnabled a message inside a batch leaves no trace in it.
 
-    `lac`: the last confirmed entry. What lies beyond it fails, and those behind it in the list are
-    not looked at; the mark then moves with the next acknowledgement (ManagedCursorImpl#asyncDelete,
-    "Invalid mark deleted position")."""
-    known = tuple(takewhile(lambda position: position.position <= lac, positions))
-    sizes = {position.position: position.batch_size for position in known}
-    grouped, new = group(known), cursor
-    for at, indexes in grouped.items():
+    `lac`: the last confirmed entry. The first position above it fails, and those after it in the
+    list are not looked at; mark-delete then moves only with the next acknowledgement
+    (ManagedCursorImpl#asyncDelete, "Invalid mark deleted position")."""
+    existing = tuple(takewhile(lambda position: position.position <= lac, positions))
+    sizes = {position.position: position.batch_size for position in existing}
+    by_entry, new = group(existing), cursor
+    for entry, indexes in by_entry.items():
         if indexes != WHOLE and batch_index_ack:
-            new = new.ack_indexes(at, join(indexes), sizes[at])
-    new = new.delete(tuple(at for at, indexes in grouped.items() if indexes == WHOLE))
-    return new if len(known) == len(positions) else new.hold_mark(cursor.mark_delete)
+            new = new.ack_indexes(entry, join(indexes), sizes[entry])
+    new = new.delete(tuple(entry for entry, indexes in by_entry.items() if indexes == WHOLE))
+    return new if len(existing) == len(positions) else new.hold_mark(cursor.mark_delete)
 
 
 def acknowledge_up_to(
     cursor: Cursor, position: AckPosition, batch_index_ack: bool, lac: int
 ) -> Cursor:
-    """The cursor with everything up to this position acknowledged; beyond the last confirmed entry
-    nothing is. Of a batch it is the entries before it that have to be there, and its indexes are
-    noted even where it is not there yet (ManagedCursorImpl#asyncMarkDelete)."""
+    """The cursor after everything up to this position was acknowledged (a cumulative
+    acknowledgement). Above `lac`, the last confirmed entry, it has no effect. For a position inside
+    a batch only the entries before the batch must exist, and its indexes are noted even if the
+    batch does not exist yet (ManagedCursorImpl#asyncMarkDelete)."""
+    # -1: the position is a whole entry; the last index of a batch completes it
     whole = position.batch_index < 0 or position.batch_index == position.batch_size - 1
     last = position.position if whole else position.position - 1
     if last > lac:
@@ -296,8 +298,9 @@ def build_end(
 def apply_record(
     config: PulsarConfig, pending: PendingAck, cursor: Cursor, record: PendingAckEntry, lac: int
 ) -> Applied:
-    """What the record does to the handle and to the cursor; `lac`: the topic's last confirmed
-    entry."""
+    """Apply one record of the pending-ack log (ACK, COMMIT or ABORT, individual or cumulative) to
+    the pending acknowledgements and the cursor. Returns both, with the conflict of a refused ACK or
+    the entries that an abort makes deliverable again. `lac`: the topic's last confirmed entry."""
     by_index = bool(config.batch_index_ack)
     match record.op, record.ack_type:
         case "ACK", _:
@@ -311,8 +314,8 @@ def apply_record(
             new, cursor = pending.commit(record.txn, cursor, by_index, lac)
             return Applied(new, cursor)
         case _, AckType.CUMULATIVE:
-            mine = pending.cumulative is not None and pending.cumulative[0] == record.txn
-            return Applied(pending.release() if mine else pending, cursor)
+            holds_it = pending.cumulative is not None and pending.cumulative[0] == record.txn
+            return Applied(pending.release() if holds_it else pending, cursor)
     new, freed = pending.abort(record.txn)
     return Applied(new, cursor, freed=freed)
 

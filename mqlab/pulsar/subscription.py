@@ -126,14 +126,15 @@ class Attached:
 
 
 def subscribe(sub: Subscription, ask: Subscribe, caller: Caller) -> Result:
-    """SUBSCRIBE: a consumer connects. The answer goes over the broker's own direction of the
-    connection, so that the broker hears when the client is gone."""
+    """Handle SUBSCRIBE: connect a consumer, or refuse it because the subscription has another type
+    or an exclusive consumer. The answer is a message of the broker's own, over its direction of the
+    connection, so that the broker notices when the client is gone."""
     sub, _ = detach(sub, caller.name)  # the same client, on a new connection
-    others = bool(sub.consumers)
+    has_consumers = bool(sub.consumers)
     refused = ""
-    if others and sub.sub_type is not ask.sub_type:
+    if has_consumers and sub.sub_type is not ask.sub_type:
         refused = OTHER_TYPE
-    elif others and ask.sub_type is SubType.EXCLUSIVE:
+    elif has_consumers and ask.sub_type is SubType.EXCLUSIVE:
         refused = EXCLUSIVE_TAKEN
     error = ServerError.ConsumerBusy if refused else ServerError.NoError
     answer = Subscribed(error, refused, sub.partition, sub.name)
@@ -280,7 +281,7 @@ def acknowledge_plain(sub: Subscription, ask: Ack, lac: int) -> Result:
     pending = sub.pending if sub.is_single else sub.pending.join_indexes(ask.positions)
     pending = pending.clear_deleted(cursor, ask.positions)
     new = _reset_counts(replace(sub, cursor=cursor, pending=pending), ask.positions)
-    return _let_go(new, ask.positions), ()
+    return _release_acked(new, ask.positions), ()
 
 
 def _reset_counts(sub: Subscription, acked: Iterable[AckPosition]) -> Subscription:
@@ -292,7 +293,7 @@ def _reset_counts(sub: Subscription, acked: Iterable[AckPosition]) -> Subscripti
     return replace(sub, counts=counts)
 
 
-def _let_go(sub: Subscription, acked: Iterable[AckPosition]) -> Subscription:
+def _release_acked(sub: Subscription, acked: Iterable[AckPosition]) -> Subscription:
     """No consumer holds these entries any more, so the end of its connection does not bring them
     back. Of a batch: once nothing of it is left."""
     done = tuple(p.position for p in acked if not sub.pending.has_some_left(p))
@@ -310,7 +311,7 @@ def acknowledge_in_txn(sub: Subscription, ask: Ack, caller: Caller, lac: int, di
     assert ask.txn is not None
     base = disk.log(sub.log).end
     record = PendingAckEntry(base, ACK, ask.txn, ask.ack_type, ask.positions)
-    sub = _let_go(sub, (p for p in ask.positions if p.batch_index < 0))
+    sub = _release_acked(sub, (p for p in ask.positions if p.batch_index < 0))
     return _write(sub, Waiting(record, caller), lac)
 
 
@@ -366,21 +367,23 @@ def _has_ended(sub: Subscription, pending: PendingAck) -> bool:
 
 
 def _apply_durable(sub: Subscription, waiting: Waiting, lac: int) -> Result:
-    """A record of the pending-ack log is durable: apply it to cursor and pending acks, answer it,
-    and deliver again what an abort has freed."""
+    """A record of the pending-ack log is durable: apply it to the cursor and the pending
+    acknowledgements, answer its caller, and redeliver what an abort has freed. `caller` None: a low
+    watermark revealed that the transaction had ended, and nobody waits. `lac`: the last confirmed
+    entry."""
     record = waiting.record
-    done = apply_record(sub.config, sub.pending, sub.cursor, record, lac)
-    ended = _has_ended(sub, done.pending)
+    applied = apply_record(sub.config, sub.pending, sub.cursor, record, lac)
+    ended = _has_ended(sub, applied.pending)
     if record.op == COMMIT and ended:
         sub = _reset_counts(sub, sub.pending.acked_by(record.txn))
-    sub = replace(sub, pending=done.pending, cursor=done.cursor)
+    sub = replace(sub, pending=applied.pending, cursor=applied.cursor)
     if record.op == ACK:
-        return _answer_ack(sub, waiting, done)
+        return _answer_ack(sub, waiting, applied)
     if waiting.low_watermark is not None and ended:
-        mark = waiting.low_watermark
-        sub = replace(sub, pending=sub.pending.hear_mark(record.txn, mark))
-    if done.freed and "redeliver_aborted" in sub.config.on:
-        sub = _bring_back(sub, done.freed, lac, by_watermark=waiting.caller is None)
+        low_watermark = waiting.low_watermark
+        sub = replace(sub, pending=sub.pending.hear_mark(record.txn, low_watermark))
+    if applied.freed and "redeliver_aborted" in sub.config.on:
+        sub = _redeliver_freed(sub, applied.freed, lac, by_watermark=waiting.caller is None)
     if waiting.caller is None:
         return sub, ()
     answer = EndTxnOnSubscriptionResponse(txn=record.txn, subscription=sub.name)
@@ -390,12 +393,12 @@ def _apply_durable(sub: Subscription, waiting: Waiting, lac: int) -> Result:
 def _answer_ack(sub: Subscription, waiting: Waiting, done: Applied) -> Result:
     assert waiting.caller is not None
     if waiting.record.ack_type is AckType.INDIVIDUAL:
-        sub = _let_go(sub, waiting.record.positions)
+        sub = _release_acked(sub, waiting.record.positions)
     refused = ServerError.TransactionConflict if done.conflict else ServerError.NoError
     return sub, (Reply(waiting.caller, AckResponse(refused, done.conflict)),)
 
 
-def _bring_back(
+def _redeliver_freed(
     sub: Subscription, freed: tuple[int, ...], lac: int, by_watermark: bool
 ) -> Subscription:
     """What an abort has freed is delivered again: by itself where consumers hold single entries;
@@ -476,16 +479,17 @@ class _Round:
         )
 
     def entries(self) -> Iterator[LedgerEntry]:
-        """The entries to dispatch: what is to be sent again first, then on from the read position,
-        while there is somebody who may be sent something."""
+        """Yield the entries to dispatch while a consumer has permits: first those to be sent again
+        (`replay`), then those from the read position up to maxReadPosition. Both are moved along as
+        entries are taken."""
         log, replay = self.view.log, self.replay
-        again = 0
-        while again < len(replay) and replay[again] <= self.view.max_read:
+        resent = 0
+        while resent < len(replay) and replay[resent] <= self.view.max_read:
             if not self.ready:
                 break
-            yield from log.read(replay[again], replay[again] + 1)
-            again += 1
-        self.replay = replay[again:]
+            yield from log.read(replay[resent], replay[resent] + 1)
+            resent += 1
+        self.replay = replay[resent:]
         for entry in log.read(max(self.read, log.start), self.view.max_read + 1):
             if not self.ready:
                 return
@@ -500,22 +504,24 @@ class _Round:
         return self.ready[behind % len(self.ready)]
 
     def handle(self, entry: LedgerEntry) -> None:
-        """Dispatch an entry to a consumer, or skip it (marker, aborted, acknowledged)."""
-        sub, at = self.sub, entry.base
-        if sub.cursor.is_deleted(at):
+        """Send an entry to a consumer, or pass over it: a marker or an aborted message
+        (acknowledged here), and what is already acknowledged or pending in a transaction. Of a
+        batch only the remaining messages are sent."""
+        sub, position = self.sub, entry.base
+        if sub.cursor.is_deleted(position):
             return
         aborted = entry.txn is not None and self.view.is_aborted(entry.txn)
         if entry.marker is not None or (aborted and "filter_aborted" in self.on):
-            self.passed.append(at)
+            self.passed.append(position)
             return
-        done = sub.cursor.acked_indexes(at)
+        acked = sub.cursor.acked_indexes(position)
         if "pending_ack_filter" in self.on:
-            pending = sub.pending.positions.get(at, ())
+            pending = sub.pending.positions.get(position, ())
             if pending == WHOLE:
                 return
-            done = tuple(sorted({*done, *pending}))
-        if len(done) < len(entry.values):
-            self.send(entry, done)
+            acked = tuple(sorted({*acked, *pending}))
+        if len(acked) < len(entry.values):
+            self.send(entry, acked)
 
     def send(self, entry: LedgerEntry, done: tuple[int, ...]) -> None:
         sub, at, place = self.sub, entry.base, self.choose()
@@ -646,7 +652,8 @@ class Subscription:
         return self._go_on((self, ()), view)
 
     def _handle(self, body: Any, caller: Caller, view: TopicView, disk: Disk) -> Result:
-        """A request or command to this subscription."""
+        """Pass a request to the function that handles it, by its type. `view`: what the
+        subscription may see of its topic."""
         match body:
             case Subscribe():
                 return subscribe(self, body, caller)

@@ -184,8 +184,9 @@ CALLS = Usages(
 
 
 def parse_call(words: tuple[str, ...], config: PulsarConfig) -> Any:
-    """The call that the words of a line stand for; raises ValueError with advice."""
-    known, read_word = one_of("partition", config.partitions), bare
+    """Make a call from the words of a line, for example `send orders-0 a`. An administrator's
+    request becomes a call AskAdmin. Raises ValueError with advice."""
+    check_partition, read_word = one_of("partition", config.partitions), bare
 
     def read_name(text: str) -> str | None:
         return None if "=" in text else read_word(text)
@@ -194,7 +195,7 @@ def parse_call(words: tuple[str, ...], config: PulsarConfig) -> Any:
         match = re.fullmatch(r"(.+)@([0-9]{1,15})(?::([0-9]{1,9}))?", text)
         if match is None:
             raise BadValue("{!r} is no message; expected PARTITION@POSITION", text)
-        return MessageId(known(match[1]), int(match[2]), int(match[3] or -1))
+        return MessageId(check_partition(match[1]), int(match[2]), int(match[3] or -1))
 
     def read_txn(text: str) -> TxnID:
         most, _, least = text.partition("/")
@@ -208,7 +209,7 @@ def parse_call(words: tuple[str, ...], config: PulsarConfig) -> Any:
         return None if number(text) is None else read_txn(f"{text}/0").most
 
     readers = {
-        "PARTITION": known,
+        "PARTITION": check_partition,
         "MISSING": one_of("partition without a namespace", config.missing),
         "PARTITION@POSITION": read_message,
         "NAME": read_name,

@@ -136,6 +136,8 @@ class Client:
     corr: int = 0
 
     def step(self, event: Event, disk: Disk) -> Result:
+        """Handle one event: a call of the application, a message or answer from a broker, a broken
+        connection, or a timer (an operation or a transaction has timed out)."""
         match event:
             case Call(body=call):
                 return self._begin_call(call)
@@ -155,17 +157,17 @@ class Client:
                 return self._give_up()
             case Fired(timer=timer):
                 return time_out(self, timer.removeprefix(TIME_OUT)), ()
-        # The answer to what nobody waits for.
         return self, ()
 
     # -- calls ---------------------------------------------------------------------------
 
     def _begin_call(self, call: Any) -> Result:
-        """Begin a call of the application: its first request, or its outcome where none is
-        needed."""
-        new, name = replace(self, call=call), calls.find_name(call)
-        if name and name not in self.txns:
-            return new.finish(build_failure(call, NO_TRANSACTION.format(name=name)))
+        """Begin a call of the application: send its first request, or return its outcome at once
+        where no request is needed. It fails if it names a transaction or a consumer that this
+        client does not have."""
+        new, txn_name = replace(self, call=call), calls.find_name(call)
+        if txn_name and txn_name not in self.txns:
+            return new.finish(build_failure(call, NO_TRANSACTION.format(name=txn_name)))
         if isinstance(call, OF_A_CONSUMER) and not any(new.consumers_of(call.subscription)):
             return new.finish(
                 build_failure(call, consuming.NO_CONSUMER.format(name=call.subscription))
@@ -197,12 +199,13 @@ class Client:
             case calls.NewTransaction():
                 return replace(new, begun=new.begun + 1).proceed()
             case calls.Reopen():
-                txn = replace(new.txns[name], state=ClientTxnState.OPEN)
-                return new.keep(name, txn).finish(build_success(call))
+                txn = replace(new.txns[txn_name], state=ClientTxnState.OPEN)
+                return new.keep(txn_name, txn).finish(build_success(call))
         return new.proceed()
 
     def proceed(self) -> Result:
-        """Send the next request of the call in flight; it is sent once more where it was lost."""
+        """Send the next request of the call that is in flight; the same one again if it was
+        lost."""
         match self.call:
             case calls.NewTransaction() as call:
                 return begin(self, call)
@@ -246,8 +249,9 @@ class Client:
         return replace(self, pending=kept)
 
     def _take_answer(self, peer: str, corr: int, answer: Any) -> Result:
-        """Hand an answer to the step that waits for it; without a request under its number it is
-        dropped."""
+        """Take a broker's answer: find its request by peer and number (an answer without one is
+        dropped) and go on with the call that sent it. An answer to a message sent to the
+        dead-letter topic, or to a connect, belongs to no call."""
         request = next((a for a in self.pending if (a.to, a.corr) == (peer, corr)), None)
         if request is None:
             return self, ()
@@ -259,11 +263,12 @@ class Client:
             connected = tuple(sorted((*self.connected, request.body.tc_id)))
             new = replace(new, connected=connected)
             return new.proceed() if new._is_blocked() else (new, ())
+        # only requests of the client itself to a coordinator have an operation timeout
         if not peer.startswith(COORDINATOR) or isinstance(self.call, calls.AskAdmin):
-            return new._hand_over(request, answer)
+            return new._dispatch_answer(request, answer)
         if answer.error is ServerError.TransactionCoordinatorNotFound:
             return new._lose_coordinator(peer)
-        new, effects = new._hand_over(request, answer)
+        new, effects = new._dispatch_answer(request, answer)
         return new, (CancelTimer(OPERATION_TIMEOUT), *effects)
 
     def _is_blocked(self) -> bool:
@@ -275,8 +280,9 @@ class Client:
             and not isinstance(self.call, calls.SubscribeTo | calls.CreateProducer)
         )
 
-    def _hand_over(self, request: PendingRequest, answer: Any) -> Result:
-        """Dispatch an answer to the call that has sent the request."""
+    def _dispatch_answer(self, request: PendingRequest, answer: Any) -> Result:
+        """Pass an answer to the function that goes on with the waiting call, by the call's type
+        and, where a call sends requests of two kinds, by the request."""
         match self.call:
             case calls.NewTransaction() as call:
                 return finish_begin(self, call, answer)

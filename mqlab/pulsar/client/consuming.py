@@ -210,19 +210,21 @@ def subscribe(client: Client, call: SubscribeTo) -> Result:
 
 
 def finish_subscribe(client: Client, answer: Subscribed) -> Result:
-    """SUBSCRIBE is answered. Accepted: permits follow. Refused: there is no such consumer."""
+    """Take the answer to SUBSCRIBE. If accepted, the consumer sends its first permits (FLOW); if
+    refused, it is removed. The call returns if it is the one that subscribed; after a lost
+    connection a consumer subscribes again by itself."""
     consumer = client.find_consumer(answer.partition, answer.subscription)
     if consumer is None:
         return client, ()
     call = client.call
-    waits = isinstance(call, SubscribeTo) and call == consumer.call
+    call_waits = isinstance(call, SubscribeTo) and call == consumer.call
     if not answer.ok:
         client = client.drop_consumer(consumer)
-        failed = build_failure(call, f"{name_exception(answer.error)} {answer.message}")
-        return client.finish(failed) if waits else (client, ())
+        failure = build_failure(call, f"{name_exception(answer.error)} {answer.message}")
+        return client.finish(failure) if call_waits else (client, ())
     new = client.keep_consumer(replace(consumer, open=True))
     flow = (Send(consumer.partition, consumer.first_flow),)
-    if not waits:
+    if not call_waits:
         return new, flow
     new, effects = new.finish(build_success(call))
     return new, (*flow, *effects)

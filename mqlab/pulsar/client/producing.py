@@ -176,17 +176,18 @@ def open_producer(client: Client, call: CreateProducer) -> Result:
 
 
 def finish_opening(client: Client, answer: ProducerOpened) -> Result:
-    """PRODUCER_SUCCESS or an error, when a producer is opened by a call, or again by itself after
-    the connection broke or for a message that waits for it."""
+    """Take the answer to PRODUCER. A producer is opened by a call, or by the client itself: again
+    after its connection broke, or because a message to send needs one. In the last case the send
+    goes on, or fails with the broker's error."""
     call = client.call
     if isinstance(call, CreateProducer) and call.partition == answer.partition:
         return _finish_create(client, call, answer)
     if answer.error is ServerError.ProducerFenced and answer.partition in client.producers:
         client = replace(client, fenced=tuple(sorted({*client.fenced, answer.partition})))
-    mine = (
+    send_waits = (
         isinstance(call, Send) and call.partition == answer.partition and client.flight is not None
     )
-    if not mine or not answer.ready:
+    if not send_waits or not answer.ready:
         return client, ()
     assert isinstance(call, Send)
     if not answer.ok:
@@ -219,17 +220,19 @@ def reconnect(client: Client, partition: str) -> Effects:
 
 
 def proceed(client: Client, call: Send) -> Result:
-    """Send the next request of this send: transaction, producer, message."""
+    """Send the next request of a send call: first register the partition with the transaction's
+    coordinator, if there is a transaction and it has not written there yet, then send the message.
+    Fails at once if the producer was fenced, or the transaction is not open."""
     if call.partition in client.fenced:
         return _fail(client, call, Answer(ServerError.ProducerFenced))
     txn = client.txns[call.txn] if call.txn else None
     if txn is not None and client.flight is None:
         if txn.state is not ClientTxnState.OPEN:
-            refused = build_failure(call, f"{INVALID_STATUS} {txn.state}")
-            return client.spoil(call.txn).finish(refused)
+            failure = build_failure(call, f"{INVALID_STATUS} {txn.state}")
+            return client.spoil(call.txn).finish(failure)
         if call.partition not in txn.partitions:
-            ask = AddPartitionToTxn(txn.id, (call.partition,))
-            return client.ask_coordinator(txn.id.most, ask)
+            registration = AddPartitionToTxn(txn.id, (call.partition,))
+            return client.ask_coordinator(txn.id.most, registration)
     if client.flight is None:
         client = _number(client, call)
     assert client.flight is not None

@@ -81,28 +81,28 @@ PUSHED = Words("a message for a consumer"), Words("messages")
 
 
 def name_effect(effect: Effect) -> Named | None:
-    """The label of an effect in the diagram; None for what nobody would miss: permits are given
-    again with each connection."""
+    """The label of an effect in the diagram of a step, and what its kind is called; None for
+    permits (FLOW), which are given again with each connection."""
     match effect:
         case Send(body=Flow()):
             return None
         case Append(entry=LedgerEntry(marker=marker)):
-            one, many = MESSAGE if marker is None else MARKER
+            label, kind_name = MESSAGE if marker is None else MARKER
         case Append(entry=BufferSnapshot()):
-            one, many = SNAPSHOT
+            label, kind_name = SNAPSHOT
         case Append(entry=TransactionMetadataEntry() | PendingAckEntry() as record):
             return Named(RECORD[0](what=record), RECORD[1]())
         case Put(table=table) if table == CURSORS:
-            one, many = CURSOR
+            label, kind_name = CURSOR
         case Send(to=to, body=EndTxnOnPartition() | EndTxnOnSubscription()):
             return Named(TOLD[0](who=to), TOLD[1]())
         case Send(body=PushMessage()):
-            one, many = PUSHED
+            label, kind_name = PUSHED
         case Reply():
-            one, many = ANSWER
+            label, kind_name = ANSWER
         case _:
             return name_plainly(effect)
-    return Named(one(), many())
+    return Named(label(), kind_name())
 
 
 DECIDED = {
@@ -147,8 +147,9 @@ REQUESTS: dict[type, Words] = {
 def annotate(
     cluster: Cluster, world: World, role: str, event: Event | None, effect: Effect | None
 ) -> Telling:
-    """What the system adds to a fact: `effect` of `role` at `event`, or (None) a change in its
-    memory, or what came before both. `world` is as the fact has left it."""
+    """All that the system adds to a fact of the narration: transaction, label, sentence why, stage.
+    The fact is `effect` of `role` when it handled `event`; without an effect (None) it is a change
+    in the role's memory. `world`: after the fact."""
     written = read_coordinators(cluster, world)
     match effect:
         case Return(value=Outcome(call=call) as outcome):
@@ -157,8 +158,8 @@ def annotate(
             if outcome.ok and isinstance(call, (calls.Commit, calls.Abort)):
                 story = TOLD_YES
             elif outcome.ok and isinstance(call, calls.Receive):
-                story, got = sentences.TOLD_READ, outcome.detail
-                read = Text(got, "无" if got == "nothing" else got)
+                story, read_values = sentences.TOLD_READ, outcome.detail
+                read = Text(read_values, "无" if read_values == "nothing" else read_values)
             return Telling(
                 name, fold=isinstance(call, calls.AskAdmin), label=label, story=story, record=read
             )
@@ -182,8 +183,9 @@ def _explain_effect(
     event: Event | None,
     effect: Effect | None,
 ) -> Telling:
-    """What an effect means for its transaction: the transaction's name, why it happens, the stage
-    that begins, the sentence of the story."""
+    """Explain an effect for the picture: the name of its transaction, why it happens, the stage of
+    the transaction that begins with it, and the sentence of the story. `entries` reads the entries
+    of the partition's topic."""
     match effect:
         case None:
             return Telling(written.name(find_txn(getattr(event, "body", None))))
@@ -203,8 +205,8 @@ def _explain_effect(
         case Send(body=body):
             return _explain_request(body, written)
         case Reply(body=SendReceipt(position=at) as receipt) if at >= 0:
-            name = written.name(next((e.txn for e in entries() if e.base == at), None))
-            return Telling(name, why=_explain_receipt(getattr(event, "body", None), receipt)())
+            txn_name = written.name(next((e.txn for e in entries() if e.base == at), None))
+            return Telling(txn_name, why=_explain_receipt(getattr(event, "body", None), receipt)())
         case Reply(body=body):
             return _explain_answer(getattr(event, "body", None), body, written)
     return Telling(fold=True)
@@ -230,22 +232,23 @@ def _find_own(client: Client | None, call: object) -> TxnID | None:
 def _explain_entry(
     entries: Callable[[], Iterable[LedgerEntry]], entry: LedgerEntry, written: Written
 ) -> Telling:
-    """The same for an entry of a topic: a message or a marker."""
-    name = written.name(entry.txn)
+    """Explain an entry that was appended to a topic: a message, plain or in a transaction, or a
+    marker. A marker is a repetition if the transaction has one already."""
+    txn_name = written.name(entry.txn)
     if entry.marker is None:
         record = Text(", ".join(map(str, entry.values)))
         if entry.txn is None:
             why, story = sentences.PLAIN_RECORD(), sentences.TOLD_PLAIN
-            return Telling(name, why=why, story=story, record=record)
+            return Telling(txn_name, why=why, story=story, record=record)
         why, story = sentences.MESSAGE_RECORD(), sentences.TOLD_WRITTEN
-        return Telling(name, why=why, stage=Stage.WRITE, story=story, record=record)
-    before = (other for other in entries() if other.base < entry.base)
-    if any(other.marker is not None and other.txn == entry.txn for other in before):
-        return Telling(name, why=sentences.MARKER_AGAIN())
+        return Telling(txn_name, why=why, stage=Stage.WRITE, story=story, record=record)
+    earlier = (other for other in entries() if other.base < entry.base)
+    if any(other.marker is not None and other.txn == entry.txn for other in earlier):
+        return Telling(txn_name, why=sentences.MARKER_AGAIN())
     commits = entry.marker is MarkerType.TXN_COMMIT
     why = (sentences.COMMIT_MARKER if commits else sentences.ABORT_MARKER)()
     story = sentences.TOLD_SHOWN if commits else sentences.TOLD_SKIPPED
-    return Telling(name, why=why, stage=Stage.SHOW, story=story)
+    return Telling(txn_name, why=why, stage=Stage.SHOW, story=story)
 
 
 def _explain_record(record: TransactionMetadataEntry) -> Words:
@@ -258,21 +261,21 @@ def _explain_record(record: TransactionMetadataEntry) -> Words:
 
 
 def _explain_request(body: object, written: Written) -> Telling:
-    """The same for a request that is sent."""
-    name = written.name(find_txn(body))
+    """Explain a request for the picture: its transaction's name and the sentence why it is sent."""
+    txn_name = written.name(find_txn(body))
     match body:
         case EndTxn(action=action):
             commits = action is TxnAction.COMMIT
-            return Telling(name, why=(sentences.COMMIT if commits else sentences.ABORT)())
+            return Telling(txn_name, why=(sentences.COMMIT if commits else sentences.ABORT)())
         case EndTxnOnPartition(action=action):
             commits = action is TxnAction.COMMIT
             why = (sentences.TELL_COMMIT if commits else sentences.TELL_ABORT)()
-            return Telling(name, why=why, stage=Stage.PUBLISH)
+            return Telling(txn_name, why=why, stage=Stage.PUBLISH)
         case SendMessage(txn=txn):
             words = sentences.SEND_PLAIN if txn is None else sentences.SEND_IN_TXN
-            return Telling(name, why=words())
+            return Telling(txn_name, why=words())
         case Ack(txn=txn):
-            return Telling(name, why=(sentences.ACK if txn is None else sentences.ACK_IN_TXN)())
+            return Telling(txn_name, why=(sentences.ACK if txn is None else sentences.ACK_IN_TXN)())
         case ProducerOpened():
             return Telling(why=_explain_opening(body)())
         case Subscribe(durable=False):
@@ -280,31 +283,31 @@ def _explain_request(body: object, written: Written) -> Telling:
         case Flow():
             return Telling(fold=True)
     sentence = REQUESTS.get(type(body), sentences.ADMIN)
-    return Telling(name, why=sentence())
+    return Telling(txn_name, why=sentence())
 
 
 def _explain_answer(request: object, body: object, written: Written) -> Telling:
-    """What a response means: its transaction, why it is so, stage and story. `request`: where it is
-    at hand."""
-    name = written.name(find_txn(body) or find_txn(request))
+    """Explain an answer for the picture: its transaction's name and the sentence why it is so.
+    `request`: what it answers, or None where that is not known."""
+    txn_name = written.name(find_txn(body) or find_txn(request))
     match body:
         case NewTxnResponse() if body.ok:
-            return Telling(name, why=sentences.BEGUN())
+            return Telling(txn_name, why=sentences.BEGUN())
         case SendReceipt():
-            return Telling(name, why=_explain_receipt(request, body)())
+            return Telling(txn_name, why=_explain_receipt(request, body)())
         case AckResponse() if body.ok:
-            return Telling(name, why=sentences.ACKED())
+            return Telling(txn_name, why=sentences.ACKED())
         case AckResponse(error=ServerError.TransactionConflict):
-            return Telling(name, why=sentences.CONFLICT(), story=sentences.TOLD_CONFLICT)
+            return Telling(txn_name, why=sentences.CONFLICT(), story=sentences.TOLD_CONFLICT)
         case EndTxnOnPartitionResponse() | EndTxnOnSubscriptionResponse():
             words = sentences.ANSWERED if body.ok else sentences.NOT_ANSWERED
-            return Telling(name, why=words())
+            return Telling(txn_name, why=words())
         case EndTxnResponse():
             words = sentences.ENDED if body.ok else sentences.ENDED_BADLY
-            return Telling(name, why=words())
+            return Telling(txn_name, why=words())
         case Answer() if not body.ok:
-            return Telling(name, why=sentences.REFUSED())
-    return Telling(name, fold=True)
+            return Telling(txn_name, why=sentences.REFUSED())
+    return Telling(txn_name, fold=True)
 
 
 def _explain_opening(answer: ProducerOpened) -> Words:

@@ -169,23 +169,23 @@ Refused = dict[tuple[AckType, int], TxnID]
 def draw_subscriptions(
     cluster: Cluster, world: World, partition: str, written: Written
 ) -> tuple[Progress, ...]:
-    """The acknowledgements of each durable subscription of a partition, from the role or, while it
-    is down, from the disk."""
+    """Draw the acknowledgements of each durable subscription of a partition. They are read from the
+    role or, while its node is down, from the cursor and the pending-ack log on its disk."""
     topic: Topic | None = world.role(partition)
     disk = world.disk(partition)
     rows = []
     for name, cursor in disk.table(CURSORS).items():
         sub = None if topic is None else topic.subs.get(name)
         if sub is None:
-            begun = Subscription(cluster.config, partition, name)
-            pending, cursor = begun.replay_log(cursor, disk, disk.log(partition).end - 1)
+            on_disk = Subscription(cluster.config, partition, name)
+            pending, cursor = on_disk.replay_log(cursor, disk, disk.log(partition).end - 1)
         else:
             pending = sub.pending
-        waiting = () if sub is None else tuple(w.record for w in sub.waiting)  # not applied yet
+        not_applied = () if sub is None else tuple(w.record for w in sub.waiting)
         log = disk.log(name_pending_ack_log(partition, name)).read(0)
-        records = [record for record in log if record not in waiting]
-        drawn = range(disk.log(partition).end)
-        rows.append(draw_subscription(name, cursor, pending, records, written, drawn))
+        records = [record for record in log if record not in not_applied]
+        entries_drawn = range(disk.log(partition).end)
+        rows.append(draw_subscription(name, cursor, pending, records, written, entries_drawn))
     return tuple(rows)
 
 
@@ -197,27 +197,28 @@ def draw_subscription(
     written: Written,
     drawn: range,
 ) -> Progress:
-    """The row of a subscription below its ledger: what is acknowledged, pending in which
-    transaction, or was refused (TransactionConflict). `records`: those of the pending-ack log that
-    have been applied. `drawn`: the entries that are drawn; a transaction may have acknowledged some
-    that nobody has sent yet."""
-    done = [(0, cursor.mark_delete)] if cursor.mark_delete >= 0 else []
+    """Draw one subscription's row below its partition's entries: stretches of what is acknowledged,
+    of what is pending in which transaction, and where another transaction was refused
+    (TransactionConflict). `records`: the applied ones of the pending-ack log; `drawn`: the entries
+    that are shown."""
+    spans = [(0, cursor.mark_delete)] if cursor.mark_delete >= 0 else []  # acknowledged for good
     for first, last in cursor.individual:
-        done += [(at, at) for at in range(max(first, drawn.start), min(last + 1, drawn.stop))]
-    stretches = [Stretch(first, last) for first, last in done]
-    held = {position: txn for txn, acked in pending.of_txn for position in acked}
-    refused = _find_refused(records, pending, held)
+        spans += [(at, at) for at in range(max(first, drawn.start), min(last + 1, drawn.stop))]
+    stretches = [Stretch(first, last) for first, last in spans]
+    holders = {position: txn for txn, acked in pending.of_txn for position in acked}
+    refused = _find_refused(records, pending, holders)
     if pending.cumulative is not None:
         txn, upto = pending.cumulative
-        other = next((t for (kind, _), t in refused.items() if kind is AckType.CUMULATIVE), None)
+        loser = next((t for (kind, _), t in refused.items() if kind is AckType.CUMULATIVE), None)
+        # from after what is acknowledged, but never beyond the position itself
         first = min(cursor.mark_delete + 1, upto.position)
-        stretches.append(Stretch(first, upto.position, written.name(txn), written.name(other)))
-    for at, names in _name_holders(pending, held, written).items():
-        other = refused.get((AckType.INDIVIDUAL, at))
-        stretches.append(Stretch(at, at, names, written.name(other)))
-    seen = (s for s in stretches if s.last >= drawn.start and s.first < drawn.stop)
-    cut = (replace(s, last=min(s.last, drawn.stop - 1)) for s in seen)
-    return Progress(name, cursor.mark_delete + 1, tuple(cut))
+        stretches.append(Stretch(first, upto.position, written.name(txn), written.name(loser)))
+    for at, names in _name_holders(pending, holders, written).items():
+        loser = refused.get((AckType.INDIVIDUAL, at))
+        stretches.append(Stretch(at, at, names, written.name(loser)))
+    visible = (s for s in stretches if s.last >= drawn.start and s.first < drawn.stop)
+    cut_to_drawn = (replace(s, last=min(s.last, drawn.stop - 1)) for s in visible)
+    return Progress(name, cursor.mark_delete + 1, tuple(cut_to_drawn))
 
 
 def _name_holders(
@@ -232,11 +233,11 @@ def _name_holders(
 
 
 def _find_refused(
-    records: Iterable[PendingAckEntry], pending: PendingAck, held: dict[AckPosition, TxnID]
+    records: Iterable[PendingAckEntry], pending: PendingAck, holders: dict[AckPosition, TxnID]
 ) -> Refused:
-    """Acknowledgements that were refused, by transaction. Who was refused where, as long as it is
-    open. An ACK is logged before it is checked, so what its transaction does not hold, or had
-    acknowledged already, was refused."""
+    """Find the acknowledgements that were refused, with their transactions, as long as these are
+    open. An ACK is written to the log before it is checked; so it was refused if its transaction
+    does not hold the position now, or had acknowledged it before."""
     refused: Refused = {}
     granted: set[AckPosition] = set()
     for record in records:
@@ -245,10 +246,10 @@ def _find_refused(
             continue
         for position in record.positions:
             if record.ack_type is AckType.CUMULATIVE:
-                has = pending.cumulative is not None and pending.cumulative[0] == record.txn
+                holds_it = pending.cumulative is not None and pending.cumulative[0] == record.txn
             else:
-                has = held.get(position) == record.txn
-            if has and position not in granted:
+                holds_it = holders.get(position) == record.txn
+            if holds_it and position not in granted:
                 granted.add(position)
             else:
                 refused[record.ack_type, position.position] = record.txn
@@ -596,7 +597,8 @@ def draw_seen(
     draw_lights: Callable[[], tuple[Light, ...]],
     part: Part = draw_part,
 ) -> Snapshot:
-    """The Snapshot of a lesson or of a server."""
+    """Draw the Snapshot of a lesson or a server from what was read of its cluster. Every part is
+    made through `part(kind, name, draw)`: a server redraws only parts that have changed."""
     logs = [part("log", name, partial(draw_partition, seen, name)) for name in seen.partitions]
     logs += [part("log", name, partial(draw_records, seen, name)) for name in seen.coordinators]
     return Snapshot(
@@ -623,7 +625,8 @@ def _list_filled(draw: Callable[[Seen], Table], seen: Seen) -> tuple[Table, ...]
 
 
 def _draw_lanes(cluster: Cluster, world: World) -> tuple[Lane, ...]:
-    """The lanes: clients, coordinators, partitions."""
+    """Draw a lane for each node: clients, coordinators, partitions; the last two are parts of the
+    broker."""
     kinds = (
         (cluster.clients, words.CLIENT()),
         (cluster.coordinators, words.COORDINATOR()),

@@ -185,11 +185,12 @@ def has_namespace(config: PulsarConfig, name: str, rows: Map[str, bool]) -> bool
 
 
 def refuse(topic: Topic, body: Any, caller: Caller) -> Result:
-    """The error for a request to a partition whose namespace does not exist."""
+    """Refuse a request to a partition whose namespace does not exist, each with the error that a
+    real broker gives. Only the namespace's creation is accepted."""
     match body:
         case CreateNamespace():
-            done = (Put(TOPIC, CREATED, True), Reply(caller, Answer()))
-            return replace(topic, namespace=True), done
+            effects = (Put(TOPIC, CREATED, True), Reply(caller, Answer()))
+            return replace(topic, namespace=True), effects
         case EndTxnOnPartition(txn=txn):
             return topic, (Reply(caller, EndTxnOnPartitionResponse(NOT_READY, txn=txn)),)
         case EndTxnOnSubscription(txn=txn, subscription=name):
@@ -403,6 +404,8 @@ class Topic:
         assert not first or readable < first[0][1], (readable, first)
 
     def handle_request(self, body: Any, caller: Caller, disk: Disk) -> Result:
+        """Pass a request to the function that handles it, by its type; those of consumers go to
+        their subscription. A message or a new producer creates a deleted topic again."""
         if not self.namespace:
             return refuse(self, body, caller)
         match body:
@@ -428,8 +431,9 @@ class Topic:
         return self, (Reply(caller, access.answer(self, body, disk)),)
 
     def _finish_append(self, log: str, end: int, disk: Disk, at_ms: int) -> Result:
-        """Everything of a log below `end` is safe: the topic's own, that of its snapshots, or one
-        of pending acks."""
+        """The entries of a log below `end` are durable: of the snapshots' log, of a subscription's
+        pending-ack log, or of the topic itself. Each of the topic's own entries now moves the last
+        confirmed position, changes the buffer and is answered."""
         if log == SNAPSHOT_LOG:
             return finish_snapshots(self, disk)
         sub = None if log == self.name else self.subs.get(find_subscription(self.name, log))
@@ -441,8 +445,8 @@ class Topic:
             done = new.appends[0]
             lac = done.entry.base
             new = replace(new, appends=new.appends[1:], lac=lac, buffer=new.buffer.take(done.taken))
-            ended = finish_publishing if done.entry.marker is None else finish_marker
-            new, more = ended(new, done, disk)
+            finish_entry = finish_publishing if done.entry.marker is None else finish_marker
+            new, more = finish_entry(new, done, disk)
             effects = (*effects, *more)
         new, more = take_by_count(self, new, disk)
         return new, (*effects, *more)
@@ -483,16 +487,18 @@ class Topic:
         return TopicView(self.name, log, self.lac, self.readable, self.buffer.aborts, at_ms)
 
     def _ask_subscription(self, body: SubscriptionRequest, caller: Caller, disk: Disk) -> Result:
-        """Hand a request to its subscription. A subscription is made by the first who subscribes;
-        where there is none, a transaction ends well."""
+        """Pass a request to its subscription. The first SUBSCRIBE creates the subscription, and a
+        deleted topic with it. A request to an unknown subscription is refused, but the end of a
+        transaction succeeds there."""
         new: Topic = self
         effects: Effects = ()
         sub = self.subs.get(body.subscription)
         if sub is None and isinstance(body, Subscribe):
             new, effects = revive(new)
-            start = -1 if body.initial_position == "Earliest" else self.lac
-            start = start if body.after is None else min(body.after, self.lac)
-            sub, more = self.begin_subscription(body.subscription).create(start, body.durable)
+            # -1: from the first entry; else from the last confirmed one on
+            start_after = -1 if body.initial_position == "Earliest" else self.lac
+            start_after = start_after if body.after is None else min(body.after, self.lac)
+            sub, more = self.begin_subscription(body.subscription).create(start_after, body.durable)
             effects = (*effects, *more)
         if sub is None:
             return self, access.refuse_unknown(body, caller)
@@ -540,8 +546,9 @@ class Topic:
         return cls(config, name).load(disk)
 
     def load(self, disk: Disk) -> Result:
-        """A topic is loaded. Subscriptions read their cursors and logs; the buffer recovers by
-        itself, and until it has, nothing is dispatched."""
+        """Load the topic from its disk: its properties, its subscriptions with their cursors and
+        logs, and the transaction buffer. The buffer recovers in a step of its own, and until then
+        nothing is dispatched."""
         log = disk.log(self.name)
         rows = disk.table(TOPIC)
         new = replace(self, lac=log.end - 1, exists=not was_deleted(rows))

@@ -103,8 +103,8 @@ def revive(topic: Topic) -> Result:
 
 
 def delete(topic: Topic, caller: Caller) -> Result:
-    """Delete the topic: its ledger, its snapshots, its subscriptions with their pending-ack
-    logs."""
+    """Delete the topic: its entries, its snapshots, and its subscriptions with their pending-ack
+    logs. The topic epoch is deleted too, if it was set (-1: it was not)."""
     subscriptions: Effects = ()
     for name, sub in topic.subs.items():
         subscriptions = (*subscriptions, Truncate(sub.log, 0), Put(CURSORS, name, None))
@@ -176,8 +176,9 @@ def open_producer(topic: Topic, ask: OpenProducer, caller: Caller, disk: Disk) -
 
 
 def _open(topic: Topic, ask: OpenProducer, who: str, disk: Disk) -> Result:
-    """PRODUCER: open a producer as its access mode demands: shared, exclusive (refused or waiting
-    while others are open), or exclusive with fencing, which closes the others."""
+    """Handle PRODUCER: open a producer as its access mode demands. Shared; exclusive, which is
+    refused or waits while others are open; or exclusive with fencing, which closes the others.
+    Without an exclusive producer, the first one of an exclusive mode gets the topic for itself."""
     access = topic.access
     if who in access.open:
         return topic, (_tell(topic, who),)
@@ -194,10 +195,10 @@ def _open(topic: Topic, ask: OpenProducer, who: str, disk: Disk) -> Result:
             waiting = (*access.waiting, (who, ask))
             return _keep(topic, replace(access, waiting=waiting)), (_tell(topic, who, ready=False),)
         case AccessMode.EXCLUSIVE_WITH_FENCING:
-            topic, effects = _throw_out(topic)
-            topic, more = _take(topic, ask, who, disk)
+            topic, effects = _fence_all(topic)
+            topic, more = _open_alone(topic, ask, who, disk)
             return topic, (*effects, *more)
-    return _take(topic, ask, who, disk)
+    return _open_alone(topic, ask, who, disk)
 
 
 def _share(topic: Topic, ask: OpenProducer, who: str) -> Result:
@@ -212,14 +213,14 @@ def _share(topic: Topic, ask: OpenProducer, who: str) -> Result:
     return new, (_tell(topic, who, epoch),)
 
 
-def _throw_out(topic: Topic) -> Result:
+def _fence_all(topic: Topic) -> Result:
     """Those that are there hear nothing; those that wait are refused."""
     access = topic.access
     refusals = tuple(_refuse(topic, who, FENCED, THROWN_OUT) for who, _ in access.waiting if who)
     return _keep(topic, replace(access, open=Map(), names=Map(), alone="", waiting=())), refusals
 
 
-def _take(topic: Topic, ask: OpenProducer, who: str, disk: Disk) -> Result:
+def _open_alone(topic: Topic, ask: OpenProducer, who: str, disk: Disk) -> Result:
     """Nobody else is here: the topic is its own, unless somebody had it since."""
     access = topic.access
     if access.is_older(ask):
@@ -243,17 +244,18 @@ def _grant(topic: Topic, ask: OpenProducer, who: str, disk: Disk) -> Result:
 
 
 def close_producer(topic: Topic, who: str, disk: Disk) -> Result:
-    """CLOSE_PRODUCER: by its own wish, or with its connection. The first one that waits is next,
-    when nobody is left."""
+    """Handle CLOSE_PRODUCER, or the loss of its connection: remove the producer. Once no producer
+    is left, the first waiting one gets the topic for itself; one that left while it waited has the
+    name "" and only raises the epoch."""
     access = topic.access
     waiting = tuple(("" if name == who else name, ask) for name, ask in access.waiting)
     if who not in access.open:
-        same = waiting == access.waiting
-        return topic if same else _keep(topic, replace(access, waiting=waiting)), ()
-    alone = "" if access.alone == who else access.alone
+        is_unchanged = waiting == access.waiting
+        return topic if is_unchanged else _keep(topic, replace(access, waiting=waiting)), ()
+    sole_producer = "" if access.alone == who else access.alone
     opened, names = access.open.remove(who), access.names.remove(access.open[who].producer)
-    left = replace(access, open=opened, names=names, alone=alone, waiting=waiting)
-    topic = _keep(topic, left)
+    without_it = replace(access, open=opened, names=names, alone=sole_producer, waiting=waiting)
+    topic = _keep(topic, without_it)
     effects: Effects = ()
     while topic.access.waiting and not topic.access.open:
         (name, ask), *rest = topic.access.waiting
@@ -308,8 +310,8 @@ def tell_changes(old: Access, new: Access) -> tuple[Text, ...]:
 
 
 def answer(topic: Topic, body: Any, disk: Disk) -> Answer:
-    """What clients and the admin API ask about a topic: its last message id,
-    transactionBufferStats, transactionInBufferStats, pendingAckStats, positions."""
+    """Answer a request that only reads the topic: the last message id, statistics of the
+    transaction buffer and of pending acknowledgements, or the state of a position."""
     match body:
         case GetLastMessageId():
             return LastMessageId(position=_find_last(topic, disk))

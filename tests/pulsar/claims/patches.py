@@ -203,9 +203,9 @@ def forgets_subscriptions(patch):
 
 def waits_for_nobody(patch):
     """COMMITTED is logged before the participants have answered."""
-    real = coordinator._go_on
+    real = coordinator._end_if_answered
     patch.setattr(
-        coordinator, "_go_on", lambda tc, end, disk: real(tc, replace(end, owed=()), disk)
+        coordinator, "_end_if_answered", lambda tc, end, disk: real(tc, replace(end, owed=()), disk)
     )
 
 
@@ -257,7 +257,7 @@ def takes_from_the_fenced(patch):
 
 def lets_two_in(patch):
     """A producer that fences leaves the others where they are."""
-    patch.setattr(access, "_throw_out", lambda topic: (topic, ()))
+    patch.setattr(access, "_fence_all", lambda topic: (topic, ()))
     real = access._grant
 
     def grant(topic, ask, who, disk):
