@@ -210,11 +210,14 @@ class _Memory(MutableMapping[str, Any]):
 def run_task(
     rule: Rule, task: Task, memory: Map[str, Any]
 ) -> tuple[Task, Map[str, Any], Statement | Finished]:
-    """Run the function up to its next statement, or to its end: the task with its journal, the
-    memory afterwards, and the statement to be sent or what was returned."""
+    """Run a listener function up to its next database statement or to its end. It is called from
+    the beginning each time; the journal answers the statements that were already carried out.
+    Returns the task with its journal, the process's memory, and the statement to be sent or the
+    function's result."""
     journal = _Journal(task.journal, memory)
     try:
         result = _read_state(rule(task.order, Db(journal.run), _Memory(journal)))
+    # raised inside the function where it comes to a statement that has no result yet
     except _Leave:
         pass
     except Exception as error:

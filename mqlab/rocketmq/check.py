@@ -152,20 +152,21 @@ def parse_op(op: Stored) -> tuple[int, ...]:
 def record_end(
     config: RocketMQConfig, pending: Pending, offset: int, writer: Writer, at_ms: int, since_ms: int
 ) -> Pending:
-    """Note that the half at this offset has ended: written now (4.9), or with others soon.
-    `since_ms`: when the first end of all came, or when a full record was last written."""
+    """Record that the half message at this offset has ended: as an op message at once (4.9), or
+    later with others in one op message. Returns the offsets that wait for that. `since_ms`: when
+    the first end of all came, or when a full op message was last written."""
     if "op_topic" not in config.on:
         return pending
     if not config.batches_ops:
         writer.put(build_op(str(offset), config, at_ms))
         return pending
-    new = (*pending, offset)
-    if _fill_a_record(config, new, max(offset, writer.end_of(HALF_QUEUE))):
+    waiting = (*pending, offset)
+    if _fill_a_record(config, waiting, max(offset, writer.end_of(HALF_QUEUE))):
         writer.add(CancelTimer(OP_BATCH))
-        return write_batch(config, new, writer, at_ms)
+        return write_batch(config, waiting, writer, at_ms)
     if not pending:
         writer.add(schedule_batch(config, at_ms - since_ms))
-    return new
+    return waiting
 
 
 def schedule_batch(config: RocketMQConfig, passed_ms: int) -> SetTimer:
@@ -258,6 +259,8 @@ class _Round:
         op_offset: int,
         producers: Producers,
     ) -> None:
+        """Begin a round at these offsets of the half queue and the op queue. Half messages at or
+        above `fresh` are stored during the round and left to the next."""
         self.config, self.disk, self.at_ms, self.producers = config, disk, at_ms, producers
         self.start, self.at = half_offset, half_offset
         self.op_start, self.op_at = op_offset, op_offset
@@ -308,9 +311,10 @@ class _Round:
     # -- halves ----------------------------------------------------------------------------
 
     def examine_all(self) -> None:
-        """One round of the check over the half topic: pass what has ended, ask about or discard
-        what is old enough, and stop at the first half that must stay."""
-        last_pull = self.read_ops()
+        """Make one round of the check over the half queue: pass over half messages that have ended,
+        ask a producer about those that are old enough or discard them, and stop at the first that
+        has to stay."""
+        ops = self.read_ops()
         while True:
             if self.at in self.ended:
                 self.pass_ended(self.at)
@@ -319,9 +323,9 @@ class _Round:
             half = self.read_half()
             if half is None:
                 return
-            if last_pull and self.would_ask(half):
-                # The answer may lie there already: read on among the op records first.
-                last_pull = self.read_ops()
+            if ops and self.would_ask(half):
+                # before a producer is asked: further op messages may say that it has ended
+                ops = self.read_ops()
                 continue
             if not self.examine(half):
                 return
@@ -409,9 +413,9 @@ class _Round:
         return None if find_misfit(copy, self.config.release) else self.writer.put(copy)
 
     def ask(self, half: Stored) -> bool:
-        """Check a half message (CHECK_TRANSACTION_STATE). Put it back, then ask. Nobody there, or a
-        question that is too long: the copy and its number stay as they are. False: it cannot be put
-        back."""
+        """Ask a producer of the group about a half message (CHECK_TRANSACTION_STATE), after a copy
+        of it was put back at the end of the queue. Without a producer, or if the question is too
+        long, only the copy remains. Returns False if the copy cannot be stored."""
         copy = build_copy(half, half.message.check_times + 1)
         put_back: Stored | None
         if "put_back" in self.config.on:
@@ -421,8 +425,9 @@ class _Round:
         if put_back is None:
             return False
         group = half.message.get(PGROUP) or ""
-        only = None if "any_producer" in self.config.on else half.message.born_host
-        self.producers, client = self.producers.choose(group, only)
+        # None: any producer of the group may answer
+        wanted_producer = None if "any_producer" in self.config.on else half.message.born_host
+        self.producers, client = self.producers.choose(group, wanted_producer)
         question = build_question(half, put_back)
         if client is not None and not find_misfit(question.message, self.config.release):
             self.writer.add(Send(client, question))

@@ -30,31 +30,30 @@ def list_records(cluster: Cluster, world: World) -> list[Stored]:
 
 
 def no_copy_after_end(cluster: Cluster, world: World) -> bool:
-    """False if the check has put back a half message whose end was recorded already: each copy was
-    made of one whose op message did not exist when the copy was written. A message that was
-    sent again has two half messages with one key: it is enough that one of them, asked about once
-    less, was open. An operator's copy, with no check before it, is another matter."""
-    open_offsets: dict[tuple[str | None, int], set[int]] = {}
-    half_at_offset: dict[int, tuple[str | None, int]] = {}
+    """Claim: the check never puts back a half message whose end was already recorded: when a copy
+    is stored, the copy before it (checked once less) has no op message. A message sent again has
+    two half messages with one key; one of them must still be open. Copies by an operator (times 0)
+    are not checked."""
+    open_by_copy: dict[tuple[str | None, int], set[int]] = {}
+    copy_at_offset: dict[int, tuple[str | None, int]] = {}
     for stored in list_records(cluster, world):
         message = stored.message
         if message.topic == OP_TOPIC:
             for offset in parse_op(stored):
-                if offset in half_at_offset:
-                    open_offsets[half_at_offset[offset]].discard(offset)
+                if offset in copy_at_offset:
+                    open_by_copy[copy_at_offset[offset]].discard(offset)
         elif message.topic == HALF_TOPIC:
             key, times = message.get(UNIQ_KEY), message.check_times
-            if times and not open_offsets.get((key, times - 1)):
+            if times and not open_by_copy.get((key, times - 1)):
                 return False
-            half_at_offset[stored.queue_offset] = (key, times)
-            open_offsets.setdefault((key, times), set()).add(stored.queue_offset)
+            copy_at_offset[stored.queue_offset] = (key, times)
+            open_by_copy.setdefault((key, times), set()).add(stored.queue_offset)
     return True
 
 
 def delivered_whole(cluster: Cluster, world: World) -> bool:
-    """The claim on the content of delivered messages: A committed message is its half with topic
-    and queue as they were before: every other field is the same, and every property of it but those
-    two."""
+    """Claim: a committed message is its half message unchanged, except for topic and queue, which
+    are those that the producer named, and the two properties that had kept them."""
     records = list_records(cluster, world)
     for stored in records:
         message = stored.message
@@ -65,15 +64,15 @@ def delivered_whole(cluster: Cluster, world: World) -> bool:
             continue  # stored in its real topic: the half topic is off
         if (message.topic, str(message.queue_id)) != (half.get(REAL_TOPIC), half.get(REAL_QID)):
             return False
-        same = replace(
+        expected = replace(
             half,
             topic=message.topic,
             queue_id=message.queue_id,
             sys_flag=message.sys_flag,
             prepared_offset=message.prepared_offset,
         )
-        noted = (REAL_TOPIC, REAL_QID)
-        if message.clear(noted) != same.clear(noted):
+        kept_in = (REAL_TOPIC, REAL_QID)
+        if message.clear(kept_in) != expected.clear(kept_in):
             return False
     return True
 

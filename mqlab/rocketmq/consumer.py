@@ -154,7 +154,7 @@ def listen(consumer: Consumer, disk: Disk) -> Result:
     turn = _Turn(consumer, disk)
     positions = consumer.positions
     for pulled in consumer.pulled:
-        positions = positions.set(pulled.queue, _go_through(consumer, turn, pulled))
+        positions = positions.set(pulled.queue, _process_queue(consumer, turn, pulled))
     working = (*consumer.working, *turn.working)
     new = replace(consumer, positions=positions, outcomes=tuple(turn.outcomes), working=working)
     new, rest = new.ask(*turn.back) if turn.back else new.finish_turn()
@@ -201,9 +201,10 @@ def finish_work(consumer: Consumer, call: Done, disk: Disk) -> Result:
     return new, (*turn.effects, *quiet, *reports, done)
 
 
-def _go_through(consumer: Consumer, turn: _Turn, pulled: PullMessageResponse) -> int:
-    """Hand the messages of one queue to the listener; returns the offset where the queue is to be
-    read on."""
+def _process_queue(consumer: Consumer, turn: _Turn, pulled: PullMessageResponse) -> int:
+    """Give the pulled messages of one queue to the listener; returns the offset from which the
+    queue is read on. Where an orderly listener suspends the queue, that is the offset of the
+    suspended message."""
     assert consumer.call is not None
     for stored in pulled.messages:
         match consumer.call.of(stored.message.words):
@@ -264,6 +265,8 @@ class Consumer(Quiet):
     given_back: tuple[int, ...] = ()
 
     def step(self, event: Event, disk: Disk) -> tuple[Consumer, Effects]:
+        """Handle one event: a call of the application, an answer of the broker, a broken
+        connection, or the timer that looks for messages that are processed for too long."""
         match event:
             case Call(body=Consume() as call):
                 return replace(self, call=call)._begin_turn(disk)
@@ -272,14 +275,13 @@ class Consumer(Quiet):
             case Fired(timer=timer) if timer == CLEAN:
                 return clean_expired(self)
             case Call(body=call):
-                why = build_failure(call, "a consumer has no such call; producers= have")
-                return self, (Return(why),)
+                failure = build_failure(call, "a consumer has no such call; producers= have")
+                return self, (Return(failure),)
             case Response(body=answer) if self.in_flight:
                 new = replace(self, in_flight=self.in_flight[1:])
                 return new._take_answer(answer, disk)
             case ConnectionLost():
                 return replace(self, registered=False)._ask_again()
-        # The answer to a heartbeat, or one that nobody waits for any more.
         return self, ()
 
     # -- one turn ----------------------------------------------------------------------------
@@ -295,13 +297,14 @@ class Consumer(Quiet):
         return new, (*beat, *asks)
 
     def _take_answer(self, answer: Any, disk: Disk) -> tuple[Consumer, Effects]:
-        """What an answer brings; the next questions go out once all of these are answered."""
+        """Take an answer of the broker. Once all requests of the present phase (queues, offsets,
+        messages, messages sent back) are answered, the requests of the next one are sent."""
         match answer:
             case GetConsumerListByGroupResponse(members=members):
                 return self._take_queues(members)
             case OffsetResponse(queue=queue, offset=offset, code=code):
-                known = code is ResponseCode.SUCCESS
-                positions = self.positions.set(queue, offset if known else 0)
+                has_offset = code is ResponseCode.SUCCESS
+                positions = self.positions.set(queue, offset if has_offset else 0)
                 new = replace(self, positions=positions)
                 return (new, ()) if new.in_flight else new._pull()
             case PullMessageResponse():

@@ -106,24 +106,21 @@ class Producers:
 
 
 def allocate_queues(me: str, members: tuple[str, ...], queues: tuple[str, ...]) -> tuple[str, ...]:
-    """Which queues each consumer of a group reads.
-
-    The broker does not share them out. It tells each consumer who else is in the group, and all of
-    them come to the same answer by the same rule: sort the members, sort the queues, cut into
-    pieces of nearly equal length. While they do not agree on who is there, a queue can be read by
-    two of them, or by none.
+    """The queues that one consumer of a group reads. The broker does not assign them: it tells each
+    consumer who is in the group, and all of them use the same rule: sort members and queues, cut
+    the queues into pieces of nearly equal length; the first members have one more where it does not
+    come out even. While the members disagree on who is there, a queue can be read by two of them,
+    or by none.
 
     Sources: AllocateMessageQueueAveragely, RebalanceImpl#rebalanceByTopic (5.5.0).
-
-    The queues of one member; the first members have one more where it does not come out even.
     """
-    everyone = sorted(members)
-    if me not in everyone:
+    sorted_members = sorted(members)
+    if me not in sorted_members:
         return ()
-    size, more = divmod(len(queues), len(everyone))
-    index = everyone.index(me)
-    start = index * size + min(index, more)
-    return queues[start : start + size + (index < more)]
+    size, longer = divmod(len(queues), len(sorted_members))
+    index = sorted_members.index(me)
+    start = index * size + min(index, longer)
+    return queues[start : start + size + (index < longer)]
 
 
 # What consumers and the broker say to each other. A request's class is called as its code

@@ -204,18 +204,18 @@ def take_check(producer: Producer, ask: CheckTransactionState) -> Result:
 
 
 def answer_check(producer: Producer, task: Task, result: Finished) -> Result:
-    """Answer CHECK_TRANSACTION_STATE with EndTransaction, one-way, with the offsets of the check:
-    they name the copy that the broker put back. Null is no answer at all: the thread fails before
-    it sends one."""
+    """Answer CHECK_TRANSACTION_STATE with EndTransaction, which gets no answer itself. It carries
+    the offsets of the question: they name the copy that the broker put back. A result of null sends
+    nothing: the client's thread fails before that. Then the next waiting question is looked at."""
     new = replace(producer, checks=producer.checks[1:])
     sent: Effects = ()
     if result.state is not None:
-        ask: CheckTransactionState = task.about
+        question: CheckTransactionState = task.about
         answer = EndTransaction(
             new.config.group,
             END_OF[result.state],
-            ask.queue_offset,
-            ask.commit_log_offset,
+            question.queue_offset,
+            question.commit_log_offset,
             from_check=True,
             words=task.order,
             remark=result.error,
@@ -251,14 +251,16 @@ def begin_send(producer: Producer, call: SendInTransaction | SendPlain, at_ms: i
 
 
 def _build_message(producer: Producer, call: SendInTransaction | SendPlain, at_ms: int) -> Message:
-    """The message; UNIQ_KEY is given here and stays the same when the send is repeated."""
+    """Build the message of a send call. It gets a unique key (UNIQ_KEY), which stays the same when
+    the send is repeated; a half message also gets the mark of one, its producer's group and perhaps
+    an immunity time."""
     config = producer.config
     topic, queue_id = split_queue(call.queue)
     key = f"{config.name}.{producer.incarnation}.{producer.sent + 1}"
     message = Message(topic, queue_id, call.order, born_ms=at_ms, born_host=config.name)
     message = message.put((UNIQ_KEY, key), (KEYS, call.order))
-    if own := read_property(call.property):
-        message = _travel(message.put(own))
+    if given_property := read_property(call.property):
+        message = _travel(message.put(given_property))
     match call:
         case SendPlain(delay=delay):
             return message.put((DELAY, str(delay))) if delay else message
@@ -325,7 +327,9 @@ def finish_local(producer: Producer, result: Finished) -> Result:
 
 
 def _end(producer: Producer, answer: SendMessageResponse, result: Finished) -> Result:
-    """endTransaction, in every case, for UNKNOW too. The call returns what happened *here*."""
+    """Send EndTransaction (endTransaction), in every case, also for UNKNOW, and let the call
+    return. It returns what happened in this producer; whether the broker carries it out is not
+    awaited."""
     assert result.state is not None
     call = producer.call
     end = EndTransaction(
@@ -343,7 +347,9 @@ def _end(producer: Producer, answer: SendMessageResponse, result: Finished) -> R
 
 
 def send_by_hand(producer: Producer, call: End | Resume) -> Result:
-    """Send a request that a tester or an operator makes, and whose answer is looked at."""
+    """Send a request that a tester or an operator makes: an EndTransaction with freely chosen
+    fields, or the resumption of a half message. The offsets that the call leaves out are those of
+    the half message sent from here."""
     broker = producer.config.cluster.broker
     if isinstance(call, Resume):
         return producer, (Send(broker, ResumeCheckHalfMessage(call.commit_log_offset)),)
@@ -356,7 +362,7 @@ def send_by_hand(producer: Producer, call: End | Resume) -> Result:
         queue_offset = answer.queue_offset if queue_offset is None else queue_offset
         offset = answer.commit_log_offset if offset is None else offset
     assert queue_offset is not None and offset is not None
-    ask = EndTransaction(
+    request = EndTransaction(
         call.group or producer.config.group,
         END_OF[LocalTransactionState(call.end)],
         queue_offset,
@@ -365,10 +371,10 @@ def send_by_hand(producer: Producer, call: End | Resume) -> Result:
         oneway=call.end == LocalTransactionState.UNKNOW,
         words=call.order,
     )
-    if ask.oneway:  # nobody answers an UNKNOW, and who waited would wait for ever
+    if request.oneway:  # the broker does not answer an UNKNOW, so the call must not wait
         new, returned = producer.finish(build_success(call))
-        return new, (Send(broker, ask), *returned)
-    return producer, (Send(broker, ask),)
+        return new, (Send(broker, request), *returned)
+    return producer, (Send(broker, request),)
 
 
 HEARTBEAT = "heartbeat"
@@ -420,6 +426,8 @@ class Producer(Quiet):
     memory: Map[str, Any] = Map()
 
     def step(self, event: Event, disk: Disk) -> tuple[Producer, Effects]:
+        """Handle one event: a call of the application, a check by the broker, an answer of the
+        broker or the database, a broken connection, or the timer of the next heartbeat."""
         match event:
             case Call(body=call, at_ms=at_ms):
                 return self._begin_call(call, at_ms)
@@ -443,7 +451,6 @@ class Producer(Quiet):
                 return self._lose_broker()
             case Fired():
                 return self.register()
-        # An answer that nobody waits for any more.
         return self, ()
 
     # -- calls ---------------------------------------------------------------------------

@@ -258,7 +258,8 @@ class RocketMQSystem(System):
 
     @cached_property
     def config(self) -> RocketMQConfig:
-        """The broker's configuration."""
+        """The broker's configuration that these options stand for; `on` contains the safeguards
+        that are not switched off."""
         return RocketMQConfig(
             on=frozenset(SAFEGUARDS) - frozenset(self.off),
             order=self.order,

@@ -371,25 +371,26 @@ _TOO_LARGE = SendMessageResponse(ResponseCode.MESSAGE_ILLEGAL, SEND_TOO_LARGE)
 def store_message(
     broker: Broker, ask: SendMessage, caller: Caller, disk: Disk, at_ms: int
 ) -> Result:
-    """SEND_MESSAGE: store a message, or a half message on the half topic. The property decides, not
-    the PREPARED bit of the request."""
+    """Handle SEND_MESSAGE: store a message, or a half message on the half topic, and acknowledge
+    it. A message is a half message by its property (TRAN_MSG), not by the PREPARED bit of the
+    request. Delayed and timed messages go to topics of their own until they are due."""
     message = ask.message
     if refusal := _find_refusal(message, broker.config):
         return broker, (Reply(caller, refusal),)
     if message.is_half:
-        message, timed = build_half(message, broker.config), False
+        message, has_time = build_half(message, broker.config), False
     else:
-        timed = is_timed(message, broker.config)
-        if timed and read_delivery(message, at_ms) is None:
+        has_time = is_timed(message, broker.config)
+        if has_time and read_delivery(message, at_ms) is None:
             refusal = SendMessageResponse(ResponseCode.MESSAGE_ILLEGAL, ILLEGAL)
             return broker, (Reply(caller, refusal),)
-        message = put_on_time(message, at_ms) if timed else put_later(message)
+        message = put_on_time(message, at_ms) if has_time else put_later(message)
     if find_misfit(message, broker.config.release):
         return broker, (Reply(caller, _TOO_LARGE),)
     timer = schedule_level(message, disk, broker)
     writer = Writer(disk, at_ms, notify=broker.config.flush == "sync")
     stored = writer.put(message)
-    if timed:
+    if has_time:
         broker, timer = schedule(broker, stored, at_ms)
     answer = SendMessageResponse(
         queue_id=ask.message.queue_id,
@@ -404,10 +405,10 @@ def store_message(
 def store_batch(
     broker: Broker, ask: SendBatchMessage, caller: Caller, disk: Disk, at_ms: int
 ) -> Result:
-    """SEND_BATCH_MESSAGE: store the messages of a batch. All of them in one step, with one answer,
-    when the last is as safe as it is to be. They lie there at once, whatever delay they name: a
-    store looks at the request's own properties (CommitLog#asyncPutMessages), and clients batch no
-    such message (MessageBatch#generateFromList)."""
+    """Handle SEND_BATCH_MESSAGE: store all messages of a batch in one step, with one answer once
+    the last is as safe as the configuration asks. Delays of single messages are ignored: a store
+    reads only the request's own properties (CommitLog#asyncPutMessages), and clients batch no such
+    message (MessageBatch#generateFromList)."""
     if refusal := _find_refusal(ask.messages[0], broker.config):
         return broker, (Reply(caller, refusal),)
     if any(find_misfit(message, broker.config.release) for message in ask.messages):
@@ -454,8 +455,9 @@ def _name_transaction(message: Message, config: RocketMQConfig) -> str:
 def end_transaction(
     broker: Broker, ask: EndTransaction, caller: Caller, disk: Disk, at_ms: int
 ) -> Result:
-    """END_TRANSACTION: commit or roll back a half message, if the request passes the checks of
-    EndTransactionProcessor in this order. UNKNOW (NOT_TYPE) does nothing and gets no answer."""
+    """Handle END_TRANSACTION: commit or roll back a half message if the request passes the checks
+    of EndTransactionProcessor, made in its sequence. UNKNOW (NOT_TYPE) does nothing and gets no
+    answer."""
     if ask.end not in NAMES:
         return broker, _answer(ask, caller, ResponseCode.SYSTEM_ERROR, FLAG_WRONG)
     if ask.end == TransactionType.NOT_TYPE:
@@ -465,9 +467,9 @@ def end_transaction(
         return broker, _answer(ask, caller, ResponseCode.SYSTEM_ERROR, HALF_NOT_FOUND)
     if _comes_too_late(broker, ask, half, at_ms):
         return broker, _answer(ask, caller, ResponseCode.ILLEGAL_OPERATION)
-    wrong = _find_mismatch(ask, half) if "end_validation" in broker.config.on else ""
-    if wrong:
-        return broker, _answer(ask, caller, ResponseCode.SYSTEM_ERROR, wrong)
+    mismatch = _find_mismatch(ask, half) if "end_validation" in broker.config.on else ""
+    if mismatch:
+        return broker, _answer(ask, caller, ResponseCode.SYSTEM_ERROR, mismatch)
     if ask.end == TransactionType.COMMIT_TYPE:
         if find_misfit(build_committed(half, broker.config), broker.config.release):
             return broker, _answer(ask, caller, ResponseCode.MESSAGE_ILLEGAL, END_TOO_LARGE)
@@ -619,6 +621,8 @@ class Broker:
     def _handle_request(
         self, body: Any, caller: Caller, disk: Disk, at_ms: int
     ) -> tuple[Broker, Effects]:
+        """Pass a request to the function that handles it, by its type; a group's requests go to
+        `handle_request` of `group.py`."""
         match body:
             case SendMessage():
                 return store_message(self, body, caller, disk, at_ms)
@@ -650,8 +654,8 @@ class Broker:
         return forget_client(new, client, named)
 
     def _handle_timer(self, timer: str, disk: Disk, at_ms: int) -> tuple[Broker, Effects]:
-        """A timer has fired: a round of the check, a batch of op messages, offsets to write, a
-        flush, an acknowledgement that comes too late, or delayed messages that are due."""
+        """A timer has fired: start a round of the check, write a batch of op messages, offsets or a
+        flush, give up an acknowledgement that took too long, or deliver messages that are due."""
         if timer == CHECK:
             return make_round(self, disk, at_ms)
         if timer == OP_BATCH:

@@ -103,8 +103,9 @@ def is_timed(message: Message, config: RocketMQConfig) -> bool:
 
 
 def read_delivery(message: Message, at_ms: int) -> int | None:
-    """When a timed message is to be delivered; None where that is no number, or too late. A long of
-    Java that becomes too large is negative: such a message is delivered at once."""
+    """The time in ms at which a timed message is to be delivered, by the first of its three timer
+    properties; None where that is no number, or too far in the future. A sum that overflows a Java
+    long is negative, so such a message is delivered at once."""
     for name, unit_ms, start_ms in (
         (TIMER_DELAY_SEC, 1_000, at_ms),
         (TIMER_DELAY_MS, 1, at_ms),
@@ -112,10 +113,10 @@ def read_delivery(message: Message, at_ms: int) -> int | None:
     ):
         text = message.get(name)
         if text is not None:
-            number = read_number(text, 64)
-            if number is None:
+            delay = read_number(text, 64)
+            if delay is None:
                 return None
-            deliver_ms = wrap(start_ms + wrap(number * unit_ms, 64), 64)
+            deliver_ms = wrap(start_ms + wrap(delay * unit_ms, 64), 64)
             return deliver_ms if deliver_ms - at_ms <= MOST_MS else None
     return None
 
@@ -216,22 +217,22 @@ def schedule_level(message: Message, disk: Disk, broker: Broker) -> Effects:
 
 
 def deliver_level(broker: Broker, timer: str, disk: Disk, at_ms: int) -> Result:
-    """Deliver delayed messages: the first message of the level is due, and whatever else has become
-    so meanwhile."""
+    """Deliver the messages of a delay level that are due: the first one, for which the timer was
+    set, and those that have become due meanwhile. For the next one the timer is set again."""
     level = int(timer.rpartition(" ")[2])
     queue = name_queue(SCHEDULE_TOPIC, level - 1)
-    start = _progress(broker, queue)
-    writer, end = Writer(disk, at_ms), start
-    again: Effects = ()
-    for stored in walk_queue(disk, queue, start):
-        if end > start and _time_left(stored, at_ms) > 0:
-            again = (SetTimer(timer, _time_left(stored, at_ms)),)
+    first = _progress(broker, queue)
+    writer, end = Writer(disk, at_ms), first
+    next_timer: Effects = ()
+    for stored in walk_queue(disk, queue, first):
+        if end > first and _time_left(stored, at_ms) > 0:
+            next_timer = (SetTimer(timer, _time_left(stored, at_ms)),)
             break
         message, end = _restore(stored.message), end + 1
         if not find_misfit(message, broker.config.release):
             writer.put(message)
     offsets = broker.offsets.set(offset_key(GROUP, queue), end)
-    return replace(broker, offsets=offsets), (*writer.effects, *again)
+    return replace(broker, offsets=offsets), (*writer.effects, *next_timer)
 
 
 def schedule_levels(broker: Broker, disk: Disk, at_ms: int) -> Effects:
@@ -343,8 +344,9 @@ FIRST_LEVEL = 3
 def take_back(
     broker: Broker, ask: ConsumerSendMsgBack, caller: Caller, disk: Disk, at_ms: int
 ) -> Result:
-    """CONSUMER_SEND_MSG_BACK: store a copy of the message on the retry topic, to be delivered after
-    a delay, or on the dead letter queue."""
+    """Handle CONSUMER_SEND_MSG_BACK: a consumer could not process this message. A copy of it is
+    stored on the group's retry topic, to be delivered after a delay, or on its dead letter
+    queue."""
     stored = read_stored(disk, ask.commit_log_offset)
     if stored is None:
         remark = BACK_NOT_FOUND.format(offset=ask.commit_log_offset)
@@ -362,21 +364,22 @@ def take_back(
 
 
 def build_retry(ask: ConsumerSendMsgBack, stored: Stored, config: RocketMQConfig) -> Message:
-    """The copy for the group's retry topic, or for its dead letter queue. It keeps the sysFlag of a
-    committed message, and points to no half. `ORIGIN_MESSAGE_ID` says where the first one lies,
-    for anyone who wants to look at it; the key of the client (UNIQ_KEY) stays as it is."""
+    """Build the copy of a message for its group's retry topic or, after its last retry, for the
+    dead letter queue. It refers to no half message; `ORIGIN_MESSAGE_ID` names the first copy, and
+    the client's key (UNIQ_KEY) stays as it is."""
     message, times = stored.message, stored.message.reconsume_times
-    most = config.retry_max if ask.most is None else ask.most
-    here = ask.msg_id or f"{config.broker}@{stored.base}"
-    origin = message.get(ORIGIN_MESSAGE_ID) or here
+    max_retries = config.retry_max if ask.most is None else ask.most
+    own_id = ask.msg_id or f"{config.broker}@{stored.base}"
+    first_id = message.get(ORIGIN_MESSAGE_ID) or own_id
     topic = message.get(RETRY_TOPIC) or message.topic
     copy = replace(
-        message.put((RETRY_TOPIC, topic), (ORIGIN_MESSAGE_ID, origin), (WAIT, "false")),
+        message.put((RETRY_TOPIC, topic), (ORIGIN_MESSAGE_ID, first_id), (WAIT, "false")),
         queue_id=0,
         reconsume_times=wrap(times + 1, 32),
         prepared_offset=0,
     )
-    if times >= most or ask.delay_level < 0:
+    if times >= max_retries or ask.delay_level < 0:
         return replace(copy.put((DELAY, "0")), topic=f"{DLQ_PREFIX}{ask.group}")
+    # 0: the broker chooses the delay level, one more with each retry
     level = ask.delay_level or FIRST_LEVEL + times
     return replace(copy.put((DELAY, str(level))), topic=f"{RETRY_PREFIX}{ask.group}")

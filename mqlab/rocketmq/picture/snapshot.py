@@ -144,25 +144,25 @@ def _draw_reader(seen: View, name: str, group: str) -> Reader:
         for order, times in applied.items()
         for _ in range(times)
     )
-    return Reader(name, got, _describe_oddity(seen, group, applied))
+    return Reader(name, got, _describe_consumption(seen, group, applied))
 
 
-def _describe_oddity(seen: View, group: str, applied: Map[str, int]) -> Text:
-    """A note beside a consumed message: the worst that can be said of it: applied twice, given up,
-    to come again, came twice."""
+def _describe_consumption(seen: View, group: str, applied: Map[str, int]) -> Text:
+    """The note beside a group's consumed messages, the most serious one that applies: applied
+    twice, dead-lettered, waiting for a retry, delivered twice; empty where nothing is unusual."""
     for order, times in applied.items():
         if times > 1:
             return words.APPLIED_TWICE(order=order, times=times)
     retry, dead = list_group_queues(group)
     for queue, describe in ((dead, words.DEAD_LETTER), (retry, words.BACK)):
         waiting = [s.message.words for s in seen.read(queue)]
-        left = [order for order in waiting if order not in applied]
-        if left:
-            return describe(order=left[-1])
-    came = [stored.message.words for stored in seen.list_passed(group)]
+        not_applied = [order for order in waiting if order not in applied]
+        if not_applied:
+            return describe(order=not_applied[-1])
+    delivered = [stored.message.words for stored in seen.list_passed(group)]
     for order in applied:
-        if came.count(order) > 1:
-            return words.CAME_TWICE(order=order, times=came.count(order))
+        if delivered.count(order) > 1:
+            return words.CAME_TWICE(order=order, times=delivered.count(order))
     return NOTHING
 
 
@@ -271,7 +271,9 @@ def draw_seen(
     check_max: int,
     part: Part = draw_part,
 ) -> Snapshot:
-    """The Snapshot of a lesson or of a server. `check_max`: how often a half is asked about."""
+    """Draw the Snapshot of a lesson or a server from what was read of its cluster. Every part is
+    made through `part(kind, name, draw)`: a server redraws only parts that have changed.
+    `check_max`: how often a producer is asked about a half message."""
     queues = seen.list_queues()
     return Snapshot(
         lanes=part("lanes", "", draw_lanes),
@@ -284,20 +286,21 @@ def draw_seen(
 
 
 def _draw_lanes(cluster: Cluster, world: World) -> tuple[Lane, ...]:
-    """The lanes; the database stands beside the producers, whose rows it holds."""
+    """Draw a lane for each node: producers and, beside them, the database with their rows, then
+    brokers and consumers."""
     config = cluster.config
-    named = [
+    lanes = [
         (name, Text(name), _producer_title(cluster, group)) for name, group in cluster.producers
     ]
-    named.append((config.database, Text(config.database), words.DATABASE()))
-    named.append((config.broker, words.BROKER(), words.MASTER()))
+    lanes.append((config.database, Text(config.database), words.DATABASE()))
+    lanes.append((config.broker, words.BROKER(), words.MASTER()))
     if cluster.slave:
-        named.append((config.slave, words.BROKER(), words.SLAVE()))
-    named += [(name, Text(name), words.CONSUMER()) for name, _ in cluster.consumers]
+        lanes.append((config.slave, words.BROKER(), words.SLAVE()))
+    lanes += [(name, Text(name), words.CONSUMER()) for name, _ in cluster.consumers]
     brokers = (config.broker, config.slave)
     return tuple(
-        Lane(name, title, sub, world.nodes[name].up, BROKER if name in brokers else NOTHING)
-        for name, title, sub in named
+        Lane(name, title, what, world.nodes[name].up, BROKER if name in brokers else NOTHING)
+        for name, title, what in lanes
     )
 
 

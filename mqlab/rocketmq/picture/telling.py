@@ -106,8 +106,8 @@ STATEMENTS: dict[str, Words] = {
 
 
 def explain_request(book: Book, body: object, most: int = 15) -> Telling:
-    """What a request means: its transaction, why it is sent, stage and story. `most`: how often a
-    half is asked about."""
+    """Explain a request for the picture: its transaction's name, its label, the sentence why.
+    `most`: how often a producer is asked about a half message."""
     match body:
         case SendMessage(message=message) if message.is_half:
             return Telling(
@@ -182,18 +182,18 @@ def find_ended(book: Book, end: EndTransaction) -> str:
 
 
 def explain_answer(book: Book, request: object, body: object) -> Telling:
-    """What a response means: its transaction, why it is so, stage and story. `request`: None where
-    it is not at hand any more."""
+    """Explain an answer for the picture: its transaction's name, its label, the sentence why.
+    `request`: what it answers; None where that is no longer known."""
     match body:
         case SendMessageResponse(transaction_id=key):
             if isinstance(request, SendMessage):  # 4.9's answer does not say
                 key = request.message.get(UNIQ_KEY) or ""
             txn = book.find(key)
             name = txn.name if txn is not None else ""
-            ok = body.status is SendStatus.SEND_OK
-            half = sentences.HALF_STORED if ok else sentences.HALF_DOUBTFUL
-            words = half if name else sentences.PLAIN_STORED
-            return Telling(name, not name and ok, Text(str(body)), words())
+            is_stored = body.status is SendStatus.SEND_OK
+            half_words = sentences.HALF_STORED if is_stored else sentences.HALF_DOUBTFUL
+            words = half_words if name else sentences.PLAIN_STORED
+            return Telling(name, not name and is_stored, Text(str(body)), words())
         case StatementResponse():
             name = book.name_order(request.key) if isinstance(request, Statement) else ""
             if not isinstance(request, Statement) or request.verb not in ("get", "insert"):
@@ -218,35 +218,37 @@ def explain_answer(book: Book, request: object, body: object) -> Telling:
 
 
 def explain_record(book: Book, stored: Stored) -> Telling:
-    """What an appended message means: a record of the commit log, which the book knows already."""
+    """Explain a message that was appended to the commit log (the book knows it already): its
+    transaction, the sentence why, the stage it begins and the sentence of the story. An op message
+    may name several transactions; then it has no name."""
     message = stored.message
     if stored.kind == "op":
         txns = [t for t in map(book.at_place, parse_op(stored)) if t is not None]
-        name = txns[0].name if len({t.name for t in txns}) == 1 else ""
-        return Telling(name, why=sentences.OP_RECORD(), stage=Stage.FORGET)
-    name, record = book.name(message), Text(message.words)
+        txn_name = txns[0].name if len({t.name for t in txns}) == 1 else ""
+        return Telling(txn_name, why=sentences.OP_RECORD(), stage=Stage.FORGET)
+    txn_name, record = book.name(message), Text(message.words)
     if stored.kind == "half" and message.check_times:
-        return Telling(name, why=sentences.COPY())
+        return Telling(txn_name, why=sentences.COPY())
     if stored.kind == "half":
         why, story = sentences.HALF_RECORD(), sentences.TOLD_HALF
-        return Telling(name, why=why, stage=Stage.RESERVE, story=story, record=record)
+        return Telling(txn_name, why=why, stage=Stage.RESERVE, story=story, record=record)
     if stored.kind == "discard":
         why, story = sentences.PARKED(), sentences.TOLD_PARKED
-        return Telling(name, why=why, story=story, record=record)
+        return Telling(txn_name, why=why, story=story, record=record)
     words = _explain_message(book, stored)
-    shown = words in (sentences.DELIVERED, sentences.DELIVERED_AGAIN)
+    is_visible = words in (sentences.DELIVERED, sentences.DELIVERED_AGAIN)
     return Telling(
-        name,
+        txn_name,
         why=words(),
-        stage=Stage.SHOW if shown else None,
+        stage=Stage.SHOW if is_visible else None,
         story=TOLD_MESSAGES.get(words),
         record=record,
     )
 
 
 def _explain_message(book: Book, stored: Stored) -> Words:
-    """Why this message was appended: a delayed one, a retry, a dead letter, a half message, a
-    committed one, or a plain one."""
+    """The sentence why this message was appended to the topic it is in: delayed, delivered again,
+    dead-lettered, plain, undecided, or committed."""
     topic = stored.message.topic
     if stored.kind == "delayed":
         return sentences.RETRIED if stored.message.reconsume_times else sentences.DELAYED
@@ -265,7 +267,7 @@ def _explain_message(book: Book, stored: Stored) -> Words:
 
 
 def explain_row(book: Book, order: str, value: str | None) -> Telling:
-    """What a row of the database means that is written, or removed (None)."""
+    """Explain a row of the database that was written, or (`value` None) removed."""
     if value is None:
         return Telling(
             book.name_order(order),
@@ -312,12 +314,13 @@ def find_kind(cluster: Cluster, name: str) -> Kind:
 def annotate(
     cluster: Cluster, world: World, role: str, event: Event | None, effect: Effect | None
 ) -> Telling:
-    """What the system adds to a fact: `effect` of `role` at `event`, or (None) a change in its
-    memory, or what came before both. `world` is as the fact has left it."""
+    """All that the system adds to a fact of the narration: transaction, label, sentence why, stage.
+    The fact is `effect` of `role` when it handled `event`; without an effect (None) it is a change
+    in the role's memory. `world`: after the fact."""
     book = read_world(cluster, world).book
     match effect:
         case None:
-            # Late, without effect, or a change in memory: whose it is; why, says why.py.
+            # only the transaction's name; why.py has the sentences for such facts
             request = event.body if isinstance(event, Request) else None
             return Telling(explain_request(book, request).txn)
         case Append(entry=QueueEntry()):
@@ -361,9 +364,9 @@ ROWS = Words("rows")
 
 
 def name_effect(effect: Effect) -> Named | None:
-    """The label of an effect in the diagram; None for what nobody would miss: a queue's entry is
-    written again after a restart, and an offset on the disk is only a little older than it could
-    be."""
+    """The label of an effect in the diagram of a step, and what its kind is called. None for
+    effects whose loss does no harm: a queue's entry is written again after a restart, and a stored
+    offset is only a little old."""
     match effect:
         case Append(entry=QueueEntry()) | Send(body=HeartbeatResponse()):
             return None

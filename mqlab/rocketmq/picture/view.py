@@ -119,7 +119,9 @@ class Book:
     late: set[int] = field(default_factory=set)
 
     def note(self, stored: Stored) -> None:
-        """Take the next record of the commit log into account."""
+        """Take the next record of the commit log into account: a half message begins a transaction,
+        an op message, a committed or a discarded message changes its state. Records of other
+        messages are ignored."""
         message = stored.message
         if message.topic == OP_TOPIC:
             self._note_ends(parse_op(stored))
@@ -129,16 +131,16 @@ class Book:
         key = message.get(UNIQ_KEY) or ""
         txn = self.txns.get(key) or self._begin(message)
         if message.topic == HALF_TOPIC:
-            new = self._note_half(txn, stored)
+            changed = self._note_half(txn, stored)
         elif message.topic == DISCARD_TOPIC:
-            new = replace(txn.enter(HalfState.DISCARDED), parked=txn.parked + 1)
+            changed = replace(txn.enter(HalfState.DISCARDED), parked=txn.parked + 1)
         elif message.transaction_type == TransactionType.COMMIT_TYPE:
             again = txn.again + (message.prepared_offset in self.late)
-            new = txn.enter(HalfState.COMMITTED)
-            new = replace(new, delivered=txn.delivered + 1, again=again)
+            changed = txn.enter(HalfState.COMMITTED)
+            changed = replace(changed, delivered=txn.delivered + 1, again=again)
         else:  # without a half topic: undecided, and in the topic that consumers read
-            new = txn.enter(HalfState.HALF)
-        self.txns[key] = new
+            changed = txn.enter(HalfState.HALF)
+        self.txns[key] = changed
 
     def _begin(self, message: Message) -> Txn:
         key, group = message.get(UNIQ_KEY) or "", message.get(PGROUP) or ""
@@ -305,7 +307,8 @@ class View(Seen):
 
 @keep_last_world
 def read_world(cluster: Cluster, world: World) -> View:
-    """A world, read once."""
+    """Read the state of a cluster out of a world, for pictures and claims: the messages of each
+    queue, the transactions they belong to, consumer offsets, and the rows of the database."""
     config = cluster.config
     broker: Broker | None = world.role(config.broker)
     disk = world.disk(config.broker)

@@ -87,7 +87,8 @@ def answer_to(
     body: bytes = b"",
     remark: str = "",
 ) -> RemotingCommand:
-    """The answer to a request: its opaque, its kind of header."""
+    """Build the answer to a request: a command with the same number (opaque), version and kind of
+    header."""
     return RemotingCommand(
         code,
         fields or {},
@@ -161,7 +162,8 @@ def _write_json(command: RemotingCommand) -> bytes:
 
 
 def _read_json(header: bytes, body: bytes) -> RemotingCommand:
-    """A command whose header is JSON. Raises RemotingError for anything malformed."""
+    """Build a command from a header in JSON and its body. Raises RemotingError for a malformed
+    header."""
     try:
         row = read_json(header.decode())
     except (ValueError, RecursionError) as error:

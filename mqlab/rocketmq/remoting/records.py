@@ -90,14 +90,16 @@ def crc_of(body: bytes) -> int:
 
 
 def encode_record(record: MessageRecord) -> bytes:
-    """Raises RemotingError where topic or properties are too long."""
+    """Encode a message as a record of the commit log. A topic of more than 127 bytes needs the
+    second version of the format, with a length of two bytes. Raises RemotingError where topic or
+    properties are too long."""
     topic, properties = _bytes(record.topic), _bytes(encode_properties(record.properties))
     if len(properties) == MAX_BYTES + 1:
         properties = properties[:-1]  # the last separator, which 4.9 never writes
     if len(topic) > MAX_BYTES or len(properties) > MAX_BYTES:
         raise RemotingError(f"a topic of {len(topic)}, properties of {len(properties)} bytes")
-    second = len(topic) > 127
-    sized_topic = (SHORT.pack if second else _byte)(len(topic)) + topic
+    is_v2 = len(topic) > 127
+    sized_topic = (SHORT.pack if is_v2 else _byte)(len(topic)) + topic
     tail = b"".join(
         (
             _host(record.born_host),
@@ -113,7 +115,7 @@ def encode_record(record: MessageRecord) -> bytes:
     )
     head = HEAD.pack(
         HEAD.size + len(tail),
-        MAGIC_V2 if second else MAGIC,
+        MAGIC_V2 if is_v2 else MAGIC,
         crc_of(record.body),
         record.queue_id,
         record.flag,
@@ -149,14 +151,14 @@ class _Reader:
         self._data, self._start, self._at = data, at, at
 
     def record(self) -> tuple[MessageRecord, int]:
-        """The next record of the commit log's format (MessageDecoder#decode), and where it ends.
-        Raises RemotingError where magic, size or checksum are wrong."""
+        """Read the next record of the commit log (MessageDecoder#decode); returns it and the
+        position after it. Raises RemotingError where magic, size or checksum are wrong."""
         head = self._unpack(HEAD)
         size, magic, crc, queue_id, flag, offset, physical, sys_flag, born = head
         if magic not in (MAGIC, MAGIC_V2):
             raise RemotingError(f"no record begins with {magic:08x}")
         born_host = self._host(bool(sys_flag & MessageSysFlag.BORNHOST_V6))
-        (stored,) = self._unpack(LONG)
+        (store_timestamp,) = self._unpack(LONG)
         store_host = self._host(bool(sys_flag & MessageSysFlag.STOREHOSTADDRESS_V6))
         times, prepared = self._unpack(MIDDLE)
         body = self._take(self._unpack(INT)[0])
@@ -176,7 +178,7 @@ class _Reader:
             sys_flag=sys_flag,
             born_timestamp=born,
             born_host=born_host,
-            store_timestamp=stored,
+            store_timestamp=store_timestamp,
             store_host=store_host,
             reconsume_times=times,
             prepared_offset=prepared,

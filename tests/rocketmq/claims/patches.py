@@ -198,7 +198,7 @@ def forgets_its_offsets(patch):
 
 def reads_past_one(patch):
     """A consumer's offset is one further than it has come."""
-    change_result(patch, consumer, "_go_through", lambda offset, *_: offset + 1)
+    change_result(patch, consumer, "_process_queue", lambda offset, *_: offset + 1)
 
 
 def loses_what_comes_back(patch):
