@@ -64,7 +64,8 @@ def draw_log(
     control: Iterable[str] = (),
     hidden: Iterable[str] = (),
 ) -> Log:
-    """A log as cells. `control`: what is drawn as a decision; `hidden`: what no reader sees."""
+    """Draw a log as a row of cells. `control`: the kinds of record that are drawn as decisions;
+    `hidden`: those that no reader sees; `label` writes a cell's text."""
     decisions, unseen = {*control}, {*hidden}
     cells = (
         Cell(
@@ -92,16 +93,18 @@ def explain(
     event: Event | None,
     effect: Effect | None,
 ) -> Telling:
-    """What a step of a model means; a step without a sentence is folded."""
-    thing = _thing(effect)
-    if thing is not None:
-        names = (f"{name_of(thing)} by {role}", name_of(thing))
+    """Explain a step of a model by the sentence that the model has for its effect or event (`whys`,
+    by the names that the module's head describes); a step without a sentence is folded away.
+    `told`: which names an outsider notices; `stages`: which begin a transaction's stage."""
+    subject = _thing(effect)
+    if subject is not None:
+        names = (f"{name_of(subject)} by {role}", name_of(subject))
         key = next((name for name in names if name in whys), "")
         why = whys.get(key)
         return Telling(
-            _txn(thing),
+            _txn(subject),
             fold=why is None,
-            why=_say(why, thing),
+            why=_say(why, subject),
             stage=stages.get(key),
             story=AT_NODE if key in told else None,
         )

@@ -141,16 +141,18 @@ SHORT = {COMMITTED: "C", ABORTED: "A", EXPIRED: "X"}
 
 
 def draw(job: Job, world: World) -> Snapshot:
+    """Draw the model's Snapshot: the job manager's complete checkpoints, the sources' input, the
+    sink's output, what a reader sees, and the state of the latest checkpoint."""
     titles = [(JM, Text(JM), tr("job manager"))]
     titles += [(name, Text(name), tr("source")) for name in job.sources]
     titles += [(SUM, Text(SUM), tr("counts")), (SINK, Text(SINK), tr("output"))]
-    done = read_records(world.disk(JM), CHECKPOINTS)
+    checkpoints = read_records(world.disk(JM), CHECKPOINTS)
     output = read_records(world.disk(SINK), OUTPUT)
     return Snapshot(
         lanes=draw_lanes(world, titles),
         logs=(
             *(_draw_input(job, world, name) for name in job.sources),
-            draw_log(JM, done, _number, ("completed",)),
+            draw_log(JM, checkpoints, _number, ("completed",)),
             draw_log(SINK, output, _label, (COMMITTED, ABORTED, EXPIRED), (PENDING,)),
         ),
         readers=(_draw_reader(world),),
@@ -190,9 +192,11 @@ def _draw_reader(world: World) -> Reader:
 
 
 def _draw_checkpoint(world: World) -> Graph:
-    """The state machine of the latest checkpoint, by the job manager and the sink."""
+    """Draw the state machine of the latest checkpoint: triggered, then completed and seen by
+    readers, or void because its attempt ended first."""
     manager, latest = world.role(JM), find_latest(world.disk(JM))
-    under_way = manager is not None and manager.noted is not None
+    is_in_flight = manager is not None and manager.noted is not None
+    # while the job manager is down: the latest complete checkpoint; 0: there was none yet
     number = manager.number if manager is not None else (latest.number if latest else 0)
     if not number:
         return Graph(tr("No checkpoint yet"), STATES, EDGES)
@@ -201,7 +205,7 @@ def _draw_checkpoint(world: World) -> Graph:
     path = ["triggered"]
     if complete:
         path += ["completed", *(["output seen"] if seen else [])]
-    elif not under_way:
+    elif not is_in_flight:
         path.append("void")
     txn = f"cp{number}"
     return Graph(GRAPH(txn=txn), STATES, EDGES, tuple(path), txn)

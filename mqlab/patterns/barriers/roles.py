@@ -199,8 +199,9 @@ class JobManager(Quiet):
         return JobManager(config, numbers.get("attempt", 0), number=numbers.get("cp", 0)), ()
 
     def step(self, event: Event, disk: Disk) -> tuple[JobManager, Effects]:
-        """Deploy the tasks, trigger a checkpoint at each timer, complete it when all tasks have
-        acknowledged; `noted` is None while there is no checkpoint in flight."""
+        """Deploy the tasks when all have registered or one has failed, trigger a checkpoint at each
+        timer, and complete it when all tasks have acknowledged. `noted`: None while no checkpoint
+        is in flight."""
         match event:
             case Request(caller=caller, body=Register()):
                 return self._register(disk, caller)
@@ -210,12 +211,12 @@ class JobManager(Quiet):
                 role = replace(self._stop(), tasks=self.tasks.remove(peer))
                 return role, (CancelTimer(CHECKPOINT), Send(peer, Reconnect()))
             case Response(peer=peer, body=DeployResponse(attempt)) if attempt == self.attempt:
-                return self._deployed(disk, peer)
+                return self._handle_deployed(disk, peer)
             case Fired() if self.running and self.noted is None:
                 return self._trigger()
             case Request(caller=caller, body=Acknowledge(attempt, number, state)):
                 if attempt == self.attempt and number == self.number and self.noted is not None:
-                    return self._acknowledged(disk, caller.name, state)
+                    return self._handle_ack(disk, caller.name, state)
         return self, ()  # about an attempt or a checkpoint that is over
 
     # -- attempts ------------------------------------------------------------------------
@@ -248,7 +249,7 @@ class JobManager(Quiet):
         number, states = (latest.number, dict(latest.states)) if latest else (0, {})
         return tuple(Send(n, Deploy(self.attempt, number, states.get(n, 0))) for n in tasks)
 
-    def _deployed(self, disk: Disk, peer: str) -> tuple[JobManager, Effects]:
+    def _handle_deployed(self, disk: Disk, peer: str) -> tuple[JobManager, Effects]:
         if peer not in self.deploying:
             return self, ()  # the connection broke in between: it will register again
         waiting = tuple(name for name in self.deploying if name != peer)
@@ -266,7 +267,7 @@ class JobManager(Quiet):
         ask = tuple(Send(name, Trigger(self.attempt, number)) for name in self.config.sources)
         return role, (Put(NUMBERS, "cp", number), *ask)
 
-    def _acknowledged(self, disk: Disk, peer: str, state: int) -> tuple[JobManager, Effects]:
+    def _handle_ack(self, disk: Disk, peer: str, state: int) -> tuple[JobManager, Effects]:
         assert self.noted is not None
         noted = self.noted.set(peer, state)
         if len(noted) < len(self.config.tasks):
@@ -337,6 +338,9 @@ class Source(Quiet):
         return Source(config, name, rows), (Send(JM, Register()),)
 
     def step(self, event: Event, disk: Disk) -> tuple[Source, Effects]:
+        """Send the next record to the operator; at a Trigger, send a barrier after the records so
+        far and acknowledge the offset. After its channel has broken (`cut`) it sends nothing more
+        until it is deployed again."""
         match event:
             case Request(body=Deploy(attempt, _, state)) if attempt > self.attempt:
                 role = replace(self, attempt=attempt, offset=state, cut=False)
@@ -482,6 +486,9 @@ class Sink(Quiet):
         return Sink(config), (*clocks, Send(JM, Register()))
 
     def step(self, event: Event, disk: Disk) -> tuple[Sink, Effects]:
+        """Collect records; at a barrier, write them as pending and acknowledge; when the checkpoint
+        is complete, commit them. A deployment first ends what an earlier attempt has left
+        pending."""
         match event:
             case Request(caller=caller, body=Deploy(attempt, number, _)):
                 if attempt <= disk.table(LATEST).get("attempt", 0):

@@ -95,12 +95,15 @@ def counted_once(path: Path, world: World) -> bool:
 
 
 def list_lost(path: Path, world: World) -> list[str]:
-    """The numbers of the orders for which nobody will do anything any more."""
+    """List the orders that are lost: the shop is done with them, but they are not and will not be
+    in the books. Either the queue does not have them, or accounting has passed their offset without
+    booking them."""
     queued = [order.number for order in list_queued(world)]
     booked = {order.number for order in list_booked(world)}
     queue, accounting = world.role(QUEUE), world.role(ACCOUNTING)
     unwritten = {order.number for order in queue.unwritten} if queue is not None else set()
-    held = accounting.held.offset if accounting is not None and accounting.held else -1
+    # -1: accounting has no order at hand
+    held_offset = accounting.held.offset if accounting is not None and accounting.held else -1
     lost = [
         number
         for number in list_released(world)
@@ -110,7 +113,7 @@ def list_lost(path: Path, world: World) -> list[str]:
     return lost + [
         number
         for offset, number in enumerate(queued)
-        if offset < passed and offset != held and number not in booked
+        if offset < passed and offset != held_offset and number not in booked
     ]
 
 

@@ -213,14 +213,17 @@ class Shop:
         return Shop(config), ()
 
     def step(self, event: Event, disk: Disk) -> tuple[Shop, Effects]:
+        """Send an order when the application calls, and again after a timeout or a broken
+        connection until it is acknowledged. Without `send_again` it is sent once: if the connection
+        breaks first, the order is given up."""
         match event:
             case Call(body=SendOrder(order)) if "send_again" in self.config.on:
                 return replace(self, waiting=order), self._publish(order)
             case Call(body=SendOrder(order) as call):
-                # Nobody waits, so the call says what is true: it may have arrived.
+                # the call returns without an acknowledgement: unknown, the order may have arrived
                 sent = Return(Outcome(call, UNKNOWN, "sent"))
-                unheard = (*self.unheard, order.number)
-                return replace(self, unheard=unheard), (Send(QUEUE, Publish(order)), sent)
+                unacknowledged = (*self.unheard, order.number)
+                return replace(self, unheard=unacknowledged), (Send(QUEUE, Publish(order)), sent)
             case Response(body=PublishResponse(number)):
                 return self._acknowledged(number)
             case Fired() | ConnectionLost() if self.waiting is not None:
@@ -304,39 +307,43 @@ class Queue(Quiet):
         return Queue(config, log.end, known), ()
 
     def step(self, event: Event, disk: Disk) -> tuple[Queue, Effects]:
+        """Store orders and acknowledge them once they are durable, answer accounting's fetches, and
+        write down the position that it commits."""
         match event:
             case Request(caller=caller, body=Publish(order)):
-                return self._take(caller, order, disk)
+                return self._store_order(caller, order, disk)
             case Request(body=Write(order)):
-                written = self._append(order, disk)
-                return replace(written[0], unwritten=self.unwritten[1:]), written[1]
+                appended = self._append(order, disk)
+                return replace(appended[0], unwritten=self.unwritten[1:]), appended[1]
             case Appended(end=end):
                 return self._acknowledge(end, disk)
             case Request(caller=caller, body=Fetch(offset)):
-                wanted = committed_position(disk) if offset == FROM_COMMITTED else offset
-                return replace(self, parked=(caller, wanted))._hand_out(disk)
+                wanted_offset = committed_position(disk) if offset == FROM_COMMITTED else offset
+                return replace(self, parked=(caller, wanted_offset))._answer_parked(disk)
             case Request(caller=caller, body=Commit(position)):
-                # A commit that was long under way must not undo a newer one.
-                kept = Put(POSITIONS, ACCOUNTING, max(position, committed_position(disk)))
-                return self, (kept, Reply(caller, CommitResponse(position)))
+                # max: a commit that arrives late must not undo a newer one
+                stored = Put(POSITIONS, ACCOUNTING, max(position, committed_position(disk)))
+                return self, (stored, Reply(caller, CommitResponse(position)))
         return self, ()
 
-    def _take(self, caller: Caller, order: Order, disk: Disk) -> tuple[Queue, Effects]:
-        """Store an order that the shop sends. An order arrives, for the first time or not."""
-        ack = PublishResponse(order.number)
-        at = self.known.get(order.number) if "recognise" in self.config.on else None
-        if at is not None and at < self.safe:
-            return self, (Reply(caller, ack),)
-        if at is not None:  # written, and not safe yet
-            return replace(self, owed=(*self.owed, (at, caller, order.number))), ()
-        if "append_first" not in self.config.on:
+    def _store_order(self, caller: Caller, order: Order, disk: Disk) -> tuple[Queue, Effects]:
+        """Store an order that the shop sends, unless its number is known; then it is only
+        acknowledged again. The acknowledgement waits until the order is durable. With
+        `append_first` off it is sent at once, and the order is written in a later step."""
+        acknowledgement = PublishResponse(order.number)
+        known_offset = self.known.get(order.number) if "recognise" in self.config.on else None
+        if known_offset is not None and known_offset < self.safe:
+            return self, (Reply(caller, acknowledgement),)
+        if known_offset is not None:  # written, and not safe yet
+            return replace(self, owed=(*self.owed, (known_offset, caller, order.number))), ()
+        if "append_first" not in self.config.on:  # its known offset is -1: not in the log yet
             memory = replace(
                 self, known=self.known.set(order.number, -1), unwritten=(*self.unwritten, order)
             )
-            return memory, (Reply(caller, ack), Send(QUEUE, Write(order)))
+            return memory, (Reply(caller, acknowledgement), Send(QUEUE, Write(order)))
         end = disk.log(ORDERS).end
-        owing = replace(self, owed=(*self.owed, (end, caller, order.number)))
-        return owing._append(order, disk)
+        waiting = replace(self, owed=(*self.owed, (end, caller, order.number)))
+        return waiting._append(order, disk)
 
     def _append(self, order: Order, disk: Disk) -> tuple[Queue, Effects]:
         end = disk.log(ORDERS).end
@@ -347,10 +354,10 @@ class Queue(Quiet):
         """What lies below `end` is safe: its senders hear so, and accounting may have it."""
         acks = tuple(Reply(c, PublishResponse(number)) for at, c, number in self.owed if at < end)
         owed = tuple(one for one in self.owed if one[0] >= end)
-        handing, out = replace(self, safe=end, owed=owed)._hand_out(disk)
+        handing, out = replace(self, safe=end, owed=owed)._answer_parked(disk)
         return handing, (*acks, *out)
 
-    def _hand_out(self, disk: Disk) -> tuple[Queue, Effects]:
+    def _answer_parked(self, disk: Disk) -> tuple[Queue, Effects]:
         """Answers the parked fetch if its message is there."""
         if self.parked is None or self.parked[1] >= self.safe:
             return self, ()
@@ -459,7 +466,7 @@ class Accounting(Quiet):
             case ConnectionLost():
                 return self, (self._ask(),)
             case Call(body=Seek(offset) as call):
-                moved = replace(self._let_go(offset), seeks=self.seeks + 1)
+                moved = replace(self._release_order(offset), seeks=self.seeks + 1)
                 return moved, (moved._ask(), Return(build_success(call)))
         return self, ()
 
@@ -469,23 +476,23 @@ class Accounting(Quiet):
         return Send(QUEUE, body, self.seeks)
 
     def _proceed(self, disk: Disk) -> tuple[Accounting, Effects]:
-        """Carry out accounting's pieces (count, commit, note …) for an order. The pieces that are
-        left, up to the next one that has to wait."""
+        """Carry out accounting's remaining pieces for the order at hand (count, commit, note …) up
+        to the next one that waits for the queue; after the last one, fetch the next order."""
         assert self.held is not None
-        now, after, end = self, self.held.offset + 1, disk.log(BOOKS).end
+        now, next_offset, books_end = self, self.held.offset + 1, disk.log(BOOKS).end
         effects: list[Effect] = []
         for done, piece in enumerate(self.todo, 1):
             if piece == "commit":
                 waiting = replace(now, todo=self.todo[done:])
                 return waiting, (*effects, waiting._ask())
             now, written = now._collect(piece)
-            made = now._write(written, end)
-            effects += made
-            end += sum(isinstance(effect, Append) for effect in made)
+            effects_made = now._write(written, books_end)
+            effects += effects_made
+            books_end += sum(isinstance(effect, Append) for effect in effects_made)
             if set(written) & set(NOTE_PIECES):
-                now = replace(now, position=max(now.position, after))
-        going_on = now._let_go(after)
-        return going_on, (*effects, going_on._ask())
+                now = replace(now, position=max(now.position, next_offset))
+        released = now._release_order(next_offset)
+        return released, (*effects, released._ask())
 
     def _collect(self, piece: str) -> tuple[Accounting, tuple[str, ...]]:
         """What is written together now: a piece alone, or at its end a whole transaction."""
@@ -506,7 +513,7 @@ class Accounting(Quiet):
             return [Append(BOOKS, Booking(self.held.order, end, position), notify=False)]
         return [Put(NOTES, QUEUE, after)] if "note" in pieces else []
 
-    def _let_go(self, offset: int) -> Accounting:
+    def _release_order(self, offset: int) -> Accounting:
         """With nothing in its hands, and this offset next."""
         return replace(self, offset=offset, held=None, todo=(), counted=False, begun=None)
 

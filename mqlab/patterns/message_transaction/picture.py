@@ -95,6 +95,8 @@ SHORT = {ORDERED: "order", MESSAGE: "msg", APPLIED: "appl"}
 
 
 def draw(world: World) -> Snapshot:
+    """Draw the model's Snapshot: the shop's orders with their outbox, the queue's messages and
+    position, and what the consumer has applied."""
     titles = [
         ("app", Text("app"), tr("application")),
         (SHOP, Text(SHOP), tr("orders and outbox")),
@@ -102,12 +104,12 @@ def draw(world: World) -> Snapshot:
         (WAREHOUSE, Text(WAREHOUSE), tr("consumer")),
     ]
     position = world.disk(QUEUE).log(POSITION).end
-    kept = draw_log(QUEUE, read_records(world.disk(QUEUE), MESSAGES_LOG), _label)
+    messages = draw_log(QUEUE, read_records(world.disk(QUEUE), MESSAGES_LOG), _label)
     return Snapshot(
         lanes=draw_lanes(world, titles),
         logs=(
             draw_log(SHOP, read_records(world.disk(SHOP), ORDERS_LOG), _label, (SENT,)),
-            replace(kept, frontiers=(Frontier("position", position),)),
+            replace(messages, frontiers=(Frontier("position", position),)),
             draw_log(WAREHOUSE, read_records(world.disk(WAREHOUSE), APPLIED_LOG), _label),
         ),
         readers=(_draw_orders(world), _draw_goods(world)),

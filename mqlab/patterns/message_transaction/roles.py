@@ -98,20 +98,23 @@ class Shop(Quiet):
         return Shop(config, queue, waiting), tuple(Send(queue, Publish(txn)) for txn in waiting)
 
     def step(self, event: Event, disk: Disk) -> tuple[Shop, Effects]:
+        """Write an order and its message in one transaction and publish the message; mark it as
+        sent when the queue has it. After a broken connection every message without that mark is
+        published again."""
         match event:
             case Request(caller=caller, body=PlaceOrder(txn)):
                 if txn in read_latest(disk, ORDERS_LOG):
                     return self, (Reply(caller, Answer(txn, FAILED, "this order is known")),)
-                together = WITH_MESSAGE if "outbox" in self.config.on else ""
+                with_message = WITH_MESSAGE if "outbox" in self.config.on else ""
                 return replace(self, outbox=(*self.outbox, txn)), (
-                    *force(disk, ORDERS_LOG, ORDERED, txn, together),
+                    *force(disk, ORDERS_LOG, ORDERED, txn, with_message),
                     Reply(caller, Answer(txn)),
                     Send(self.queue, Publish(txn)),
                 )
             case Response(body=PublishResponse(txn)) if txn in self.outbox:
-                left = tuple(other for other in self.outbox if other != txn)
-                done = () if left else (CancelTimer(RETRY),)
-                return replace(self, outbox=left), (write(disk, ORDERS_LOG, SENT, txn), *done)
+                unsent = tuple(other for other in self.outbox if other != txn)
+                cancel = () if unsent else (CancelTimer(RETRY),)
+                return replace(self, outbox=unsent), (write(disk, ORDERS_LOG, SENT, txn), *cancel)
             case ConnectionLost() if self.outbox and "publish_again" in self.config.on:
                 return self, (SetTimer(RETRY, RETRY_MS),)
             case Fired():
@@ -145,6 +148,8 @@ class Queue(Quiet):
         return Queue(config), ()
 
     def step(self, event: Event, disk: Disk) -> tuple[Queue, Effects]:
+        """Store a message and acknowledge it; answer a poll with the oldest message that the
+        consumer has not acknowledged, at once or when one arrives."""
         match event:
             case Request(caller=caller, body=Publish(txn)):
                 message = Record(MESSAGE, txn, disk.log(MESSAGES_LOG).end)
@@ -152,17 +157,17 @@ class Queue(Quiet):
                     *force(disk, MESSAGES_LOG, MESSAGE, txn),
                     Reply(caller, PublishResponse(txn)),
                 )
-                given = self._give(disk, self.waiting, message) if self.waiting else ()
-                return replace(self, waiting=()), (*stored, *given)
+                replies = self._give(disk, self.waiting, message) if self.waiting else ()
+                return replace(self, waiting=()), (*stored, *replies)
             case Request(caller=caller, body=Poll()):
-                following = find_next(disk)
-                if following is None:
+                oldest = find_next(disk)
+                if oldest is None:
                     return replace(self, waiting=(*self.waiting, caller)), ()
-                return self, self._give(disk, (caller,), following)
+                return self, self._give(disk, (caller,), oldest)
             case Request(caller=caller, body=Acknowledge(txn, offset)):
-                new = offset == disk.log(POSITION).end
-                moved = force(disk, POSITION, ACKED, txn) if new else ()
-                return self, (*moved, Reply(caller, AcknowledgeResponse()))
+                is_next = offset == disk.log(POSITION).end
+                position_written = force(disk, POSITION, ACKED, txn) if is_next else ()
+                return self, (*position_written, Reply(caller, AcknowledgeResponse()))
         return self, ()
 
     def _give(self, disk: Disk, callers: tuple[Caller, ...], message: Record) -> Effects:

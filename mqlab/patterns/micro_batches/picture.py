@@ -145,18 +145,20 @@ SHORT = {COMMITTED: "C", ABORTED: "A"}
 
 
 def draw(query: Query, world: World) -> Snapshot:
+    """Draw the model's Snapshot: the partitions' orders, the driver's two logs, the sink's output,
+    and the state of the latest batch."""
     titles = [(DRIVER, Text(DRIVER), tr("runs the batches"))]
     titles += [(name, Text(name), tr("partition")) for name in query.sources]
     titles += [(SINK, Text(SINK), tr("output"))]
     output = read_records(world.disk(SINK), OUTPUT)
-    notes = ((OFFSETS, ()), (COMMITS, (COMMITS,)))
+    driver_logs = ((OFFSETS, ()), (COMMITS, (COMMITS,)))
     return Snapshot(
         lanes=draw_lanes(world, titles),
         logs=(
             *(_draw_orders(world, name) for name in query.sources),
             *(
                 draw_log(log, read_records(world.disk(DRIVER), log), _number, decisions)
-                for log, decisions in notes
+                for log, decisions in driver_logs
             ),
             draw_log(SINK, output, _label, (COMMITTED, ABORTED), (PENDING,)),
         ),

@@ -190,6 +190,9 @@ class Driver(Quiet):
         return role, (SetTimer(TRIGGER, TRIGGER_MS),)
 
     def step(self, event: Event, disk: Disk) -> tuple[Driver, Effects]:
+        """Run a batch stage by stage: ask where the partitions end, read, fence older drivers at
+        the sink, write, commit. Each answer leads to the next stage; after a broken connection or a
+        refusal the batch begins again."""
         match event:
             case Fired() if self.stage == IDLE:
                 return self._begin(disk)
@@ -373,6 +376,8 @@ class Store(Quiet):
         return Store(config), ()
 
     def step(self, event: Event, disk: Disk) -> tuple[Store, Effects]:
+        """Serve the sink's driver: begin a new epoch, keep the rows of a batch pending, commit
+        them. A write or commit with an older epoch is refused."""
         match event:
             case Request(caller=caller, body=InitProducer(number)):
                 return self, self._begin(disk, caller, number)
@@ -381,14 +386,14 @@ class Store(Quiet):
             ):
                 return self, (Reply(caller, Fenced(body.number)),)
             case Request(caller=caller, body=Write(number, _, rows)):
-                what = PENDING if "one_transaction" in self.config.on else SEEN
+                state = PENDING if "one_transaction" in self.config.on else SEEN
                 return self, (
-                    *_force(disk, what, number, rows),
+                    *_force(disk, state, number, rows),
                     Reply(caller, WriteResponse(number)),
                 )
             case Request(caller=caller, body=Commit(number)):
-                done = _force(disk, COMMITTED, number, list_open(disk))
-                return self, (*done, Reply(caller, CommitResponse(number)))
+                written = _force(disk, COMMITTED, number, list_open(disk))
+                return self, (*written, Reply(caller, CommitResponse(number)))
         return self, ()
 
     def _begin(self, disk: Disk, caller: Caller, number: int) -> Effects:

@@ -120,6 +120,8 @@ SHORT = {ORDERED: "order", MESSAGE: "msg", APPLIED: "appl"}
 
 
 def draw(system: Outbox, world: World) -> Snapshot:
+    """Draw the model's Snapshot: the databases of the shop and its consumers, the broker's topics,
+    the outbox tables, and how far the messages have come."""
     titles = [
         *((name, Text(name), tr("application")) for name in system.apps),
         (SHOP, Text(SHOP), tr("orders and outbox")),

@@ -172,24 +172,25 @@ class Table:
         return self, ()
 
     def wake(self, written: Effects) -> tuple[Table, Effects]:
-        """Long polling of the outbox table: answer those who wait for a row that this step
-        writes."""
+        """Answer the relays that wait for a new row of the outbox table (long polling), if this
+        step, whose effects are `written`, writes one. Only the first new row is sent; a relay that
+        has read beyond it goes on waiting."""
         entries = (effect.entry for effect in written if isinstance(effect, Append))
         rows = tuple(
             OutboxRow(entry.txn, number)
             for entry in entries
             if (number := read_mark(entry, NUMBER)) is not None
         )
-        served = tuple(
+        answered = tuple(
             (caller, row)
             for caller, after in self.waiting
             for row in rows[:1]
             if row.number > after
         )
-        left = tuple(
-            pair for pair in self.waiting if pair[0] not in {caller for caller, _ in served}
+        waiting = tuple(
+            pair for pair in self.waiting if pair[0] not in {caller for caller, _ in answered}
         )
-        return replace(self, waiting=left), tuple(Reply(caller, row) for caller, row in served)
+        return replace(self, waiting=waiting), tuple(Reply(caller, row) for caller, row in answered)
 
 
 # ---- the shop -------------------------------------------------------------------------
@@ -235,22 +236,25 @@ class Shop(Quiet):
         return Shop(config, slow, highest + 1), ()
 
     def step(self, event: Event, disk: Disk) -> tuple[Shop, Effects]:
+        """Carry out an order's local transaction: give its message a number, and write order and
+        message together, at once or, for a slow order, when its timer fires. Requests of a relay go
+        to the outbox table."""
         match event:
             case Request(caller=caller, body=PlaceOrder(txn)):
                 if txn in read_latest(disk, DATABASE) or any(
-                    txn == now.txn for now in self.running
+                    txn == each.txn for each in self.running
                 ):
                     return self, (Reply(caller, Answer(txn, FAILED, "this order is known")),)
-                begun = Running(txn, self.following, caller)
-                after = replace(self, following=self.following + 1)
+                transaction = Running(txn, self.following, caller)
+                numbered = replace(self, following=self.following + 1)
                 if txn not in self.slow:
-                    return after._commit(begun, disk)
-                waits = SetTimer(f"{COMMIT} {txn}", WORK_MS)
-                return replace(after, running=(*self.running, begun)), (waits,)
+                    return numbered._commit(transaction, disk)
+                timer_set = SetTimer(f"{COMMIT} {txn}", WORK_MS)
+                return replace(numbered, running=(*self.running, transaction)), (timer_set,)
             case Fired(timer=timer):
-                done = next(now for now in self.running if timer == f"{COMMIT} {now.txn}")
-                others = tuple(now for now in self.running if now != done)
-                return replace(self, running=others)._commit(done, disk)
+                due = next(each for each in self.running if timer == f"{COMMIT} {each.txn}")
+                others = tuple(each for each in self.running if each != due)
+                return replace(self, running=others)._commit(due, disk)
             case Request(caller=caller, body=body):
                 table, effects = self.table.serve(caller, body, disk)
                 return replace(self, table=table), effects
@@ -306,17 +310,21 @@ class Relay(Quiet):
         return relay, (relay._ask(disk),)
 
     def step(self, event: Event, disk: Disk) -> tuple[Relay, Effects]:
+        """Read the next row of the outbox, publish its message, mark the row as sent, and so on.
+        After a broken connection it begins with reading again, so a message may be published twice.
+        With `marked_when_stored` off the row is marked too early, before the broker has the
+        message."""
         match event:
             case Response(peer=peer) if peer != self.peer:
                 return self, ()  # an answer on a connection that was given up
             case Response(body=OutboxRow() as row):
                 publish = Send(self.broker, Publish(self.topic, row.txn))
-                first = "marked_when_stored" not in self.config.on
-                early = (Send(self.service, MarkSent(row.txn)),) if first else ()
-                return replace(self, peer=self.broker, row=row), (*early, publish)
+                marks_first = "marked_when_stored" not in self.config.on
+                early_mark = (Send(self.service, MarkSent(row.txn)),) if marks_first else ()
+                return replace(self, peer=self.broker, row=row), (*early_mark, publish)
             case Response(body=PublishResponse()) if self.row is not None:
-                done = replace(self, peer=self.service, row=None)
-                return done, self._end(self.row, disk)
+                published = replace(self, peer=self.service, row=None)
+                return published, self._end(self.row, disk)
             case Response(body=Marked()):
                 return self, (self._ask(disk),)
             case ConnectionLost(peer=peer) if peer == self.peer:
@@ -372,23 +380,25 @@ class Broker(Quiet):
         return Broker(config), ()
 
     def step(self, event: Event, disk: Disk) -> tuple[Broker, Effects]:
+        """Store a message in its topic and acknowledge it; answer a group's poll with the oldest
+        message that it has not acknowledged, at once or when one arrives."""
         match event:
             case Request(caller=caller, body=Publish(topic, txn)):
                 message = Record(MESSAGE, txn, disk.log(topic).end)
                 stored = (*force(disk, topic, MESSAGE, txn), Reply(caller, PublishResponse(txn)))
                 if topic != ORDERS:
                     return self, stored
-                given = tuple(Reply(to, give(message)) for to, _ in self.waiting)
-                return replace(self, waiting=()), (*stored, *given)
+                replies = tuple(Reply(to, give(message)) for to, _ in self.waiting)
+                return replace(self, waiting=()), (*stored, *replies)
             case Request(caller=caller, body=Poll(group)):
                 oldest = find_next(disk, group)
                 if oldest is None:
                     return replace(self, waiting=(*self.waiting, (caller, group))), ()
                 return self, (Reply(caller, give(oldest)),)
             case Request(caller=caller, body=Acknowledge(group, txn, offset)):
-                new = offset == disk.log(position_of(group)).end
-                moved = force(disk, position_of(group), ACKED, txn) if new else ()
-                return self, (*moved, Reply(caller, AcknowledgeResponse()))
+                is_next = offset == disk.log(position_of(group)).end
+                position_written = force(disk, position_of(group), ACKED, txn) if is_next else ()
+                return self, (*position_written, Reply(caller, AcknowledgeResponse()))
         return self, ()
 
 
@@ -435,16 +445,17 @@ class Consumer(Quiet):
         return Consumer(config, broker, group, follows_up), (Send(broker, Poll(group)),)
 
     def step(self, event: Event, disk: Disk) -> tuple[Consumer, Effects]:
-        """Poll, apply the message to its own table, acknowledge: in this order only with the
-        safeguard `effect_before_ack`."""
+        """Poll for a message, apply it to the consumer's own table, and acknowledge it. With the
+        safeguard `effect_before_ack` off it is acknowledged first, and a crash in between loses the
+        effect."""
         match event:
             case Response(body=PollResponse(txn, offset)):
                 table, written, replies = self._apply(disk, txn, offset)
-                acknowledged = Send(self.broker, Acknowledge(self.group, txn, offset))
-                done = replace(self, table=table)
+                acknowledgement = Send(self.broker, Acknowledge(self.group, txn, offset))
+                applied = replace(self, table=table)
                 if "effect_before_ack" in self.config.on:
-                    return done, (*written, *replies, acknowledged)
-                return done, (acknowledged, *written, *replies)
+                    return applied, (*written, *replies, acknowledgement)
+                return applied, (acknowledgement, *written, *replies)
             case Response(body=AcknowledgeResponse()) | Fired():
                 return self, (Send(self.broker, Poll(self.group)),)
             case ConnectionLost(peer=peer) if peer == self.broker:

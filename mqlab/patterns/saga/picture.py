@@ -116,6 +116,8 @@ EDGES = (("forward", "done"), ("forward", "back"), ("back", "compensated"))
 
 
 def draw(parties: Parties, world: World) -> Snapshot:
+    """Draw the model's Snapshot: the orchestrator's log, each service's log, what the services have
+    done, and how far the saga is."""
     titles = [("app", Text("app"), tr("application"))]
     titles.append((ORCHESTRATOR, Text(ORCHESTRATOR), tr("orchestrator")))
     titles += [(name, Text(name), tr("service")) for name in parties.services]

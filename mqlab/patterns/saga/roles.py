@@ -131,6 +131,9 @@ class Orchestrator(Quiet):
         return role, effects
 
     def step(self, event: Event, disk: Disk) -> tuple[Orchestrator, Effects]:
+        """Run sagas step by step: write each result down and ask the next service, or go back and
+        undo if a step could not be done. After a broken connection the present step is asked for
+        again, so services may see it twice."""
         self.check_invariants()
         match event:
             case Request(caller=caller, body=StartSaga(txn)):
@@ -142,8 +145,8 @@ class Orchestrator(Quiet):
             case Response(peer=peer, body=UndoResponse(txn)) if self._waits(txn, peer, True):
                 return self._write_and_go(disk, UNDONE, txn, self.sagas[txn])
             case ConnectionLost(peer=peer) if "step_again" in self.config.on:
-                mine = (t for t, now in self.sagas.items() if self.services[now.at] == peer)
-                return self, tuple(SetTimer(f"{RETRY} {txn}", RETRY_MS) for txn in mine)
+                waiting = (t for t, saga in self.sagas.items() if self.services[saga.at] == peer)
+                return self, tuple(SetTimer(f"{RETRY} {txn}", RETRY_MS) for txn in waiting)
             case Fired(timer=timer):
                 txn = timer.partition(" ")[2]
                 return self, self._ask(txn, self.sagas[txn]) if txn in self.sagas else ()

@@ -156,7 +156,7 @@ class Coordinator(Quiet):
             case Response(peer=peer, body=PreCommitResponse(txn)):
                 now = self.txns.get(txn)
                 if now is not None and now.precommitting:
-                    return self._come_closer(disk, peer, txn, now)
+                    return self._count_answer(disk, peer, txn, now)
             case ConnectionLost(peer=peer):
                 return self._lost(disk, peer)
             case Request(caller=caller, body=AskState(txn)):
@@ -183,13 +183,13 @@ class Coordinator(Quiet):
         now = self.txns.get(txn)
         if now is None or now.precommitting:
             return self, ()
-        return self._come_closer(disk, peer, txn, now) if yes else self._abort(disk, txn, now)
+        return self._count_answer(disk, peer, txn, now) if yes else self._abort(disk, txn, now)
 
-    def _come_closer(
+    def _count_answer(
         self, disk: Disk, peer: str, txn: str, now: Txn
     ) -> tuple[Coordinator, Effects]:
-        """Count an answer. Nothing is missing from `peer` any more; if that was the last, the next
-        phase begins."""
+        """Count a participant's answer as received; after the last one the next phase begins:
+        PreCommit for all, or the commit. `now`: the transaction's state."""
         now = replace(now, waiting=tuple(name for name in now.waiting if name != peer))
         role = replace(self, txns=self.txns.set(txn, now))
         if now.waiting:
@@ -227,7 +227,7 @@ class Coordinator(Quiet):
         effects: Effects = ()
         for txn, now in self.txns.items():
             if peer in now.waiting:
-                end = role._come_closer if now.precommitting else None
+                end = role._count_answer if now.precommitting else None
                 role, more = end(disk, peer, txn, now) if end else role._abort(disk, txn, now)
                 effects = (*effects, *more)
         return role, effects
@@ -344,6 +344,9 @@ class Participant:
         return tuple(txn for txn, state in self.states.items() if state not in ENDED)
 
     def step(self, event: Event, disk: Disk) -> tuple[Participant, Effects]:
+        """Handle a request of the coordinator or of the participant that has taken over, a question
+        or report about a transaction's state, or a broken connection, which may make this
+        participant take over. Requests of a leader that has been replaced are ignored."""
         match event:
             case Request(caller=caller, body=CanCommit(txn)) if self._obeys(caller.name):
                 return self._vote(disk, caller, txn)
@@ -354,13 +357,13 @@ class Participant:
             case Request(caller=caller, body=Abort(txn)) if self._obeys(caller.name):
                 return self._end(disk, txn, ABORTED)
             case Request(caller=caller, body=AskState() as question):
-                return self._say(disk, caller, question)
+                return self._reply(disk, caller, question)
             case Response(corr=0, body=AskStateResponse(txn, state)):
                 return self._end(disk, txn, state) if state in ENDED else (self, ())
             case Response(peer=peer, body=AskStateResponse(txn, state)) if txn in self.takeovers:
-                return self._hear(disk, peer, txn, state)
+                return self._learn(disk, peer, txn, state)
             case Response(peer=peer, body=PreCommitResponse(txn)) if txn in self.takeovers:
-                return self._hear(disk, peer, txn, PRECOMMITTED)
+                return self._learn(disk, peer, txn, PRECOMMITTED)
             case ConnectionLost(peer=peer):
                 return self._lost(disk, peer)
             case Fired(timer=timer):
@@ -406,7 +409,7 @@ class Participant:
         role = replace(role, takeovers=self.takeovers.remove(txn))
         return role, (*written, CancelTimer(f"{ASK} {txn}"))
 
-    def _say(self, disk: Disk, caller: Caller, question: AskState) -> tuple[Participant, Effects]:
+    def _reply(self, disk: Disk, caller: Caller, question: AskState) -> tuple[Participant, Effects]:
         """How far it is. Who answers a successor has a new leader."""
         role, txn = self, question.txn
         written: Effects = ()
@@ -435,7 +438,10 @@ class Participant:
         return not self.behind and {*before} <= {*self.gone}
 
     def _lost(self, disk: Disk, peer: str) -> tuple[Participant, Effects]:
-        """Suspect a node of the group: it has stopped, as far as anybody here can tell."""
+        """A node has stopped, as far as this participant can tell: it is not obeyed any more. For
+        each open transaction this participant then takes over, continues its takeover without that
+        node, or asks the new leader; of a transaction that has ended it tells the others, if it
+        leads now."""
         role = replace(self, gone=tuple(sorted({*self.gone, peer})))
         role, effects = role._end_unheard(disk)
         for txn, state in self.states.items():
@@ -478,7 +484,7 @@ class Participant:
         role, effects = self._with(txn, Takeover(voters))._decide(disk, txn)
         return role, (*(Send(name, AskState(txn), corr=1) for name in voters), *effects)
 
-    def _hear(self, disk: Disk, peer: str, txn: str, state: str) -> tuple[Participant, Effects]:
+    def _learn(self, disk: Disk, peer: str, txn: str, state: str) -> tuple[Participant, Effects]:
         return self._with(txn, self.takeovers[txn].hear(peer, state))._decide(disk, txn)
 
     def _decide(self, disk: Disk, txn: str) -> tuple[Participant, Effects]:

@@ -154,6 +154,9 @@ class Coordinator:
         return role, (*commits, *timers)
 
     def step(self, event: Event, disk: Disk) -> tuple[Coordinator, Effects]:
+        """Begin a transaction, count votes and acknowledgements, and tell a participant in doubt
+        how its transaction ended. A timer ends the wait for votes, or sends a decision again that
+        was not acknowledged by all."""
         self.check_invariants()
         match event:
             case Request(caller=caller, body=CommitTransaction(txn)):
