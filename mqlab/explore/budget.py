@@ -91,8 +91,8 @@ class Budget:
 
     @property
     def text(self) -> Text:
-        """The bounds in words."""
-        parts = [
+        """Describe these bounds in words, as a list with commas; empty where nothing is allowed."""
+        bounds = [
             counted(n)
             for n, counted in (
                 (self.kills, KILLS),
@@ -103,17 +103,18 @@ class Budget:
             if n
         ]
         if self.retries is not None:
-            parts.append(RETRIES(self.retries))
+            bounds.append(RETRIES(self.retries))
         stops = self.kills or self.power_cuts
         if stops and self.killable is not None:
-            parts.append(STOPPING(nodes=", ".join(self.killable)))
+            bounds.append(STOPPING(nodes=", ".join(self.killable)))
         if stops and self.restartable:
-            parts.append(RESTARTING(nodes=", ".join(self.restartable)))
+            bounds.append(RESTARTING(nodes=", ".join(self.restartable)))
+        # restartable: the nodes that may start again; None: all of them, empty: none
         elif stops and self.restartable is not None:
-            parts.append(NO_RESTART)
-        if not parts:
+            bounds.append(NO_RESTART)
+        if not bounds:
             return NOTHING
-        return Text(", ".join(p.en for p in parts), "，".join(p.of("zh") for p in parts))
+        return Text(", ".join(p.en for p in bounds), "，".join(p.of("zh") for p in bounds))
 
     def __str__(self) -> str:
         return self.text.en

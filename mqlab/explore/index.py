@@ -46,64 +46,69 @@ class Index:
         return at
 
     def add(self, rows: Rows, keys: Words) -> tuple[Numbers, Numbers]:
-        """Add a batch of rows to the hash table, each once. The batch is written after the last
-        row of `rows` and has these `keys`; its new rows are kept there. Returns the number of each
-        row of the batch, and the places in the batch of the new ones."""
-        tail, known = rows.reserve(len(keys)), rows.count
-        first = _firsts(tail, keys)
-        todo = np.flatnonzero(first == np.arange(len(keys)))
-        self._reserve(known + len(todo))
-        half = keys[todo] >> HALF
-        numbers, slots = self._insert(rows, todo, half)
-        new = np.flatnonzero(numbers == todo + known)
-        fresh, rank = todo[new], np.zeros(len(keys), np.int64)
-        rank[fresh] = np.arange(known, known + len(fresh))
-        late = np.flatnonzero(numbers >= known)
-        numbers[late] = rank[numbers[late] - known]
-        self.slots[slots[new]] = half[new] << HALF | (numbers[new] + 1).view(np.uint64)
-        rows.keep(fresh)
-        rank[todo] = numbers
-        return rank.take(first), fresh
+        """Add a batch of rows to the hash table, each distinct row once. The batch is written after
+        the last row of `rows` and has these `keys`; only its new rows are kept there. Returns the
+        number of each row of the batch, and the places in the batch of the new ones."""
+        batch, row_count = rows.reserve(len(keys)), rows.count
+        first_equal = _firsts(batch, keys)
+        distinct = np.flatnonzero(first_equal == np.arange(len(keys)))
+        self._reserve(row_count + len(distinct))
+        halves = keys[distinct] >> HALF
+        # until they are kept, new rows are numbered by their place in the batch
+        numbers, slots = self._insert(rows, distinct, halves)
+        is_new = np.flatnonzero(numbers == distinct + row_count)
+        new_places, final_number = distinct[is_new], np.zeros(len(keys), np.int64)
+        final_number[new_places] = np.arange(row_count, row_count + len(new_places))
+        among_new = np.flatnonzero(numbers >= row_count)
+        numbers[among_new] = final_number[numbers[among_new] - row_count]
+        # slots hold number + 1: 0 is an empty slot
+        self.slots[slots[is_new]] = halves[is_new] << HALF | (numbers[is_new] + 1).view(np.uint64)
+        rows.keep(new_places)
+        final_number[distinct] = numbers
+        return final_number.take(first_equal), new_places
 
     def find(self, rows: Rows, keys: Words, words: Sequence[Words]) -> Numbers:
-        """The number of each row of `words`; -1 where it was not met before."""
-        out = np.full(len(keys), -1, np.int64)
-        todo: Numbers | None = None  # which rows still look; at first all do
-        half = keys >> HALF
-        at, looks, kept = self._point(half), 0, rows.words
-        while len(at):
-            entry = self.slots.take(at)
-            same = np.flatnonzero((entry >> HALF == half) & (entry != 0))
-            number = (entry[same] & LOW).view(np.int64) - 1
-            mine = same if todo is None else todo[same]
-            equal = _equal(kept, number, words, mine)
+        """Look rows up in the hash table: returns the number of each row of `words`, or -1 where it
+        was not added before. All rows look at one slot each in every round, until they find an
+        equal row or an empty slot."""
+        numbers = np.full(len(keys), -1, np.int64)
+        searching: Numbers | None = None  # places of the rows that go on; None: all of them
+        key_halves = keys >> HALF
+        slots, rounds, stored = self._point(key_halves), 0, rows.words
+        while len(slots):
+            entry = self.slots.take(slots)
+            same_half = np.flatnonzero((entry >> HALF == key_halves) & (entry != 0))
+            candidate = (entry[same_half] & LOW).view(np.int64) - 1
+            places = same_half if searching is None else searching[same_half]
+            equal = _equal(stored, candidate, words, places)
             if equal is not None:
-                same, mine, number = same[equal], mine[equal], number[equal]
-            out[mine] = number
-            goes_on = entry != 0
-            goes_on[same] = False
-            rest = np.flatnonzero(goes_on)
-            todo = rest if todo is None else todo[rest]
-            looks += 1
-            half, at = half[rest], self._go_on(at[rest], looks)
-        return out
+                same_half, places, candidate = same_half[equal], places[equal], candidate[equal]
+            numbers[places] = candidate
+            unfinished = entry != 0
+            unfinished[same_half] = False
+            remaining = np.flatnonzero(unfinished)
+            searching = remaining if searching is None else searching[remaining]
+            rounds += 1
+            key_halves, slots = key_halves[remaining], self._go_on(slots[remaining], rounds)
+        return numbers
 
     def _insert(self, rows: Rows, todo: Numbers, half: Words) -> tuple[Numbers, Numbers]:
-        """Insert rows, all at once. `todo`: rows after the end; `half`: the upper halves of their
-        keys. In each round every row that is left looks at one slot: it takes an empty one, is done
-        where the slot holds an equal row, and else goes on to its next slot. Returns for each row
-        the number of the row that it equals (its own if it is new), and its slot."""
-        known, looks = rows.count, 0
+        """Insert rows into the hash table, all at once. `todo`: rows after the end; `half`: the
+        upper halves of their keys. In each round every row that is left looks at one slot: it takes
+        an empty one, is done where the slot has an equal row, and else goes on to its next slot.
+        Returns for each row the number of the row that it equals (its own if it is new), and its
+        slot."""
+        row_count, rounds = rows.count, 0
         words = [column.whole for column in rows.columns]
-        numbers = todo + known
+        numbers = todo + row_count
         entries = half << HALF | (numbers + 1).view(np.uint64)
-        slots = at = self._point(half)
-        look = np.arange(len(todo))
-        while len(look):
-            mine = entries.take(look)
-            entry = self.slots.take(at)
+        slots = slots_now = self._point(half)
+        remaining = np.arange(len(todo))
+        while len(remaining):
+            mine = entries.take(remaining)
+            entry = self.slots.take(slots_now)
             free = np.flatnonzero(entry == 0)[::-1]  # of several the first is written last
-            empty = at[free]
+            empty = slots_now[free]
             self.slots[empty] = mine[free]
             entry[free] = self.slots.take(empty)
             other = np.flatnonzero(entry != mine)
@@ -111,16 +116,16 @@ class Index:
             alike = (entry ^ mine[other]) >> HALF == 0  # keys alike: equal rows, perhaps
             same = np.flatnonzero(alike)
             number = (entry[same] & LOW).view(np.int64) - 1
-            who = look[other[same]]
+            who = remaining[other[same]]
             equal = _equal(words, number, words, numbers[who])
             if equal is not None:
                 alike[np.delete(same, equal)] = False
                 who, number = who[equal], number[equal]
             numbers[who] = number
             rest = other[np.logical_not(alike)]
-            look, looks = look[rest], looks + 1
-            at = self._go_on(at[rest], looks)
-            slots[look] = at
+            remaining, rounds = remaining[rest], rounds + 1
+            slots_now = self._go_on(slots_now[rest], rounds)
+            slots[remaining] = slots_now
         return numbers, slots
 
     def _reserve(self, count: int) -> None:

@@ -50,11 +50,13 @@ class Judge(dict[int, int]):
         return tuple([self._numbers.setdefault(value, len(self._numbers)) for value in values])
 
     def __missing__(self, key: int) -> int:
-        """Judge a world for the first time: a bit for each *always* property that it breaks and for
-        each other one that holds in it. Properties of one kind read the same parts of the nodes,
-        and what they found is kept by these parts."""
+        """Judge a world for the first time, by the numbers of what the properties read of its nodes
+        (`key`). Returns one bit for each *always* property that it breaks and for each other one
+        that holds in it. Properties of one kind read the same; their result is kept by what they
+        read, so few worlds are really judged."""
         assert self.fields is not None
         parts: list[Parts] = [field.part.value(key) for field in self.fields.nodes]
+        # built only if some kind has not seen these parts yet
         world: World | None = None
         bits = 0
         for kind, read in zip(self._kinds, zip(*parts, strict=True), strict=True):

@@ -45,6 +45,8 @@ class Known:
         properties: tuple[Property, ...] | None,
         start: tuple[str, ...],
     ) -> None:
+        """Prepare a search that begins after the choices `start`: nothing is found yet.
+        `properties` None: those of the system."""
         self.system, self.budget, self.start = system, budget, start
         self.properties = system.properties() if properties is None else properties
         names = dict.fromkeys(
@@ -65,9 +67,9 @@ class Known:
         self.parents: Any = array("I")
         self.chosen: Any = array("I")
         self.frontier: list[int] = []
-        self._taken: Onward | None = None  # the search by arrays, once there are many worlds
+        self._taken: Onward | None = None  # the search by arrays; None while there are few worlds
         self.at = 0  # the world whose choices are being looked at
-        self.awaited = (1 << len(self.properties)) - 1
+        self.awaited = (1 << len(self.properties)) - 1  # a bit for each property without news yet
         self.lasting = any(p.kind == "can_always" for p in self.properties)
         self.news: Any = array("Q")  # only where something must stay reachable:
         self.edges: Any = array("I")  # the worlds each world leads to, in its order,
@@ -143,14 +145,15 @@ class Known:
         return out
 
     def verdict(self) -> Verdict:
-        """What was found so far."""
+        """The result so far: a counterexample for each property that is refuted and, once the
+        search is complete, the *sometimes* properties that hold nowhere."""
         examples, missing, worlds = {}, [], self.tell_worlds()
         for prop in self.properties:
-            at = worlds.get(prop.name)
-            if prop.kind != "sometimes" and at is not None:
-                schedule = (*self.start, *self.schedule(at))
+            first_world = worlds.get(prop.name)
+            if prop.kind != "sometimes" and first_world is not None:
+                schedule = (*self.start, *self.schedule(first_world))
                 examples[prop.name] = Counterexample(self.system, prop.name, schedule, prop)
-            if prop.kind == "sometimes" and at is None and self.complete:
+            if prop.kind == "sometimes" and first_world is None and self.complete:
                 missing.append(prop.name)
         return Verdict(
             self.system,
@@ -173,23 +176,23 @@ class Known:
         return self._stuck_at[place]
 
     def _stuck(self, bit: int) -> int | None:
-        """The counterexample to a *can always* property: the first world from which none of the
-        good ones can be reached. From the last world to the first, and again while that helps: most
-        edges lead to later worlds, so a few rounds do, and nothing has to be kept but the edges as
-        they were found."""
+        """Find the counterexample to a *can always* property: the first world from which no good
+        world (one with this `bit` of news) can be reached; None: there is none. Good worlds are
+        spread backwards along the edges, from the last world to the first, again and again until
+        nothing changes: most edges lead to later worlds, so a few rounds do."""
         good = bytearray(bool(news & bit) for news in self.news)
         doubtful = [world for world in range(self.states) if not good[world]]
         while True:
-            rest = []
+            still_doubtful = []
             for world in reversed(doubtful):
-                start = self.ends[world - 1] if world else 0
-                good[world] = any(good[to] for to in self.edges[start : self.ends[world]])
+                first_edge = self.ends[world - 1] if world else 0
+                good[world] = any(good[to] for to in self.edges[first_edge : self.ends[world]])
                 if not good[world]:
-                    rest.append(world)
-            rest.reverse()
-            if len(rest) == len(doubtful):
-                return rest[0] if rest else None
-            doubtful = rest
+                    still_doubtful.append(world)
+            still_doubtful.reverse()
+            if len(still_doubtful) == len(doubtful):
+                return still_doubtful[0] if still_doubtful else None
+            doubtful = still_doubtful
 
     def choices(self, place: int) -> int | None:
         """In how many choices the property at this place was first news; None: not yet."""

@@ -53,10 +53,11 @@ class Levels:
         self._take_over()
 
     def _take_over(self) -> None:
-        """Take the worlds that the search in Python has found so far into arrays."""
+        """Copy the worlds that the search in Python has found so far into arrays, and free its own
+        structures."""
         search = self.search
         lasting = [prop.kind == "can_always" for prop in search.properties]
-        self._good = sum(1 << place for place, must in enumerate(lasting) if must)
+        self._good = sum(1 << place for place, is_lasting in enumerate(lasting) if is_lasting)
         self.degrees = Narrow()  # of each world: how many of `edges` begin there
         self.degrees.extend(np.diff(np.frombuffer(search.ends, np.uint64), prepend=np.uint64(0)))
         columns = {
@@ -66,8 +67,8 @@ class Levels:
             "news": Narrow(),
         }
         for name, column in columns.items():
-            old = getattr(search, name)
-            column.extend(np.frombuffer(old, old.typecode))
+            found = getattr(search, name)
+            column.extend(np.frombuffer(found, found.typecode))
             setattr(search, name, column)
         search.index, search.ends, search.frontier = {}, array("Q"), []
 
@@ -82,41 +83,46 @@ class Levels:
         self.keys = np.concatenate(new)
 
     def _slice(self, first: int, keys: Words) -> Words:
-        """The successors of the worlds from number `first` on. Returns the keys of those that
-        were not met before."""
+        """Find the successors of the worlds from number `first` on, which have these `keys`, and
+        keep the new ones. Returns the keys of the new ones. All arrays below run over the
+        successors, in the sequence in which a search world by world finds them."""
         search, steps = self.search, self.steps
         words = self._read(first, len(keys))
         groups = self._find_groups(np.arange(first, first + len(keys)), words)
-        step, ends = spread(steps.counts.all, steps.starts.all, groups)
-        total, each = len(step), len(steps.places)
-        parent = np.repeat(np.arange(len(keys)), np.diff(ends[each - 1 :: each], prepend=0))
-        noticed = list(self._break_links(words, step, parent))
+        steps_taken, ends = spread(steps.counts.all, steps.starts.all, groups)
+        successor_count, places = len(steps_taken), len(steps.places)
+        # for each successor its parent's place in the slice; each world has a group at each place
+        parent = np.repeat(np.arange(len(keys)), np.diff(ends[places - 1 :: places], prepend=0))
+        link_breaks = list(self._break_links(words, steps_taken, parent))
         if not self.rows.layout.fits(self.parts.counts):
             self._repack()
             words = self._read(first, len(keys))
         steps.settle()
-        tail = self.rows.reserve(total)
+        # a successor's row is its parent's row plus its step's row
+        tail = self.rows.reserve(successor_count)
         for column, word, added in zip(tail, words, steps.words, strict=True):
             np.take(word, parent, out=column, mode="clip")
-            column += added.all[step]
-        keys = keys[parent] + steps.keys.all[step]
-        for at, part, more in noticed:
+            column += added.all[steps_taken]
+        keys = keys[parent] + steps.keys.all[steps_taken]
+        for successors, part, change in link_breaks:
             place, shift, _ = self.rows.layout.fields[part]
-            tail[place][at] += more << np.uint64(shift)
-            keys[at] += more * self.parts.draw(part)
+            tail[place][successors] += change << np.uint64(shift)
+            keys[successors] += change * self.parts.draw(part)
         numbers, new = self.index.add(self.rows, keys)
-        full = len(new) > (left := self._remaining())
-        if full:
-            cell = int(np.searchsorted(ends, new[left], "right"))
-            groups, new = groups[: cell + 1], new[:left]
+        is_full = len(new) > (remaining := self._remaining())
+        if is_full:
+            # only groups up to that of the last world that still fits are counted
+            last_group = int(np.searchsorted(ends, new[remaining], "right"))
+            groups, new = groups[: last_group + 1], new[:remaining]
         search.transitions += int(steps.sums.all[groups].sum())
-        self._keep(first + parent[new], steps.choices.all[step[new]])
-        if full:
+        self._keep(first + parent[new], steps.choices.all[steps_taken[new]])
+        if is_full:
             raise Full
         if search.lasting:
+            # worlds in which everything that must stay reachable is already good need no edges
             doubtful = self._news(first, len(words[0])) & self._good != self._good
             search.edges.extend(numbers[doubtful[parent]] + self.base)
-            self.degrees.extend(np.diff(ends[each - 1 :: each], prepend=0) * doubtful)
+            self.degrees.extend(np.diff(ends[places - 1 :: places], prepend=0) * doubtful)
         return keys[new]
 
     def _remaining(self) -> int:
@@ -193,20 +199,21 @@ class Levels:
             yield from self.parts.worlds(self.rows.layout, words, every)
 
     def stuck(self, bit: int) -> int | None:
-        """The counterexample to a *can always* property: the first world from which none of the
-        good ones can be reached: from the last level to the first, and again while that helps."""
+        """Find the counterexample to a *can always* property: the first world from which no good
+        world (one with this `bit` of news) can be reached; None: there is none. Good worlds are
+        spread backwards level by level, again and again until nothing changes."""
         good = self._all_news() & bit != 0
         while True:
-            before = int(good.sum())
+            good_before = int(good.sum())
             for depth in reversed(range(self.search.depth)):
                 first, last = self.search.starts[depth : depth + 2]
                 edges, ends = self._edges(depth)
                 starts = np.concatenate([[0], ends[:-1]])
-                some = np.flatnonzero(ends > starts)
-                if len(some):
-                    leads = np.logical_or.reduceat(good[edges], starts[some])
-                    good[first:last][some] |= leads
-            if int(good.sum()) == before:
+                with_edges = np.flatnonzero(ends > starts)
+                if len(with_edges):
+                    reaches_good = np.logical_or.reduceat(good[edges], starts[with_edges])
+                    good[first:last][with_edges] |= reaches_good
+            if int(good.sum()) == good_before:
                 bad = np.flatnonzero(np.logical_not(good))
                 return int(bad[0]) if len(bad) else None
 

@@ -112,6 +112,9 @@ class Place(dict[int, Group]):
     """One node; its choices by neighbourhood."""
 
     def __init__(self, moves: Moves, number: int) -> None:
+        """Prepare the place of node `number`; its choices are worked out when its neighbourhoods
+        are first met. The `_…` dictionaries below remember what was worked out, by the parts of the
+        world that it depends on."""
         super().__init__()
         self._moves, self._fields, self._budget = moves, moves.fields, moves.budget
         self.spec = specs(moves.system)[moves.fields.names[number]]
@@ -149,23 +152,25 @@ class Place(dict[int, Group]):
     # -- steps ---------------------------------------------------------------------------
 
     def _steps(self, key: int, node: NodeState) -> Iterator[tuple[Step, int]]:
-        """What may happen next at this node, and what each adds to the counters."""
-        for pair, known in list(self.pairs.items()):
+        """Yield each step that this node may take next, with what it adds to the counters of the
+        budget: messages that arrive by its links, its own next event, its application's next call,
+        its next timer."""
+        for pair, arrivals in list(self.pairs.items()):
             field = self._fields.links[pair]
             here = key & (field.mask | self.field.mask)
-            arriving = known.get(here)
-            if arriving is None:
-                arriving = known[here] = tuple(self._arriving(key, node, pair, field.value(key)))
-            for step in arriving:
+            steps = arrivals.get(here)
+            if steps is None:
+                steps = arrivals[here] = tuple(self._arriving(key, node, pair, field.value(key)))
+            for step in steps:
                 yield step, 0
         if node.inbox:
-            yield self._own(key, node, "local"), 0
+            yield self._own_step(key, node, "local"), 0
         if node.app is not None and node.app.next_call() is not None:
-            yield self._own(key, node, "call"), 0
+            yield self._own_step(key, node, "call"), 0
         if node.timers:
-            spent = self._spend(key, "fire", node.timers[0][1])
-            if spent:
-                yield self._own(key, node, "fire"), spent
+            cost = self._spend(key, "fire", node.timers[0][1])
+            if cost:  # 0: the budget allows no further timer
+                yield self._own_step(key, node, "fire"), cost
 
     def _arriving(self, key: int, node: NodeState, pair: Pair, link: Link) -> Iterator[Step]:
         if pair[1] in self.roles:
@@ -177,11 +182,11 @@ class Place(dict[int, Group]):
     def _deliveries(
         self, key: int, node: NodeState, kind: str, pair: Pair, conn: int, queue: Queue
     ) -> Iterator[Step]:
-        """The messages in flight that may arrive next at this node. Of a queue the first may
-        arrive, of a set any."""
+        """Yield a step for each message in flight that may arrive next at this node: of a queue
+        only the first message, of a set (where messages have no sequence and stay) any."""
         client, server = pair
-        consumed = self._moves.system.network != "set"
-        for index, note in enumerate(queue[:1] if consumed else queue):
+        is_queue = self._moves.system.network != "set"
+        for index, note in enumerate(queue[:1] if is_queue else queue):
             message = Message(kind, pair, conn, note)
             memo = (key & self.field.mask, message)
             if memo not in self._runs:
@@ -195,7 +200,7 @@ class Place(dict[int, Group]):
                 self._runs[memo] = self._run(choice, node, role, event, message)
             yield self._runs[memo]
 
-    def _own(self, key: int, node: NodeState, kind: str) -> Step:
+    def _own_step(self, key: int, node: NodeState, kind: str) -> Step:
         """The node's own next event: local, call, fire."""
         memo = (key & self.field.mask, kind)
         if memo not in self._runs:
@@ -226,24 +231,24 @@ class Place(dict[int, Group]):
             out.append(Prefix(stage.node, sent, lasts))
         return out
 
-    def _add_step(self, group: Group, key: int, step: Step, spent: int) -> None:
-        """Add the choices of one step: the whole step, and the step with a stop after some but not
-        all of its effects. (After none or all of them, the node stops between two steps: a fault of
-        its own.)"""
-        total = step.totals.get(key & step.mask)
-        if total is None:
+    def _add_step(self, group: Group, key: int, step: Step, cost: int) -> None:
+        """Add the choices of one step to the group: the whole step, and the step with a stop after
+        some but not all of its effects. (A stop after none or all of them is one between two steps,
+        which is a fault of its own.)"""
+        added = step.totals.get(key & step.mask)
+        if added is None:
             change = self._changed(key, step, step.prefixes[-1])
-            total = change.total(self.field, step.worth)
+            added = change.total(self.field, step.worth)
             step.mask = change.mask
-            step.totals[key & step.mask] = total
-        group.add(step.number, spent + total)
+            step.totals[key & step.mask] = added
+        group.add(step.number, cost + added)
         for done, prefix in enumerate(step.prefixes[1:-1], 1):
-            for how, stopped in self._stops(key):
-                for arrive in self._arrivals(key, step, done):
+            for how, stop_cost in self._stops(key):
+                for answers in self._arrivals(key, step, done):
                     change = self._changed(key, step, prefix)
-                    choice = step.choice.stop_after(done, how, arrive)
+                    choice = step.choice.stop_after(done, how, answers)
                     down = self._down(step, done, prefix.node, how)
-                    self._add_stop(group, choice, change, prefix.node, down, spent + stopped)
+                    self._add_stop(group, choice, change, prefix.node, down, cost + stop_cost)
 
     def _arrivals(self, key: int, step: Step, done: int) -> Iterator[tuple[str, ...]]:
         """Which of the clients that the step has answered by then hear it: nobody, or any of them.
@@ -341,8 +346,9 @@ class Place(dict[int, Group]):
         return (self._find_peer(self._fields.placed[pair[1]][0], ()),)
 
     def _add_restart(self, group: Group, key: int, node: NodeState) -> None:
-        """Add a restart of the node: a start from the disk; it may be stopped again after some of
-        its effects. Nobody is connected to a node that is starting, so nobody hears of that."""
+        """Add the choices of a restart of this node to the group: a start from the disk, whole or
+        stopped again after some of its effects. No client is connected to a starting node, so none
+        notices such a stop."""
         prefixes, worth = self._recovery(key, node)
         change = Change(self._fields, key)
         change.send(prefixes[-1].sent)
@@ -350,13 +356,13 @@ class Place(dict[int, Group]):
         restart = Choice("restart", self.spec.name)
         group.add(self._moves.number(restart), change.total(self.field, worth))
         for done, prefix in enumerate(prefixes[:-1], 1):
-            for how, spent in self._stops(key):
+            for how, stop_cost in self._stops(key):
                 change = Change(self._fields, key)
                 change.send(prefix.sent)
                 change.stop_clients(prefix.node)
                 number = self._moves.number(restart.stop_after(done, how))
                 down = self._down(key & self.field.mask, done, prefix.node, how)
-                group.add(number, spent + change.total(self.field, down))
+                group.add(number, stop_cost + change.total(self.field, down))
 
     def _recovery(self, key: int, node: NodeState) -> tuple[list[Prefix], int]:
         """The node after each effect of its recovery; at the end it is up and has this worth."""

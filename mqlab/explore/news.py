@@ -29,19 +29,20 @@ class News:
         return [len(node.part.values) for node in self._nodes]
 
     def of(self, layout: Layout, words: Sequence[Words], look: Callable[[int], None]) -> Words:
-        """What each world tells about the properties, as bits; `look` is told which one is judged
-        for the first time."""
+        """Judge an array of worlds: returns for each world one bit for each property that is news
+        in it. What is read of the nodes makes a row of a small table, so each combination is judged
+        once; before that, `look` is called with the world's place in the array."""
         self.grow()
-        tail, target = self.rows.reserve(len(words[0])), self.rows.layout
-        for column in tail:
+        batch, table_layout = self.rows.reserve(len(words[0])), self.rows.layout
+        for column in batch:
             column[:] = 0
-        for number, read in enumerate(self.read):
+        for number, read_numbers in enumerate(self.read):
             if len(self._nodes[number].part.values) > 1:
-                value = layout.numbers(words, self._parts.node(number)).view(np.int64)
-                target.write(tail, number, read.all[value])
-        numbers, fresh = self.index.add(self.rows, mix(tail))
+                states = layout.numbers(words, self._parts.node(number)).view(np.int64)
+                table_layout.write(batch, number, read_numbers.all[states])
+        numbers, new_places = self.index.add(self.rows, mix(batch))
         bits = []
-        for place, part in zip(fresh.tolist(), self._new_parts(), strict=True):
+        for place, part in zip(new_places.tolist(), self._new_parts(), strict=True):
             look(place)
             bits.append(self._judge[part])
             del self._judge[part]

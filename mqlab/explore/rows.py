@@ -56,26 +56,28 @@ class Layout:
 
     @classmethod
     def fit(cls, counts: Sequence[int]) -> Layout:
-        """The layout for parts of so many values each: in as few words as the first word that
-        has room for each gives; what is then left over goes to the widest parts."""
+        """Make a layout for parts that have so many values each: a part goes to the first word that
+        has room for it, or else to a new word. Bits that are then left over are shared out in each
+        word, the remainder to its widest parts."""
         needed = [(count - 1).bit_length() for count in counts]
-        members: list[list[int]] = [[]]
+        parts_by_word: list[list[int]] = [[]]
         for part, bits in enumerate(needed):
-            fits = (m for m in members if sum(needed[i] for i in m) + bits <= BITS)
-            word = next(fits, None)
-            if word is None:
-                members.append(word := [])
-            word.append(part)
+            # None: no word so far has room, so the part begins a new one
+            with_room = (m for m in parts_by_word if sum(needed[i] for i in m) + bits <= BITS)
+            parts = next(with_room, None)
+            if parts is None:
+                parts_by_word.append(parts := [])
+            parts.append(part)
         fields = [(0, 0, 0)] * len(needed)
-        for number, word in enumerate(members):
-            each, more = divmod(BITS - sum(needed[i] for i in word), max(1, len(word)))
-            wider = set(sorted(word, key=lambda i: -needed[i])[:more])
+        for word_number, parts in enumerate(parts_by_word):
+            spare, remainder = divmod(BITS - sum(needed[i] for i in parts), max(1, len(parts)))
+            widest = set(sorted(parts, key=lambda i: -needed[i])[:remainder])
             shift = 0
-            for i in word:
-                bits = min(WIDE, needed[i] + each + (i in wider))
-                fields[i] = (number, shift, bits)
+            for i in parts:
+                bits = min(WIDE, needed[i] + spare + (i in widest))
+                fields[i] = (word_number, shift, bits)
                 shift += bits
-        return cls(tuple(fields), len(members))
+        return cls(tuple(fields), len(parts_by_word))
 
     def fits(self, counts: Sequence[int]) -> bool:
         """Whether parts of so many values have room here."""

@@ -76,18 +76,20 @@ def _join(runs: Sequence[Run]) -> Run:
 
 
 def find_firsts(run: Run) -> Numbers:
-    """For each row of a sorted run where the first one stands that is equal to it. Rows with
-    equal keys are compared in full; those that differ from the first are looked at again."""
+    """For each row of a sorted run, find the place of the first row that is equal to it. Rows with
+    the same key are compared in full, with the first of them; those that differ from it are
+    compared again among themselves."""
     firsts = np.arange(len(run.keys))
-    twice = np.flatnonzero(run.keys[1:] == run.keys[:-1])
-    left = np.union1d(twice, twice + 1)
-    while len(left):
-        keys = run.keys[left]
-        begin = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
-        leads = left[np.repeat(begin, np.diff(np.append(begin, len(left))))]
-        same = np.ones(len(left), np.bool_)
+    # only rows whose neighbour has the same key need a comparison
+    repeated = np.flatnonzero(run.keys[1:] == run.keys[:-1])
+    undecided = np.union1d(repeated, repeated + 1)
+    while len(undecided):
+        keys = run.keys[undecided]
+        starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
+        candidates = undecided[np.repeat(starts, np.diff(np.append(starts, len(undecided))))]
+        same = np.ones(len(undecided), np.bool_)
         for word in run.words:
-            same &= word[left] == word[leads]
-        firsts[left[same]] = leads[same]
-        left = left[np.logical_not(same)]
+            same &= word[undecided] == word[candidates]
+        firsts[undecided[same]] = candidates[same]
+        undecided = undecided[np.logical_not(same)]
     return firsts

@@ -34,12 +34,13 @@ def explore(
     shelf: Shelf | None = None,
     further: Further | None = None,
 ) -> Verdict:
-    """Search a system. `progress(states, depth)` is called now and then. `shelf`: where finished
-    levels are kept on disk, and where a search goes on that has some there (it needs numpy).
-    `further`: what goes on with it once there are many worlds.
+    """Search all executions of a system within the bounds of `budget`, breadth first, for worlds
+    that refute its properties. Returns the verdict.
 
-    Ctrl-C ends the search early, and so does its memory when it has grown by `memory` bytes;
-    what was found until then is kept.
+    `progress(states, depth)` is called now and then. `shelf`: a folder that keeps finished levels
+    on disk, and from which a search goes on (it needs numpy). `further`: makes the search by
+    arrays, which takes over once there are many worlds. Ctrl-C ends the search early, and so does
+    its memory when it has grown by `memory` bytes; what was found until then is kept.
     """
     search = Search(system, budget, properties, shelf=shelf, further=further)
     return finish(search, progress, memory)
@@ -83,7 +84,7 @@ class Search(Known):
         self._running: Iterator[None] | None = self._levels()
 
     def advance(self, seconds: float = 0.5) -> bool:
-        """Go on for about so long; whether there is more to do."""
+        """Continue the search for about this many seconds; returns whether there is more to do."""
         if self._running is None:
             return False
         started = time.perf_counter()
@@ -105,21 +106,22 @@ class Search(Known):
         self._running, self.ended = None, why
 
     def _levels(self) -> Iterator[None]:
-        """The breadth-first search, level by level, until there is nothing new, a bound is reached
-        or every property is refuted. Yields now and then, so that the caller may stop; once there
-        are many worlds, the levels are computed in arrays."""
+        """Search breadth first, level by level, until there is nothing new, a bound is reached, or
+        every property is refuted. Yields now and then so that the caller may stop. Once there are
+        many worlds, the levels are computed in arrays."""
         first = self.fields.pack(self.first_world())
         self.index[first] = 0
         self.frontier = [first]
         self._add(first, 0, 0)
         while True:
+            # _many: from how many worlds on; None: already taken over, or never
             if self._many is not None and self.states >= self._many:
                 self._taken, self._many = self._further(self), None
             if self.states == self.starts[-1]:
                 self.complete = True
                 return
             level = self._level if self._taken is None else self._taken.level
-            size = self.states - self.starts[-1]
+            level_size = self.states - self.starts[-1]
             self.starts.append(self.states)
             try:
                 yield from level()
@@ -127,25 +129,25 @@ class Search(Known):
                 self.ended = str(full) or str(BOUND(self.budget.states))
                 return
             except Exception as error:
-                done = "; ".join((*self.start, *self.schedule(self.at))) or "the start"
-                error.add_note(f"raised while every choice was looked at after: {done}")
+                schedule = "; ".join((*self.start, *self.schedule(self.at))) or "the start"
+                error.add_note(f"raised while every choice was looked at after: {schedule}")
                 raise
-            self.levels.append(size)
+            self.levels.append(level_size)
             if self._all_refuted():
                 return
 
     def _level(self) -> Iterator[None]:
-        """All worlds one choice further. Every line of the inner loop is paid for a million
-        times; so what it needs is in local variables, and it does nothing that could have
-        been worked out once in a `Place`."""
+        """Find all worlds one choice further: expand each world of the frontier at each place. The
+        inner loop runs a million times; so what it needs is in local variables, and all that can be
+        worked out once is in a `Place`."""
         frontier = self.frontier
         following: list[int] = []
         places, add, edges = self.moves.places, self._add, self.edges
-        known, later = self.index.setdefault, following.append
+        number_of, add_following = self.index.setdefault, following.append
         lasting, count = self.lasting, self.states
         pause = count + EVERY
-        for me, world in enumerate(frontier, count - len(frontier)):
-            self.at = me
+        for parent, world in enumerate(frontier, count - len(frontier)):
+            self.at = parent
             for place in places:
                 group = place[world & place.mask]
                 self.transitions += group.count
@@ -154,16 +156,17 @@ class Search(Known):
                     moves = (*moves, *noticed(world, group.stops))
                 for added, choice in moves:
                     new = world + added
-                    at = known(new, count)
-                    if at == count:
-                        add(new, me, choice)
-                        later(new)
+                    # the number of the world, or `count`, the next free one, if it is new
+                    number = number_of(new, count)
+                    if number == count:
+                        add(new, parent, choice)
+                        add_following(new)
                         count += 1
                     if lasting:
-                        edges.append(at)
+                        edges.append(number)
             if lasting:
                 self.ends.append(len(edges))
-            if count >= pause or not me % EVERY:
+            if count >= pause or not parent % EVERY:
                 pause = count + EVERY
                 yield
         self.frontier = following

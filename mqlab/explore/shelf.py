@@ -36,13 +36,16 @@ class Shelf:
     """A folder of levels. FileExistsError where something else is in it."""
 
     def __init__(self, folder: Path, system: System, budget: Budget) -> None:
+        """Open a folder with the levels of a search, or prepare an empty one. Raises Damaged where
+        the levels are of another search (system, bounds, version of the engine), FileExistsError
+        where the folder contains something else."""
         self.folder = folder
         self.levels: list[dict[str, Any]] = []
         self._spaces = 0
         self._head = describe(system, budget)
         if (folder / LIST).exists():
-            head, self.levels = read_list(folder)
-            if head != self._head:
+            stored_head, self.levels = read_list(folder)
+            if stored_head != self._head:
                 raise Damaged(
                     "{}: this search began with another version of the engine, another "
                     "system or other bounds; name an empty folder",
@@ -56,21 +59,23 @@ class Shelf:
         folder.mkdir(parents=True, exist_ok=True)
 
     def put(self, parts: Mapping[str, NDArray[Any] | bytes], facts: Mapping[str, Any]) -> None:
-        """Store the next level on disk: its file first, then the list that knows of it."""
-        number, listed, at, whole = len(self.levels), {}, 0, hashlib.sha256()
+        """Store the next level on disk: first its file, then the list that names it, so a crash in
+        between leaves the list as it was. `parts`: arrays or texts, by name; `facts`: numbers for
+        the list."""
+        number, parts_listed, offset, digest = len(self.levels), {}, 0, hashlib.sha256()
         with self._path(number).open("wb") as file:
             for name, content in parts.items():
-                kind = "" if isinstance(content, bytes) else content.dtype.str
+                dtype = "" if isinstance(content, bytes) else content.dtype.str
                 size = len(content) if isinstance(content, bytes) else content.nbytes
-                listed[name] = {"kind": kind, "at": at, "bytes": size}
+                parts_listed[name] = {"kind": dtype, "at": offset, "bytes": size}
                 pieces: tuple[Any, bytes] = (content, bytes(-size % 8))
                 for piece in pieces:  # each part begins with a whole word
                     file.write(piece)
-                    whole.update(piece)
-                at += size + -size % 8
+                    digest.update(piece)
+                offset += size + -size % 8
             file.flush()
             os.fsync(file.fileno())
-        level = {**facts, "parts": listed, "sha256": whole.hexdigest()}
+        level = {**facts, "parts": parts_listed, "sha256": digest.hexdigest()}
         write_list(self.folder, self._head, [*self.levels, level])
         self.levels.append(level)
 

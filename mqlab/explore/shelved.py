@@ -143,26 +143,29 @@ class ShelvedLevels(Levels):
         self._clear_rows()
 
     def _finish(self, last: Run) -> Iterator[None]:
-        """Finish a level by merging its sorted runs, without worlds that an earlier level has. All
-        that the level has is in the runs, of which the last is in memory."""
+        """Finish a level: merge its sorted runs twice and store the result. The first pass finds
+        which rows are new worlds, known to no earlier level; the second puts them in the sequence
+        in which they were found. `last`: the run that is in memory; the others are on disk."""
         search, runs, layout = self.search, [*self._runs, last], self.rows.layout
         make: Make = self.shelf.space if self._runs else np.zeros
-        fresh = np.zeros(self.base + len(last.keys), np.bool_)  # by place: whether it is a world
-        numbers = make(len(fresh) if search.lasting else 0, np.int64)
+        is_new = np.zeros(self.base + len(last.keys), np.bool_)  # by place: whether it is a world
+        earlier_or_place = make(len(is_new) if search.lasting else 0, np.int64)
         for run in merge(runs, layout, MOST):
             firsts = find_firsts(run)
-            at = np.flatnonzero(firsts == np.arange(len(firsts)))
-            own = run.take(at)
-            earlier = self._find_earlier(own)
-            fresh[own.places[earlier < 0]] = True
+            first_rows = np.flatnonzero(firsts == np.arange(len(firsts)))
+            distinct = run.take(first_rows)
+            earlier = self._find_earlier(distinct)
+            is_new[distinct.places[earlier < 0]] = True
             if search.lasting:
-                each = np.zeros(len(firsts), np.int64)
-                places = own.places.astype(np.int64)
-                each[at] = np.where(earlier < 0, -1 - places, earlier)
-                numbers[run.places] = each[firsts]
+                by_row = np.zeros(len(firsts), np.int64)
+                places = distinct.places.astype(np.int64)
+                # below 0: a new world, by its place; else the number it has in an earlier level
+                by_row[first_rows] = np.where(earlier < 0, -1 - places, earlier)
+                earlier_or_place[run.places] = by_row[firsts]
             yield
-        ranks = np.cumsum(fresh, dtype=np.uint32, out=make(len(fresh), np.uint32))
-        count = int(np.count_nonzero(fresh))
+        # the number of a new world in this level: how many new ones were found before it
+        ranks = np.cumsum(is_new, dtype=np.uint32, out=make(len(is_new), np.uint32))
+        count = int(np.count_nonzero(is_new))
         ranks -= 1
         rows = make((layout.words, count), np.uint64)
         parents, choices, keys, order = (
@@ -170,17 +173,17 @@ class ShelvedLevels(Levels):
         )
         done = 0
         for run in merge(runs, layout, MOST):
-            worlds = run.take(np.flatnonzero(fresh[run.places]))
-            place = ranks[worlds.places]
+            worlds = run.take(np.flatnonzero(is_new[run.places]))
+            number = ranks[worlds.places]
             for row, word in zip(rows, worlds.words, strict=True):
-                row[place] = word
-            parents[place], choices[place] = worlds.parents, worlds.choices
-            end = done + len(place)
-            keys[done:end], order[done:end], done = worlds.keys, place, end
+                row[number] = word
+            parents[number], choices[number] = worlds.parents, worlds.choices
+            end = done + len(number)
+            keys[done:end], order[done:end], done = worlds.keys, number, end
             yield
         parts = {"keys": keys, "order": order, "parents": parents, "choices": choices}
         if search.lasting:
-            parts["edges"] = self._number_edges(make, numbers, ranks)
+            parts["edges"] = self._number_edges(make, earlier_or_place, ranks)
             parts["degrees"] = self.degrees.all
         self._put(make, rows, parts)
         self._clear()
@@ -203,23 +206,26 @@ class ShelvedLevels(Levels):
         return out
 
     def _find_earlier(self, run: Run) -> Numbers:
-        """For each row of a sorted run, its number in an earlier level on disk, or -1. A key is a
-        hash: where keys are equal rows are compared, and if these differ the next equal key is."""
-        out = np.full(len(run.keys), -1, np.int64)
+        """Find for each row of a sorted run its number in an earlier level on disk, or -1. Keys are
+        hashes: where two are equal the rows are compared, and if they differ the next equal key is
+        tried."""
+        numbers = np.full(len(run.keys), -1, np.int64)
         for level in range(len(self.shelf.levels)):
-            known = self.shelf.array(level, "keys")
-            at = np.searchsorted(known, run.keys)
-            mine = np.flatnonzero(known.take(at, mode="clip") == run.keys) if len(known) else at[:0]
-            at = at[mine]
-            while len(mine):
-                number = self.shelf.array(level, "order")[at].astype(np.int64)
-                same = self._equal(level, number, [word[mine] for word in run.words])
-                out[mine[same]] = number[same] + self.shelf.levels[level]["first"]
-                other = np.logical_not(same)
-                at, mine = at[other] + 1, mine[other]
-                more = (at < len(known)) & (known.take(at, mode="clip") == run.keys[mine])
-                at, mine = at[more], mine[more]
-        return out
+            keys = self.shelf.array(level, "keys")
+            at = np.searchsorted(keys, run.keys)
+            # `rows`: those not decided yet; `at`: for each of them the place in the level to
+            # compare it with
+            rows = np.flatnonzero(keys.take(at, mode="clip") == run.keys) if len(keys) else at[:0]
+            at = at[rows]
+            while len(rows):
+                candidates = self.shelf.array(level, "order")[at].astype(np.int64)
+                is_same = self._equal(level, candidates, [word[rows] for word in run.words])
+                numbers[rows[is_same]] = candidates[is_same] + self.shelf.levels[level]["first"]
+                differs = np.logical_not(is_same)
+                at, rows = at[differs] + 1, rows[differs]
+                has_next = (at < len(keys)) & (keys.take(at, mode="clip") == run.keys[rows])
+                at, rows = at[has_next], rows[has_next]
+        return numbers
 
     def _equal(self, level: int, numbers: Numbers, words: list[Words]) -> NDArray[np.bool_]:
         """Whether the worlds with these numbers in a level are these rows."""
@@ -238,14 +244,15 @@ class ShelvedLevels(Levels):
     # -- the folder -----------------------------------------------------------------------
 
     def _put(self, make: Make, rows: Words, parts: dict[str, NDArray[Any]]) -> None:
-        """Write a complete level to disk."""
+        """Store a complete level on disk: judge its worlds block by block, and write rows, news,
+        the log of what was worked out in Python, and the search's counts."""
         search, first, count = self.search, self.search.states, rows.shape[1]
         news = make(count, np.uint64)
-        for at in range(0, count, BLOCK):
-            parents = parts["parents"][at : at + BLOCK].astype(np.int64)
-            some = self._judge([row[at : at + BLOCK] for row in rows], parents)
-            self._tell(first + at, some)
-            news[at : at + BLOCK] = some
+        for begin in range(0, count, BLOCK):
+            parents = parts["parents"][begin : begin + BLOCK].astype(np.int64)
+            block_news = self._judge([row[begin : begin + BLOCK] for row in rows], parents)
+            self._tell(first + begin, block_news)
+            news[begin : begin + BLOCK] = block_news
         layout, log = self.rows.layout, self.steps.log
         self.steps.log = []
         lines = "".join(f"{' '.join(f'{n:x}' for n in line)}\n" for line in log).encode()
@@ -262,7 +269,9 @@ class ShelvedLevels(Levels):
         self.shelf.put({**parts, "log": lines}, facts)
 
     def _restore(self) -> None:
-        """Everything as it was when the last level was complete."""
+        """Restore the search as it was when the last stored level was complete: work out again,
+        from the logs, what was worked out in Python, and take over the counts. Raises Damaged where
+        the result differs from what was stored."""
         search, levels = self.search, self.shelf.levels
         for number, level in enumerate(levels):
             lines = self.shelf.text(number, "log").splitlines()

@@ -105,6 +105,8 @@ class Steps:
     """All groups and steps met so far."""
 
     def __init__(self, moves: Moves, parts: Parts, layout: Layout) -> None:
+        """Begin without any group. The columns below are indexed by group (`counts`, `starts`,
+        `sums`) or by step (`choices`, `stops`, `words`, `keys`)."""
         self.moves, self.parts = moves, parts
         self.places = [Neighbourhoods(parts, place.mask, layout) for place in moves.places]
         self.counts, self.starts = Column(np.int64), Column(np.int64)
@@ -160,8 +162,8 @@ class Steps:
         del self.moves.places[place][world]
 
     def register(self) -> None:
-        """Number what was worked out since the last time. Rows come later (`settle`), for they
-        may need a new layout first."""
+        """Give numbers to the groups and steps that were worked out since the last time. Their rows
+        follow in `settle`, since they may need a new layout first."""
         counts: list[int] = []
         choices: list[int] = []
         stops: list[int] = []
@@ -173,8 +175,8 @@ class Steps:
             choices += [choice for _, choice, _ in group.stops]
             stops += [0] * len(group.steps)
             stops += [self._set(place, peers) for *_, peers in group.stops]
-        for known, new in zip(self.places, groups, strict=True):
-            known.groups.extend(new)
+        for neighbourhoods, numbers in zip(self.places, groups, strict=True):
+            neighbourhoods.groups.extend(numbers)
         ends = self.choices.count + np.cumsum(counts, dtype=np.int64)
         self.starts.extend(ends - counts)
         self.counts.extend(counts)
@@ -209,7 +211,8 @@ class Steps:
                 peer[next(islice(peer.field.values, number, None))]
 
     def settle(self) -> None:
-        """The rows of what was registered since the last time."""
+        """Compute the rows of the steps registered since the last time: the difference between the
+        row after a step and the row before it."""
         if not self._new:
             return
         layout = self._before.layout

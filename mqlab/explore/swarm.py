@@ -126,22 +126,23 @@ class Walker:
         self._options: list[dict[int, list[Stop]]] = [{} for _ in search.moves.places]
 
     def walk(self, seed: int) -> tuple[tuple[str, ...], int]:
-        """The choices of a walk up to the first world in which a claim breaks, and a bit for
-        each claim that breaks there."""
+        """Walk at random, with choices drawn by `seed`, until a claim breaks, nothing is possible,
+        or the walk is LONGEST. Returns the choices, and a bit for each claim that breaks in the
+        last world (0: none)."""
         draw, world, search = Random(seed), self._first, self._search
         places, news = search.moves.places, 0
         schedule: list[int] = []
         while not news and len(schedule) < LONGEST:
-            several = []
+            options = []
             for place, known in zip(places, self._options, strict=True):
                 key = world & place.mask
-                options = known.get(key)
-                if options is None:
-                    options = known[key] = self._sorted(place[key].steps, place[key].stops)
-                several += options
-            if not several:
+                here = known.get(key)
+                if here is None:
+                    here = known[key] = self._sorted(place[key].steps, place[key].stops)
+                options += here
+            if not options:
                 break
-            added, choice, peers = several[draw.randrange(len(several))]
+            added, choice, peers = options[draw.randrange(len(options))]
             for peer in peers:
                 added += peer[world & peer.mask]
             world += added
@@ -157,8 +158,8 @@ class Walker:
 
 
 def shrink(system: System, claim: Property, schedule: Sequence[str]) -> tuple[str, ...]:
-    """The schedule without what its last world's broken claim does not need: again and again,
-    until no choice can be left out."""
+    """Shorten a schedule whose last world breaks the claim: leave out parts of it, large ones
+    first, down to single choices, and repeat until no choice can be left out."""
     short: tuple[str, ...] = tuple(schedule)
     before: tuple[str, ...] = ()
     while short != before:
@@ -166,11 +167,12 @@ def shrink(system: System, claim: Property, schedule: Sequence[str]) -> tuple[st
         while size:
             at = 0
             while at < len(short):
-                less = _breaks(system, claim, (*short[:at], *short[at + size :]))
-                if less is None:
+                # None: without these choices the claim is not broken
+                shorter = _breaks(system, claim, (*short[:at], *short[at + size :]))
+                if shorter is None:
                     at += size
                 else:
-                    short = less
+                    short = shorter
             size //= 2
     return short
 
@@ -231,8 +233,9 @@ class Sample:
 
 
 def take_sample(search: Search, most: int = MOST) -> Sample:
-    """Worlds of every depth, spread over it, and the ways to them and to what was found. The
-    same search gives the same sample; what a longer one adds thins it."""
+    """Choose about `most` worlds of a search, spread over all its levels, with the paths to them
+    and to the worlds that were found. The same search gives the same sample; a longer search thins
+    it out."""
     starts = [start for start in search.starts if start < search.states]
     levels = list(pairwise([*starts, search.states]))
     by_claim = search.tell_worlds()
@@ -248,10 +251,10 @@ def take_sample(search: Search, most: int = MOST) -> Sample:
 
     for number in by_claim.values():
         add(number)
-    enough = most + len(worlds)
+    limit = most + len(worlds)
     rounds = zip_longest(*(_spread(*level) for level in reversed(levels)))
     for number in chain.from_iterable(rounds):
-        if len(worlds) >= enough:
+        if len(worlds) >= limit:
             break
         if number is not None:
             add(number)

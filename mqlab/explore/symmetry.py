@@ -58,7 +58,8 @@ class Renaming:
         return renamed
 
     def _of(self, value: Any) -> Any:
-        """The value with every name in it replaced; the same object where it holds none."""
+        """A value with each name in it replaced, however deep in tuples, sets, maps and
+        dataclasses; the same object where it contains none of the names."""
         match value:
             case str():
                 return self._pattern.sub(lambda word: self.names[word[1]], value)
@@ -67,11 +68,11 @@ class Renaming:
             case frozenset():
                 return frozenset(map(self._of, value))
             case Map():
-                return Map((self._of(key), self._of(one)) for key, one in value.items())
+                return Map((self._of(key), self._of(item)) for key, item in value.items())
         if is_dataclass(value) and not isinstance(value, type):
             old = {field.name: getattr(value, field.name) for field in fields_of(value)}
-            new = {name: self._of(one) for name, one in old.items()}
-            changed = {name: one for name, one in new.items() if one is not old[name]}
+            new = {name: self._of(item) for name, item in old.items()}
+            changed = {name: item for name, item in new.items() if item is not old[name]}
             return replace(value, **changed) if changed else value
         return value
 
@@ -173,26 +174,26 @@ class Quotient(Search):
         return world
 
     def _level(self) -> Iterator[None]:
-        """Expand one level of the quotient: of each set of worlds that are equal but for a
-        renaming, only the smallest is kept."""
+        """Expand one level of the quotient: of worlds that are equal up to a renaming only the
+        smallest is kept."""
         frontier, following = self.frontier, []
-        for me, world in enumerate(frontier, self.states - len(frontier)):
-            self.at = me
+        for parent, world in enumerate(frontier, self.states - len(frontier)):
+            self.at = parent
             self._check(world)
             for place in self.moves.places:
                 self.transitions += place[world & place.mask].count
             for new, choice in self.successors(world):
                 new = self.smallest(new)
-                at = self.index.setdefault(new, self.states)
-                if at == self.states:
+                number = self.index.setdefault(new, self.states)
+                if number == self.states:
                     self._check_claims(new)
-                    self._add(new, me, choice)
+                    self._add(new, parent, choice)
                     following.append(new)
                 if self.lasting:
-                    self.edges.append(at)
+                    self.edges.append(number)
             if self.lasting:
                 self.ends.append(len(self.edges))
-            if not me % 50:
+            if not parent % 50:
                 yield
         self.frontier = following
 
@@ -241,21 +242,21 @@ class Quotient(Search):
 
     def schedule(self, at: int) -> tuple[str, ...]:
         """The choices that lead from the first world to world number `at`. Only the smallest of
-        the worlds that are alike is stored, so at each step the successor is looked for whose
-        smallest one was stored."""
-        path = [at]
-        while path[-1]:
-            path.append(self.parents[path[-1]])
-        world, out = self.fields.pack(self.first_world()), []
+        equal worlds is stored; so at each step the successor is chosen whose smallest one was
+        stored."""
+        numbers = [at]
+        while numbers[-1]:
+            numbers.append(self.parents[numbers[-1]])
+        world, choices = self.fields.pack(self.first_world()), []
         by_number = list(self.worlds())
-        for number in reversed(path[:-1]):
+        for number in reversed(numbers[:-1]):
             world, choice = next(
                 (new, choice)
                 for new, choice in self.successors(world)
                 if self.smallest(new) == by_number[number]
             )
-            out.append(str(self.moves.choices[choice]))
-        return tuple(out)
+            choices.append(str(self.moves.choices[choice]))
+        return tuple(choices)
 
 
 def _added(group: Group) -> set[int]:

@@ -41,25 +41,26 @@ class Block:
 
 
 def split_blocks(text: str) -> tuple[Block, ...]:
-    """The blocks of a scenario file. Dashes end the commands, a blank line (or the end of the
-    file) the narration; commands at the end without dashes are a block without narration."""
+    """Split the text of a scenario file into blocks of commands and their narration. A line of
+    dashes ends the commands, a blank line (or the end of the file) the narration; commands at the
+    end without dashes are a block without narration."""
     blocks: list[Block] = []
-    source: list[str] = []
+    commands: list[str] = []
     narration: list[str] = []
-    last, telling = 0, False
+    last_line, in_narration = 0, False
     for number, line in enumerate(text.splitlines(), 1):
-        if telling and line.strip():
+        if in_narration and line.strip():
             narration.append(line)
-        elif telling:
-            blocks.append(Block("\n".join(source), "\n".join(narration), last))
-            source, narration, telling = [], [], False
+        elif in_narration:
+            blocks.append(Block("\n".join(commands), "\n".join(narration), last_line))
+            commands, narration, in_narration = [], [], False
         elif line.strip() == DASHES:
-            telling, last = True, number - 1
-        elif line.strip() or source:
-            source.append(line)
-            last = number
-    if telling or source:
-        blocks.append(Block("\n".join(source).rstrip(), "\n".join(narration), last))
+            in_narration, last_line = True, number - 1
+        elif line.strip() or commands:
+            commands.append(line)
+            last_line = number
+    if in_narration or commands:
+        blocks.append(Block("\n".join(commands).rstrip(), "\n".join(narration), last_line))
     return tuple(blocks)
 
 
@@ -110,24 +111,25 @@ class Golden:
 
     @property
     def captions(self) -> tuple[Caption, ...]:
-        """The story in parts: a block each, or where there is one block only, each command that
-        causes something. A part is told by its comments; without any, by its commands."""
+        """The captions of the scenario's parts, each with the number of facts up to its end. A part
+        is a block, or, in a file with one block, each command that causes something; its caption is
+        its comments or, without any, its commands."""
         blocks = self.blocks
         if len(blocks) == 1:
             blocks = _blocks_by_command(self.path.read_text("utf-8"), self.script, self.done.ends)
         parts: list[Caption] = []
         comments: list[Text] = []  # what has not caused anything yet belongs to the next part
-        written = False
+        is_by_hand = False
         for block in blocks:
             lines, by_hand = _read_comments(block)
-            comments, written = comments + lines, written or by_hand
+            comments, is_by_hand = comments + lines, is_by_hand or by_hand
             end = self._facts_after(block)
             if end > (parts[-1].end if parts else 0):
                 english, chinese = (
                     "\n".join(line.of(lang) for line in comments) for lang in LANGUAGES
                 )
-                parts.append(Caption(end, Text(english, chinese), written))
-                comments, written = [], False
+                parts.append(Caption(end, Text(english, chinese), is_by_hand))
+                comments, is_by_hand = [], False
         return tuple(parts)
 
     @property

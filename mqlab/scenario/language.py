@@ -181,40 +181,40 @@ def raise_all(errors: Sequence[Exception]) -> None:
 
 
 def parse_script(text: str) -> Script:
-    """The commands of a scenario; narration (from dashes to the next blank line) is passed
-    over. Raises ScenarioError with the number of each line that cannot be read, and what to write
-    instead."""
+    """Parse a scenario: its comments, head, system line and commands; the narration (from dashes to
+    the next blank line) is skipped. Raises ScenarioError with the number of each line that cannot
+    be read, and what to write instead."""
     comments: list[str] = []
-    asked = ""
-    parts: list[tuple[int, str]] = []
-    lines: list[Line] = []
+    question = ""
+    system_parts: list[tuple[int, str]] = []
+    commands: list[Line] = []
     head: dict[str, str] = {}
-    telling = False
+    in_narration = False
     errors: list[ScenarioError] = []
     for number, raw in enumerate(text.removeprefix("\ufeff").splitlines(), 1):
         line = raw.strip()
-        telling = bool(line) if telling else line == DASHES
-        if telling:
+        in_narration = bool(line) if in_narration else line == DASHES
+        if in_narration:
             continue
         if line.startswith("#"):
-            if line.startswith(ASKS) and not parts:
-                asked = line.removeprefix(ASKS).strip()
-            elif not parts and (said := HEAD.fullmatch(line)):
-                if said[1] in head:
-                    errors.append(
-                        ScenarioError(
-                            "line {}: `{}:` is there twice; write it once", number, said[1]
-                        )
+            if line.startswith(ASKS) and not system_parts:
+                question = line.removeprefix(ASKS).strip()
+            elif not system_parts and (head_entry := HEAD.fullmatch(line)):
+                name, text_of_name = head_entry.groups()
+                if name in head:
+                    twice = ScenarioError(
+                        "line {}: `{}:` is there twice; write it once", number, name
                     )
-                head[said[1]] = said[2]
-            elif not parts:
+                    errors.append(twice)
+                head[name] = text_of_name
+            elif not system_parts:
                 comments.append(line.lstrip("# "))
             continue
         if not line:
             continue
         word, rest = (*line.split(maxsplit=1), "")[:2]
         known = ("system", "off", *COMMANDS)
-        if word != "system" and word in known and not parts:
+        if word != "system" and word in known and not system_parts:
             if not errors:  # which may be of this line, misspelt
                 errors.append(ScenarioError("line {}: a line `system NAME …` comes first", number))
             break
@@ -222,18 +222,18 @@ def parse_script(text: str) -> Script:
             if word not in known:
                 raise ScenarioError("line {}: {}", number, say_unknown("command", word, known))
             if word in COMMANDS:
-                lines.append(_line(number, word, rest.strip()))
+                commands.append(_line(number, word, rest.strip()))
             elif word == "system" or rest.strip():  # a menu may leave `off` without a safeguard
-                parts.append((number, _part(number, word, rest, bool(parts))))
+                system_parts.append((number, _part(number, word, rest, bool(system_parts))))
         except ScenarioError as error:
             errors.append(error)
     raise_all(errors)
-    if not parts:
+    if not system_parts:
         raise ScenarioError("no line `system NAME …`, for example: system kafka partitions=2")
-    [(_, line), *more] = parts
+    [(_, line), *more] = system_parts
     if more:
         line += " off=" + ",".join(text.removeprefix("off=") for _, text in more)
-    return Script(tuple(comments), line, tuple(lines), tuple(parts), asked, head)
+    return Script(tuple(comments), line, tuple(commands), tuple(system_parts), question, head)
 
 
 def read_typed(text: str) -> tuple[Script, str]:
@@ -261,15 +261,16 @@ def read_comments(lines: Iterable[str]) -> Text:
 
 
 def _line(number: int, command: str, rest: str) -> Line:
-    """Parse one command of a scenario. Raises ScenarioError with the form that is expected."""
+    """Parse one command of a scenario, whose words after the first are `rest`. Raises ScenarioError
+    with the form that is expected."""
     refused = ScenarioError(
         "line {}: expected `{}`, not {!r}", number, COMMANDS[command], shorten(rest, 60)
     )
     if command in OF_MESSAGES:
-        m = _MESSAGE.match(rest)
-        if not m:
+        matched = _MESSAGE.match(rest)
+        if not matched:
             raise refused
-        src, dst, answer, kind, n = m.groups()
+        src, dst, answer, kind, n = matched.groups()
         if command == "drop" and answer:
             raise ScenarioError(
                 "line {0}: a process drops requests only, not {1!r}; an answer is lost "
@@ -300,7 +301,7 @@ def _line(number: int, command: str, rest: str) -> Line:
         words = tuple(rest.split(maxsplit=1))  # a timer's name may have several words
     groups = [group.replace(",", " ").split() for group in rest.split("|")]
     names = [name for group in groups for name in group]
-    fits = {
+    is_valid = {
         "restart": len(words) == 1 or (len(words) == 2 and _AGAIN.fullmatch(words[1])),
         "partition": len(groups) > 1 and all(groups) and len(names) == len(set(names)),
         "break": len(words) == 2,
@@ -309,7 +310,7 @@ def _line(number: int, command: str, rest: str) -> Line:
         "at": count(rest) is not None,
         "clock": len(words) == 2 and _AHEAD.fullmatch(words[1]),
     }
-    if not fits.get(command, len(words) == 1):
+    if not is_valid.get(command, len(words) == 1):
         raise refused
     return Line(number, command, words)
 
@@ -354,7 +355,8 @@ def make_system(script: Script, registry: Registry) -> System:
 
 
 def system_of(line: str, registry: Registry) -> System:
-    """The system of a system line; ScenarioError names what there is."""
+    """Make the system that a system line describes. Raises ScenarioError, which lists what there
+    is, where the name or an option is unknown."""
     try:
         words = shlex.split(line)
     except ValueError as error:

@@ -139,8 +139,8 @@ class _Driver:
     # -- lines ---------------------------------------------------------------------------
 
     def list_mistakes(self, lines: Sequence[Line]) -> Iterator[ScenarioError]:
-        """What is wrong with lines whatever happens before them: a node that does not exist, a
-        call that cannot be read."""
+        """Yield an error for each command that cannot work whatever happens before it: it names an
+        unknown node, or a call that cannot be read."""
         known = list(dict.fromkeys((*self.run.world.nodes, *placements(self.system))))
         for line in lines:
             names: tuple[str, ...] = ()
@@ -165,12 +165,12 @@ class _Driver:
         """BadValue, with the connections that these two have, where they have none together."""
         conns = [pair for node in self.run.world.nodes.values() for pair in node.conns]
         if (a, b) not in conns:
-            mine = [f"break {src} {dst}" for src, dst in conns if {src, dst} & {a, b}]
-            there = POSSIBLE(", ".join(mine)) if mine else tr("neither has any yet")
-            raise BadValue("{} has no connection to {}; {}", a, b, there)
+            of_these = [f"break {src} {dst}" for src, dst in conns if {src, dst} & {a, b}]
+            existing = POSSIBLE(", ".join(of_these)) if of_these else tr("neither has any yet")
+            raise BadValue("{} has no connection to {}; {}", a, b, existing)
 
     def line(self, line: Line) -> None:
-        """Carry out one command, then let everything happen that nothing holds back."""
+        """Carry out one command, then let everything happen that no command holds back."""
         match line.command:
             case "do":
                 self._do(parse(line.words[0]))
@@ -234,21 +234,22 @@ class _Driver:
         yield from filter(None, map(self._in_vain, self.armed))
 
     def _in_vain(self, line: Line) -> str:
-        """What an armed line still waits for; "" where that came."""
+        """Describe what a waiting command still waits for, with what came instead; "" where its
+        message came."""
         message = line.message
         if message is None:
             node = line.words[0]
             wanted = NO_STEP(node, show_kind(line.kind), line.n)
-            came = {kind: n for (who, kind), n in self.emitted.items() if who == node}
+            arrived = {kind: n for (who, kind), n in self.emitted.items() if who == node}
         else:
-            way = (message.src, message.dst, message.answer)
-            sent = {key[2]: n for key, n in self.seen.items() if (*key[:2], key[3]) == way}
+            direction = (message.src, message.dst, message.answer)
+            sent = {key[2]: n for key, n in self.seen.items() if (*key[:2], key[3]) == direction}
             if sent.get(message.kind, 0) >= message.n:
                 return ""  # it came, and is or was held
             arrow = "⇒" if message.answer else ""
             wanted = NO_MESSAGE(arrow + message.kind, message.n, message.src, message.dst)
-            came = {arrow + kind: n for kind, n in sent.items()}
-        emitted = ", ".join(f"{show_kind(kind)}#{n}" for kind, n in came.items())
+            arrived = {arrow + kind: n for kind, n in sent.items()}
+        emitted = ", ".join(f"{show_kind(kind)}#{n}" for kind, n in arrived.items())
         return str(IN_VAIN(line.number, wanted, emitted or tr("nothing", "came")))
 
     def tell_waiting(self) -> Text:
@@ -308,7 +309,8 @@ class _Driver:
         )
 
     def _take(self, waiting: Waiting) -> None:
-        """Carry out a choice, or hold, lose or delay its message as an armed command demands."""
+        """Carry out the next choice. If it delivers a message for which a command waits, drop the
+        message, lose it with its connection, or make it late instead."""
         choice = waiting.choice
         for armed in self.armed:
             if armed.message is not None and armed.message == waiting.message:
@@ -328,7 +330,8 @@ class _Driver:
         self._do(self._stopped(choice))
 
     def _stopped(self, choice: Choice) -> Choice:
-        """The choice, stopped where an armed kill strikes the step it brings about."""
+        """The choice, with a stop added where a waiting `kill` or `power-cut` strikes the step that
+        it causes."""
         if not any(armed.kind for armed in self.armed):
             return choice
         now_ms = self.at_ms + self._ahead_of(choice)
@@ -367,24 +370,24 @@ class _Driver:
         role = choice.b if choice.kind == "request" else choice.a
         return self.ahead.get(placements(self.system).get(role, (role, 0))[0], 0)
 
-    def _notice(self, now: World) -> None:
-        """The FIFO of messages in flight: bring the queue up to date: what is new goes to its end,
-        what is gone leaves."""
-        for wire, notes in now.wires.items():
+    def _notice(self, world: World) -> None:
+        """Bring the queue of what waits to happen up to date with the world: new messages, own
+        events and calls go to its end, what is gone is removed."""
+        for wire, notes in world.wires.items():
             kind, client, server, conn = wire
             choice = Choice("request" if kind == "q" else "response", client, server, conn)
-            have = sum(w.choice == choice for w in self.queue)
-            for note in notes[have:]:
+            queued = sum(w.choice == choice for w in self.queue)
+            for note in notes[queued:]:
                 self.queue.append(Waiting(choice, self._named(choice, note.body)))
-        for name, node in now.nodes.items():
+        for name, node in world.nodes.items():
             local = Choice("local", name)
-            have = sum(w.choice == local for w in self.queue)
-            self.queue += [Waiting(local)] * (len(node.inbox) - have)
+            queued = sum(w.choice == local for w in self.queue)
+            self.queue += [Waiting(local)] * (len(node.inbox) - queued)
             call = Choice("call", name)
             if node.app is not None and node.app.next_call() is not None:
                 if not any(w.choice == call for w in self.queue):
                     self.queue.append(Waiting(call))
-        self._forget(now)
+        self._forget(world)
 
     def _forget(self, world: World) -> None:
         left: Counter[Choice] = Counter()
