@@ -252,7 +252,7 @@ def init_producer_id(
     producer with this transactional id, which is fenced by it. A transaction that the earlier one
     left open is aborted first; until that is complete the answer is CONCURRENT_TRANSACTIONS."""
     if ask.txn_id is None and (ask.pid < 0) == (ask.epoch < 0):
-        # without a transactional id: a new producer id each time, and the coordinator keeps no state
+        # without a transactional id: a new producer id each time, and no state in the coordinator
         tc, pid, id_block = allocate(tc)
         return tc, (*id_block, Reply(caller, InitProducerIdResponse(pid=pid, epoch=0)))
     error = check_init_producer_id(tc, ask)
