@@ -206,8 +206,8 @@ def frozen(kind: type[T]) -> type[T]:
 
 def _make_init(cls: type) -> Callable[..., None]:
     """Build `__init__` for a frozen dataclass with slots, as a compiled function that sets each
-    slot directly. Its source is text run by `exec`, as in `dataclass` itself; a field with a
-    `default_factory` is made anew in each call where its argument is missing."""
+    slot directly. Its source is text run by `exec`, as in `dataclass` itself; the default of a
+    field with a `default_factory` is made in each call where its argument is missing."""
     names: dict[str, Any] = {"MISSING": MISSING}
     parameters, lines = ["self"], [" pass"]
     for slot in fields(cls):

@@ -733,8 +733,8 @@ class Producer:
 
     def step(self, event: Event, disk: Disk) -> tuple[Producer, Effects]:
         """Handle one event: a call of the application, an answer of a leader or of the coordinator,
-        a broken connection, or a timer (a retry is due, max.block.ms or a batch's delivery timeout
-        is over). An answer that nothing waits for is ignored."""
+        a broken connection, or a timer (a retry is due; max.block.ms or a batch's delivery timeout
+        has passed). An answer that nothing waits for is ignored."""
         match event:
             case Call(body=body, at_ms=at_ms):
                 return replace(self, at_ms=at_ms)._handle_call(body)
