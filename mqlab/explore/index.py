@@ -60,6 +60,7 @@ class Index:
         new_places, final_number = distinct[is_new], np.zeros(len(keys), np.int64)
         final_number[new_places] = np.arange(row_count, row_count + len(new_places))
         among_new = np.flatnonzero(numbers >= row_count)
+        # rows equal to a new row of this batch get that row's final number
         numbers[among_new] = final_number[numbers[among_new] - row_count]
         # slots hold number + 1: 0 is an empty slot
         self.slots[slots[is_new]] = halves[is_new] << HALF | (numbers[is_new] + 1).view(np.uint64)
@@ -76,6 +77,7 @@ class Index:
         key_halves = keys >> HALF
         slots, rounds, stored = self._point(key_halves), 0, rows.words
         while len(slots):
+            # an entry: the upper half of a key and a row's number + 1; 0: an empty slot
             entry = self.slots.take(slots)
             same_half = np.flatnonzero((entry >> HALF == key_halves) & (entry != 0))
             candidate = (entry[same_half] & LOW).view(np.int64) - 1

@@ -130,6 +130,7 @@ class Place(dict[int, Group]):
         for counter in self._counters.values():
             self.mask |= counter.mask
         self._counted = sum(counter.mask for counter in self._counters.values())
+        #: what a fault or timer adds to the counters; steps by state of the node; its restarts
         self._spent: dict[tuple[int, str, str], int] = {}
         self._runs: dict[tuple[int, str | Message], Step] = {}
         self._recoveries: dict[int, tuple[list[Prefix], int]] = {}
@@ -154,7 +155,7 @@ class Place(dict[int, Group]):
     def _steps(self, key: int, node: NodeState) -> Iterator[tuple[Step, int]]:
         """Yield each step that this node may take next, with what it adds to the counters of the
         budget: messages that arrive by its links, its own next event, its application's next call,
-        its next timer."""
+        its next timer. `key`: the world (or the parts of it that matter here) as one integer."""
         for pair, arrivals in list(self.pairs.items()):
             field = self._fields.links[pair]
             here = key & (field.mask | self.field.mask)
@@ -183,11 +184,13 @@ class Place(dict[int, Group]):
         self, key: int, node: NodeState, kind: str, pair: Pair, conn: int, queue: Queue
     ) -> Iterator[Step]:
         """Yield a step for each message in flight that may arrive next at this node: of a queue
-        only the first message, of a set (where messages have no sequence and stay) any."""
+        only the first message, of a set (where messages have no sequence and stay) any. `key`: the
+        world as one integer; `conn`: the connection that the messages are on."""
         client, server = pair
         is_queue = self._moves.system.network != "set"
         for index, note in enumerate(queue[:1] if is_queue else queue):
             message = Message(kind, pair, conn, note)
+            # what a message brings about depends only on it and on the node's own state
             memo = (key & self.field.mask, message)
             if memo not in self._runs:
                 sent = self._fields.notes[note]
@@ -234,7 +237,8 @@ class Place(dict[int, Group]):
     def _add_step(self, group: Group, key: int, step: Step, cost: int) -> None:
         """Add the choices of one step to the group: the whole step, and the step with a stop after
         some but not all of its effects. (A stop after none or all of them is one between two steps,
-        which is a fault of its own.)"""
+        which is a fault of its own.) `key`: the world as one integer; `cost`: what the step adds to
+        the counters."""
         added = step.totals.get(key & step.mask)
         if added is None:
             change = self._changed(key, step, step.prefixes[-1])
@@ -348,7 +352,7 @@ class Place(dict[int, Group]):
     def _add_restart(self, group: Group, key: int, node: NodeState) -> None:
         """Add the choices of a restart of this node to the group: a start from the disk, whole or
         stopped again after some of its effects. No client is connected to a starting node, so none
-        notices such a stop."""
+        notices such a stop. `key`: the world as one integer."""
         prefixes, worth = self._recovery(key, node)
         change = Change(self._fields, key)
         change.send(prefixes[-1].sent)

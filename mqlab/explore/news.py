@@ -30,8 +30,9 @@ class News:
 
     def of(self, layout: Layout, words: Sequence[Words], look: Callable[[int], None]) -> Words:
         """Judge an array of worlds: returns for each world one bit for each property that is news
-        in it. What is read of the nodes makes a row of a small table, so each combination is judged
-        once; before that, `look` is called with the world's place in the array."""
+        in it (an *always* property that it breaks, another one that holds). What is read of the
+        nodes makes a row of a small table, so each combination is judged once; before that, `look`
+        is called with the world's place in the array."""
         self.grow()
         batch, table_layout = self.rows.reserve(len(words[0])), self.rows.layout
         for column in batch:

@@ -103,9 +103,9 @@ class Fields:
         read: Callable[[str, NodeState], Hashable],
         counters: Mapping[str, Hashable],
     ) -> None:
-        """Lay out the worlds of a system: a field for each counter (with its first value) and for
-        each node. Links get theirs when they are first used. `read`: what the properties read of a
-        node."""
+        """Lay out the integer that stands for a world of this system: a field of bits for each
+        counter (with its first value) and for each node. Links get theirs when they are first used.
+        `read`: what the properties read of a node."""
         self.system = system
         self.names = [spec.name for spec in system.nodes()]
         self.placed = {r: (self.names.index(n), i) for r, (n, i) in placements(system).items()}

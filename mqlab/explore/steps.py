@@ -162,8 +162,9 @@ class Steps:
         del self.moves.places[place][world]
 
     def register(self) -> None:
-        """Give numbers to the groups and steps that were worked out since the last time. Their rows
-        follow in `settle`, since they may need a new layout first."""
+        """Give numbers to the groups (all choices of one neighbourhood of a node) and to their
+        steps that were worked out since the last time. The rows of the steps follow in `settle`,
+        since they may need a new layout first."""
         counts: list[int] = []
         choices: list[int] = []
         stops: list[int] = []

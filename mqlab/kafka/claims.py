@@ -71,6 +71,7 @@ def brackets(node: NodeState) -> tuple[Bracket, ...]:
                 transactions.append(Bracket())
             case SendRecord(partition, value) if transactions and ok:
                 transactions[-1] = Bracket((*transactions[-1].sent, (partition, value)))
+            # the same end may be called again after an error; another end would not be allowed
             case Commit() | Abort() if transactions and transactions[-1].end in ("", str(call)):
                 transactions[-1] = Bracket(transactions[-1].sent, str(call), ok)
     return tuple(transactions)

@@ -209,6 +209,8 @@ def _verify_or_append(leader: Leader, ask: Produce, caller: Caller, disk: Disk) 
     """Handle a Produce request: append its batch at once or, if the batch would open a transaction
     here, first ask the transaction coordinator whether it is open (verification, KIP-890)."""
     part, batch = leader.part, ask.batch
+    # from this version on the coordinator adds the partition for the client; before, it only
+    # verifies
     is_v2 = ask.version >= 12
     if batch.transactional and ask.txn_id is None:
         # without the id nobody can check whether it may be used (KafkaApis#handleProduceRequest)
@@ -220,6 +222,7 @@ def _verify_or_append(leader: Leader, ask: Produce, caller: Caller, disk: Disk) 
         return append(leader, ask, caller, None, disk)
     if part.is_stale(batch):
         return leader, (Reply(caller, ProduceResponse(Error.INVALID_PRODUCER_EPOCH)),)
+    # an older client's transaction, and this leader is not to verify it
     if not is_v2 and not (ask.verify and "verification" in part.config.on):
         return append(leader, ask, caller, None, disk)
     return role.ask_coordinator(leader, ask, caller, ask.txn_id or "", batch, disk, v2=is_v2)
@@ -387,7 +390,8 @@ class Leader:
         self, body: LeaderRequest, caller: Caller, disk: Disk, at_ms: int
     ) -> tuple[Leader, Effects]:
         """Pass a request to the function that handles it, by its type. A partition that was deleted
-        (`gone`) can only be created again; any other request is refused."""
+        (`gone`) can only be created again; any other request is refused, and a marker
+        acknowledged."""
         match body:
             case CreateTopic() if not self.gone:
                 return self, (Reply(caller, TopicResponse(Error.TOPIC_ALREADY_EXISTS)),)

@@ -107,7 +107,7 @@ def list_choices(system: System, world: World) -> list[Choice]:
     placed = placements(system)
     choices: list[Choice] = []
     for wire in world.wires:
-        direction, client, server, conn = wire
+        direction, client, server, conn = wire  # "q": requests, "r": answers
         receiver = server if direction == "q" else client
         if world.nodes[placed[receiver][0]].up:
             kind = "request" if direction == "q" else "response"
@@ -203,7 +203,7 @@ def _event(
     one on a connection that has broken since."""
     placed = placements(system)
     if choice.kind in ("request", "response"):
-        kind = "q" if choice.kind == "request" else "r"
+        kind = "q" if choice.kind == "request" else "r"  # of the wire: requests, or answers
         wire = (kind, choice.a, choice.b, choice.conn)
         note, world = _take(system, world, wire, choice.index)
         node, role = placed[choice.b if kind == "q" else choice.a]
@@ -284,6 +284,7 @@ def _break(
     are lost. Requests in flight stay and arrive late. `arrive`: the answers reach the client before
     the break; `gone`: the server has stopped, so the requests are lost too."""
     client_node, role = placements(system)[client]
+    # a wire is ("q" for requests or "r" for answers, client, server, connection)
     conn = current(system, world, client, server)
     answers = world.wires.get(("r", client, server, conn), ()) if arrive else ()
     wires = world.wires.remove(("r", client, server, conn))
@@ -336,7 +337,7 @@ def _stop(
     stopped = world.nodes[name]
     wires = world.wires
     for pair, conn in stopped.conns.items():
-        # answers to the stopped node reach nobody; its requests stay in flight
+        # answers ("r") to the stopped node reach nobody; its requests stay in flight
         wires = wires.remove(("r", *pair, conn))
     world = World(world.nodes.set(name, stop_node(stopped, power)), wires)
     for other, node in world.nodes.items():
@@ -378,6 +379,7 @@ def _restart(system: System, world: World, choice: Choice, at_ms: int) -> list[M
     node = world.nodes[name]
     wires = world.wires
     for pair, conn in node.conns.items():
+        # answers ("r") to the stopped node reach nobody
         wires = wires.remove(("r", *pair, conn))
     by_power = choice.how == "power"
     world = World(world.nodes.set(name, stop_node(node, by_power)), wires)

@@ -207,6 +207,7 @@ def _process_queue(consumer: Consumer, turn: _Turn, pulled: PullMessageResponse)
     suspended message."""
     assert consumer.call is not None
     for stored in pulled.messages:
+        # what the listener returns for this message, as the call says
         match consumer.call.of(stored.message.words):
             case Outcome.SUCCESS:
                 turn.apply(stored)

@@ -170,14 +170,15 @@ class _Driver:
             raise BadValue("{} has no connection to {}; {}", a, b, existing)
 
     def line(self, line: Line) -> None:
-        """Carry out one command, then let everything happen that no command holds back."""
+        """Carry out one command, then let everything happen that no command holds back. A command
+        that waits for a step or a message does nothing here: it acts when that comes."""
         match line.command:
             case "do":
                 self._do(parse(line.words[0]))
                 return
             case "run":
                 self._do(Choice("run", line.words[0], line.words[1]))
-                if not self.run.world.nodes[line.words[0]].up:
+                if not self.run.world.nodes[line.words[0]].up:  # made when the node is restarted
                     self.unmade.append(line)
             case "release":
                 self._release(line)

@@ -205,6 +205,7 @@ def handle_answer(
     is_current = entry is not None and (answer.pid, answer.epoch) == (entry.pid, entry.epoch)
     if entry is None or partition not in pending_partitions or not is_current:
         return tc, ()
+    # a newer coordinator or producer has taken over: the transaction stays as it is
     if answer.error in GIVE_UP:
         return tc, ()
     if answer.error:
@@ -832,6 +833,7 @@ class Coordinator:
                 entries = entries.remove(entry.txn_id) if dead else entries.set(entry.txn_id, entry)
         block = disk.table("producer ids").get("next block", first_block * config.pid_block)
         tc = Coordinator(config, epoch, block, entries, stride=stride)
+        # written before an id of this block is given out, so no id is given out twice
         effects: list[Effect] = [
             Put("producer ids", "next block", block + stride * config.pid_block)
         ]

@@ -91,6 +91,7 @@ def check_committer(gc: GroupCoordinator, ask: TxnOffsetCommit | OffsetCommit) -
     if ask.generation < 0:
         return Error.NONE
     return (
+        # since version 9 of the request
         Error.GROUP_ID_NOT_FOUND
         if not transactional and ask.version >= 9
         else (Error.ILLEGAL_GENERATION)

@@ -252,6 +252,7 @@ class Controller(Quiet):
         if ask.number in led.isr and len(led.isr) > 1:
             self, news = self._decide(_without(led, ask.number))
             return self, (*others, *news)
+        # nobody leads because the last replica in sync was down: this one
         is_awaited = led.leader == NOBODY and ask.number in led.isr
         if led.leader != ask.number and not is_awaited:
             return self, (*others, Send(replica, led))

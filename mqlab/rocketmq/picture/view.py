@@ -135,9 +135,9 @@ class Book:
         elif message.topic == DISCARD_TOPIC:
             changed = replace(txn.enter(HalfState.DISCARDED), parked=txn.parked + 1)
         elif message.transaction_type == TransactionType.COMMIT_TYPE:
-            again = txn.again + (message.prepared_offset in self.late)
+            repeated_ends = txn.again + (message.prepared_offset in self.late)
             changed = txn.enter(HalfState.COMMITTED)
-            changed = replace(changed, delivered=txn.delivered + 1, again=again)
+            changed = replace(changed, delivered=txn.delivered + 1, again=repeated_ends)
         else:  # without a half topic: undecided, and in the topic that consumers read
             changed = txn.enter(HalfState.HALF)
         self.txns[key] = changed
