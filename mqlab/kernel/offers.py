@@ -174,6 +174,7 @@ def _option(system: System, world: World, choice: Choice, flights: Flights) -> O
     none)."""
     moved = apply(system, world, choice)
     event, node = moved[0].event, moved[0].node
+    # of a message or call; a timer or an own event has no body
     what = put_in_words(getattr(event, "body", ""))
     sent, ends = find_sent(world, choice, flights), ("", "")
     match choice.kind:

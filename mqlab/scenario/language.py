@@ -301,6 +301,7 @@ def _line(number: int, command: str, rest: str) -> Line:
         words = tuple(rest.split(maxsplit=1))  # a timer's name may have several words
     groups = [group.replace(",", " ").split() for group in rest.split("|")]
     names = [name for group in groups for name in group]
+    # whether the words are what the command takes; one that is not listed takes one word
     is_valid = {
         "restart": len(words) == 1 or (len(words) == 2 and _AGAIN.fullmatch(words[1])),
         "partition": len(groups) > 1 and all(groups) and len(names) == len(set(names)),

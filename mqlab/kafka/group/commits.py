@@ -90,8 +90,8 @@ def check_committer(gc: GroupCoordinator, ask: TxnOffsetCommit | OffsetCommit) -
         return group.check_commit(ask.member, ask.instance, ask.generation, transactional)
     if ask.generation < 0:
         return Error.NONE
+    # a plain commit has an error of its own for an unknown group since version 9
     return (
-        # since version 9 of the request
         Error.GROUP_ID_NOT_FOUND
         if not transactional and ask.version >= 9
         else (Error.ILLEGAL_GENERATION)

@@ -165,7 +165,7 @@ class Queue(Quiet):
                     return replace(self, waiting=(*self.waiting, caller)), ()
                 return self, self._give(disk, (caller,), oldest)
             case Request(caller=caller, body=Acknowledge(txn, offset)):
-                is_next = offset == disk.log(POSITION).end
+                is_next = offset == disk.log(POSITION).end  # else acknowledged before
                 position_written = force(disk, POSITION, ACKED, txn) if is_next else ()
                 return self, (*position_written, Reply(caller, AcknowledgeResponse()))
         return self, ()

@@ -396,6 +396,7 @@ class Broker(Quiet):
                     return replace(self, waiting=(*self.waiting, (caller, group))), ()
                 return self, (Reply(caller, give(oldest)),)
             case Request(caller=caller, body=Acknowledge(group, txn, offset)):
+                # else it was acknowledged before: the position stays
                 is_next = offset == disk.log(position_of(group)).end
                 position_written = force(disk, position_of(group), ACKED, txn) if is_next else ()
                 return self, (*position_written, Reply(caller, AcknowledgeResponse()))

@@ -182,6 +182,7 @@ def _open(topic: Topic, ask: OpenProducer, who: str, disk: Disk) -> Result:
     access = topic.access
     if who in access.open:
         return topic, (_tell(topic, who),)
+    # it waits already: one request per connection
     if who in (name for name, _ in access.waiting):
         return topic, (_refuse(topic, who, ServerError.ServiceNotReady, PRESENT),)
     match ask.access_mode:

@@ -225,6 +225,7 @@ def deliver_level(broker: Broker, timer: str, disk: Disk, at_ms: int) -> Result:
     writer, end = Writer(disk, at_ms), first
     next_timer: Effects = ()
     for stored in walk_queue(disk, queue, first):
+        # the first message is due in any case: the timer was set for it
         if end > first and _time_left(stored, at_ms) > 0:
             next_timer = (SetTimer(timer, _time_left(stored, at_ms)),)
             break
