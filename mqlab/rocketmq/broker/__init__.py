@@ -621,8 +621,8 @@ class Broker:
     def _handle_request(
         self, body: Any, caller: Caller, disk: Disk, at_ms: int
     ) -> tuple[Broker, Effects]:
-        """Pass a request to the function that handles it, by its type; a group's requests go to
-        `handle_request` of `group.py`."""
+        """Pass a request to the function that handles it, by its type; heartbeats and questions
+        about a group go to the module's `handle_request`."""
         match body:
             case SendMessage():
                 return store_message(self, body, caller, disk, at_ms)
