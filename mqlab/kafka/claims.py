@@ -225,7 +225,7 @@ def in_generation(cluster: Cluster, world: World) -> bool:
                 if isinstance(record, GroupMetadata):
                     groups[record.group] = record
                 elif isinstance(record, Offsets) and (batch.pid, batch.epoch) in signed:
-                    # the group's latest record before these offsets; none: the group has no members
+                    # the group's latest record before these offsets; None: it has had no generation
                     group = groups.get(record.group)
                     if group is not None and not signed[batch.pid, batch.epoch] & who(group):
                         return False

@@ -185,8 +185,8 @@ def note_offsets(
     gc: GroupCoordinator, batch: Batch, records: tuple[Offsets, ...]
 ) -> GroupCoordinator:
     """Take the committed offsets of a batch of `__consumer_offsets` into memory: as pending while
-    the batch's transaction is open, else as what counts. Also creates a group that is not known
-    yet, as the real coordinator does."""
+    the batch's transaction is open, else as what counts. A group that is not known yet is
+    created."""
     for offsets in records:
         if offsets.group not in gc.groups:
             gc = gc.with_group(Group(offsets.group))

@@ -248,8 +248,9 @@ def _rejoin(
     gc: GroupCoordinator, group: Group, ask: JoinGroup, caller: Caller, disk: Disk
 ) -> Result:
     """Handle JoinGroup of a known member. It joins again because the group rebalances, because its
-    subscription changed, because it leads, or because its answer was lost. Where nothing has
-    changed, the answer is sent again, without a rebalance."""
+    subscription has changed, or because its answer was lost. Where nothing has changed the answer
+    is sent again, without a rebalance; in a stable group the leader's JoinGroup always causes
+    one."""
     error = group.check_member(ask.member, ask.instance)
     if not error and group.state is _S.EMPTY:
         error = Error.UNKNOWN_MEMBER_ID
