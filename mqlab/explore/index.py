@@ -104,30 +104,32 @@ class Index:
         words = [column.whole for column in rows.columns]
         numbers = todo + row_count
         entries = half << HALF | (numbers + 1).view(np.uint64)
-        slots = slots_now = self._point(half)
+        slots = at = self._point(half)
         remaining = np.arange(len(todo))
         while len(remaining):
-            mine = entries.take(remaining)
-            entry = self.slots.take(slots_now)
-            free = np.flatnonzero(entry == 0)[::-1]  # of several the first is written last
-            empty = slots_now[free]
-            self.slots[empty] = mine[free]
-            entry[free] = self.slots.take(empty)
-            other = np.flatnonzero(entry != mine)
-            entry = entry[other]
-            alike = (entry ^ mine[other]) >> HALF == 0  # keys alike: equal rows, perhaps
-            same = np.flatnonzero(alike)
-            number = (entry[same] & LOW).view(np.int64) - 1
-            who = remaining[other[same]]
-            equal = _equal(words, number, words, numbers[who])
+            own = entries.take(remaining)
+            occupants = self.slots.take(at)
+            # 0: empty; reversed, so that of several rows for one slot the first is written last
+            at_empty = np.flatnonzero(occupants == 0)[::-1]
+            empty = at[at_empty]
+            self.slots[empty] = own[at_empty]
+            occupants[at_empty] = self.slots.take(empty)
+            # rows whose slot now has another entry than theirs: an equal row, or one of another key
+            others = np.flatnonzero(occupants != own)
+            occupants = occupants[others]
+            alike = (occupants ^ own[others]) >> HALF == 0  # keys alike: equal rows, perhaps
+            same_key = np.flatnonzero(alike)
+            number = (occupants[same_key] & LOW).view(np.int64) - 1
+            candidates = remaining[others[same_key]]
+            equal = _equal(words, number, words, numbers[candidates])
             if equal is not None:
-                alike[np.delete(same, equal)] = False
-                who, number = who[equal], number[equal]
-            numbers[who] = number
-            rest = other[np.logical_not(alike)]
-            remaining, rounds = remaining[rest], rounds + 1
-            slots_now = self._go_on(slots_now[rest], rounds)
-            slots[remaining] = slots_now
+                alike[np.delete(same_key, equal)] = False
+                candidates, number = candidates[equal], number[equal]
+            numbers[candidates] = number
+            going_on = others[np.logical_not(alike)]
+            remaining, rounds = remaining[going_on], rounds + 1
+            at = self._go_on(at[going_on], rounds)
+            slots[remaining] = at
         return numbers, slots
 
     def _reserve(self, count: int) -> None:

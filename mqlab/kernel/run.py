@@ -158,11 +158,11 @@ class Run:
             )
         )
         if self.system.judged_between_steps:
-            self.snapshots.append(self._unjudged(new))
+            self.snapshots.append(self._with_old_lights(new))
         else:
-            self.snapshots.append(self._lit(self._with_claims(new, move.world)))
+            self.snapshots.append(self._keep_red(self._with_claims(new, move.world)))
 
-    def _unjudged(self, new: Snapshot) -> Snapshot:
+    def _with_old_lights(self, new: Snapshot) -> Snapshot:
         """Within a step the lights, and whether money is lost, stay as they were before it."""
         old, money = self.snapshots[-1], new.money
         if money is not None and old.money is not None:
@@ -171,7 +171,7 @@ class Run:
 
     def _judge(self) -> None:
         """The lights and the money of a step that is over."""
-        judged = self._lit(self._with_claims(self.system.snapshot(self.world), self.world))
+        judged = self._keep_red(self._with_claims(self.system.snapshot(self.world), self.world))
         last = self.snapshots[-1]
         self.snapshots[-1] = replace(last, lights=judged.lights, money=judged.money)
 
@@ -194,7 +194,7 @@ class Run:
         first = tuple(Light(c.name, c.sentence, c.holds(world)) for c in self.claims)
         return replace(new, lights=first + tuple(g for g in new.lights if g.name not in names))
 
-    def _lit(self, new: Snapshot) -> Snapshot:
+    def _keep_red(self, new: Snapshot) -> Snapshot:
         """A light that went red stays red: the invariant was broken in this run. Not that of a
         claim which can always still be kept: it says how things stand."""
         red = {light.name for light in new.lights if not light.ok}

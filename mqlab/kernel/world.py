@@ -103,7 +103,7 @@ def do_effects(spec: NodeSpec, node: NodeState, role: int, effects: Effects) -> 
     sender = spec.roles[role][0]
     local = {name: i for i, (name, _) in enumerate(spec.roles)}
     for effect in effects:
-        wire: Wire | None = None
+        wire: Wire | None = None  # set for a message to another node: "q" a request, "r" an answer
         note: Note | None = None
         match effect:
             case Send(to=to, body=body, corr=corr) if to in local:

@@ -96,7 +96,7 @@ def explain(
     """Explain a step of a model by the sentence that the model has for its effect or event (`whys`,
     by the names that the module's head describes); a step without a sentence is folded away.
     `told`: which names an outsider notices; `stages`: which begin a transaction's stage."""
-    subject = _thing(effect)
+    subject = _find_subject(effect)
     if subject is not None:
         names = (f"{name_of(subject)} by {role}", name_of(subject))
         key = next((name for name in names if name in whys), "")
@@ -149,7 +149,7 @@ def name_of(thing: object) -> str:
     return str(getattr(thing, "key", type(thing).__name__))
 
 
-def _thing(effect: Effect | None) -> object:
+def _find_subject(effect: Effect | None) -> object:
     match effect:
         case Send(body=body) | Reply(body=body):
             return body

@@ -241,8 +241,8 @@ def begin_end(
         return tell_participants(tc, meta, caller, disk)
     if meta.status is not TxnStatus.OPEN:
         return tc, _answer(caller, ServerError.InvalidTxnStatus)
-    # this safeguard is off: the participants are told before the decision is durable
     if "decision_before_markers" not in tc.config.on:
+        # without this safeguard the participants are told before the decision is durable
         meta = replace(meta, status=decided)
         return tell_participants(replace(tc, txns=tc.txns.set(txn, meta)), meta, caller, disk)
     return tc.write(disk, Write(_build_update(meta, decided), caller))

@@ -545,6 +545,7 @@ def handle_failed_append(tc: Coordinator, event: AppendFailed) -> Result:
     if pending.entry.state in COMPLETED:
         led_elsewhere = error is Error.NOT_COORDINATOR  # the new leader does it
         return tc, () if led_elsewhere else (SetTimer(APPEND_AGAIN + txn_id, PAUSE_MS),)
+    # a transaction that has timed out is aborted for no caller: its timer runs again
     if pending.caller is None or pending.answer is None:
         return tc, tc.restart_timer(unchanged, event.at_ms)
     answer = pending.answer.refuse(error)

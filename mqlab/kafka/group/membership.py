@@ -366,6 +366,7 @@ def handle_sync(gc: GroupCoordinator, ask: SyncGroup, caller: Caller, disk: Disk
         gc, refused = fail_assignment(gc.with_group(group), assigning, error, disk)
         return gc, (*effects, *refused)
     gc, written = gc.write_generation(group, dict(assignments.items()), disk)
+    # the record takes one offset: the assignment is durable once the log is up to there
     end = disk.log(gc.name).end + 1
     assigning = Assigning(end, group.name, group.generation, assignments)
     return replace(gc, assigning=(*gc.assigning, assigning)), (*effects, *written)

@@ -269,6 +269,8 @@ def do_effects(r: Replica, effects: Effects, disk: Disk) -> Result:
                 error = Error.NOT_ENOUGH_REPLICAS.name
                 events.append(AppendFailed(log, entry.last + 1, error))
             case Append(log=log, entry=entry) if log in r.config.logs:
+                # alone, an append is replicated once it is on this disk; else when followers have
+                # fetched it
                 outgoing.append(replace(effect, notify=is_alone))
                 appended.setdefault(log, []).append(entry)
             case Send(to=to) if _leaderless(r, to):
@@ -522,6 +524,7 @@ class Replica:
         if self.role is None and caller.name == self.config.me:
             return self, ()  # a note to itself from when it led
         if self.role is None:
+            # it leads and has no role yet: it is still reading its log
             loading = Error.COORDINATOR_LOAD_IN_PROGRESS if self.leads else None
             return self, (Reply(caller, refuse_request(body, loading)),)
         if is_short(self) and is_append(body):
@@ -612,6 +615,7 @@ class Replica:
         leads."""
         table = disk.table(CHECKPOINT)
         hw = Map((log, table[log]) for log in config.logs if log in table)
+        # from here on it notes every batch while it copies it
         since = Map((log, disk.log(log).end) for log in config.logs)
         if disk.table(".broker"):  # it has run before
             return Replica(config, hw=hw, since=since), (
