@@ -217,9 +217,8 @@ def run_task(
     journal = _Journal(task.journal, memory)
     try:
         result = _read_state(rule(task.order, Db(journal.run), _Memory(journal)))
-    # raised inside the function where it comes to a statement that has no result yet
     except _Leave:
-        pass
+        pass  # raised inside the function, at a statement that has no result yet
     except Exception as error:
         result = Finished(LocalTransactionState.UNKNOW, f"{type(error).__name__}: {error}")
     new = replace(task, journal=tuple(journal.entries))

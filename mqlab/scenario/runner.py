@@ -341,6 +341,7 @@ class _Driver:
         counts = Counter(kind for m in stages if (kind := name_kind(m)))
         for armed in [a for a in self.armed if a.kind and a.words == (node,)]:
             before = self.emitted[node, armed.kind]
+            # this step brings the node's armed.n-th message or record of that kind
             if before < armed.n <= before + counts[armed.kind]:
                 self.armed.remove(armed)
                 most = sum(m.stage is not None and m.stage.effect is not None for m in stages)

@@ -559,6 +559,7 @@ class Topic:
         for name in disk.table(CURSORS):
             new, more = new._keep(name, new.begin_subscription(name).load(disk, new.lac))
             effects = (*effects, *more)
+        # an empty topic without a snapshot has nothing to recover
         if not log.end and not disk.log(SNAPSHOT_LOG).end:
             return replace(new, buffer=new.load_buffer(disk)), effects
         return new, (*effects, Send(self.name, RecoverBuffer()))

@@ -106,6 +106,7 @@ def read_delivery(message: Message, at_ms: int) -> int | None:
     """The time in ms at which a timed message is to be delivered, by the first of its three timer
     properties; None where that is no number, or too far in the future. A sum that overflows a Java
     long is negative, so such a message is delivered at once."""
+    # the property, its unit, and the time from which it counts
     for name, unit_ms, start_ms in (
         (TIMER_DELAY_SEC, 1_000, at_ms),
         (TIMER_DELAY_MS, 1, at_ms),
