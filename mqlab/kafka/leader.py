@@ -307,7 +307,7 @@ def append(leader: Leader, ask: Produce, caller: Caller, guard: int | None, disk
     transaction was verified; None: no verification was needed."""
     part, batch = leader.part, ask.batch
     max_bytes, size = leader.config.max_message_bytes, batch.size or LEAST_BYTES * batch.count
-    if (flaw := ask.flaw) or 0 <= max_bytes < size:  # below 0: without a limit
+    if (flaw := ask.flaw) or 0 <= max_bytes < size:  # -1: checked elsewhere
         return leader, (Reply(caller, ProduceResponse(flaw or Error.MESSAGE_TOO_LARGE)),)
     first_write = part.find_duplicate(batch)
     if first_write is not None:
