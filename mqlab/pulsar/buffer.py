@@ -21,7 +21,8 @@ transaction that nobody will end, and **blocks the partition**. The low watermar
 every end, refuses such messages, and aborts what slipped through before. But it is in memory only:
 after a restart it is empty. And the aborted are known by their id alone: aborting a stale message
 of a *committed* transaction hides what that transaction had committed here from anyone who reads it
-later.
+later. A snapshot that is lost is no error: the buffer is NoSnapshot then, as where no transaction
+has written, and everything is read, what is open or was aborted too (4.2.4 does so).
 
 *Invariant:* no message of an open transaction lies at or below maxReadPosition.
 *Left out:* segmented snapshots (PIP-196), and forgetting an aborted transaction once retention has

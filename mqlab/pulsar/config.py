@@ -14,6 +14,8 @@ PENDING_ACK_SUFFIX = "__transaction_pending_ack"
 MARKER_PRODUCER = "pulsar.txn.marker"
 #: the table of a partition's disk in which each subscription has its cursor
 CURSORS = "cursors"
+#: the table of a partition's disk that says what of a subscription's pending-ack log is gone
+LEDGERS = "deleted ledgers"
 #: the table that says of a partition that it was deleted, or that its namespace was created
 TOPIC = "topic"
 COORDINATOR = "tc-"
@@ -88,7 +90,8 @@ class PulsarConfig(Config):
     timer that nobody waits for. `dedup` 1: brokerDeduplicationEnabled. `retry_ms`: how long the
     coordinator waits before it ends a transaction again. `batch_index_ack`:
     acknowledgmentAtBatchIndexLevelEnabled (on by default since 4.1). `tick_ms`: of the wheel that
-    watches deadlines; a shorter timeout aborts at once."""
+    watches deadlines; a shorter timeout aborts at once. `auto_skip` 1: autoSkipNonRecoverableData,
+    what a ledger that is gone has held is left out."""
 
     partitions: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
@@ -100,3 +103,4 @@ class PulsarConfig(Config):
     retry_ms: int = 1_000
     tick_ms: int = 100
     batch_index_ack: int = 1
+    auto_skip: int = 0

@@ -371,7 +371,8 @@ class SendReceipt(Answer):
 @worded("Subscribe {subscription} {sub_type}")
 class Subscribe:
     """SUBSCRIBE. `initial_position` counts for a new subscription only: "Latest" or "Earliest".
-    `durable` False: a reader's, which may begin behind the position that it has read last."""
+    `durable` False: a reader's, which may begin behind the position that it has read last.
+    `beside`: the same client has a consumer of it by this connection already."""
 
     partition: str
     subscription: str
@@ -379,6 +380,7 @@ class Subscribe:
     initial_position: str = "Latest"
     durable: bool = True
     after: int | None = None
+    beside: bool = False
 
 
 @worded("Subscribed {subscription} {words}")
@@ -491,6 +493,29 @@ class Unsubscribe:
     force: bool = False
 
 
+@worded("DeleteLedger {subscription} {records}")
+class DeleteLedger:
+    """`bookkeeper shell deleteledger`: the metadata of one ledger of a pending-ack log goes, and so
+    does what it holds. `records`: it is the closed one with so many, from the first one on; 0: the
+    only one, which is written to. `subscription` "": the ledger of the buffer's snapshots (in a
+    real broker those of all topics of a namespace lie in one)."""
+
+    partition: str
+    subscription: str = ""
+    records: int = 0
+
+
+@frozen
+class Deleted(Single):
+    """What is gone of a log: a closed ledger with the records before `end`; None: all of it, and
+    what was written to that ledger since."""
+
+    end: int | None
+
+    def __str__(self) -> str:
+        return "the last one" if self.end is None else f"records before {self.end}"
+
+
 @worded("GetLastMessageId {partition}")
 class GetLastMessageId:
     """GET_LAST_MESSAGE_ID: the last entry that a reader could be sent now."""
@@ -597,6 +622,5 @@ class CreateNamespace:
 
 
 #: what a partition is sent that one of its subscriptions answers
-SubscriptionRequest = (
-    Subscribe | Flow | Ack | Redeliver | Seek | CloseConsumer | Unsubscribe | EndTxnOnSubscription
-)
+ConsumerRequest = Subscribe | Flow | Ack | Redeliver | Seek | CloseConsumer
+SubscriptionRequest = ConsumerRequest | Unsubscribe | DeleteLedger | EndTxnOnSubscription

@@ -36,7 +36,7 @@ from ..kernel import Map, frozen, replace
 from ..kernel.role import LogView
 from .config import PulsarConfig
 from .ledger import Cursor, Marks, join
-from .messages import AckPosition, PendingAckEntry, TxnID
+from .messages import AckPosition, Deleted, PendingAckEntry, TxnID
 from .states import AckType, PendingAckState, TxnAction
 
 # ---- The handle: who has acknowledged what, and the rules of conflict, commit and abort
@@ -345,15 +345,27 @@ def _find_conflict(
 
 
 def replay_log(
-    config: PulsarConfig, pending: PendingAck, cursor: Cursor, log: LogView, lac: int
+    config: PulsarConfig,
+    pending: PendingAck,
+    cursor: Cursor,
+    log: LogView,
+    lac: int,
+    gone: Deleted | None = None,
 ) -> tuple[PendingAck, Cursor]:
     """The handle, which is empty, as its log says, and the cursor with what a stop kept a commit
     from doing. What a plain acknowledgement has taken since then is refused as it would be now.
-    A commit of what was not there then and is there now takes effect."""
+    A commit of what was not there then and is there now takes effect.
+
+    `gone`: of the log. A load leaves out the last ledger, with a warning in the broker's own log
+    (ManagedLedgerImpl#initialize). An earlier one the replay reads again and again; with
+    `auto_skip` it leaves out that one too (MLPendingAckStore#readEntriesFailed)."""
     if log.end == 0:
         return pending, cursor
+    if gone is not None and gone.end is not None and not config.auto_skip:
+        return replace(pending, state=PendingAckState.INITIALIZING), cursor
+    first = 0 if gone is None else log.end if gone.end is None else gone.end
     pending = replace(pending, state=PendingAckState.READY)
-    for record in log.read(0):
+    for record in log.read(first):
         done = apply_record(config, pending, cursor, record, lac)
         pending, cursor = done.pending, done.cursor
     return pending, cursor

@@ -44,7 +44,7 @@ from ..kernel import (
     frozen,
     replace,
 )
-from .config import CURSORS, PulsarConfig, name_pending_ack_log
+from .config import CURSORS, LEDGERS, PulsarConfig, name_pending_ack_log
 from .errors import ServerError
 from .ledger import Cursor, TopicView, join
 from .messages import (
@@ -53,6 +53,8 @@ from .messages import (
     AckResponse,
     Answer,
     CloseConsumer,
+    Deleted,
+    DeleteLedger,
     EndTxnOnSubscription,
     EndTxnOnSubscriptionResponse,
     Flow,
@@ -90,13 +92,15 @@ from .states import INDIVIDUAL, AckType, PendingAckState, SubType, TxnAction
 # Sources: PersistentSubscription#addConsumerInternal, #removeConsumer,
 # PersistentDispatcherMultipleConsumers#addConsumer, #removeConsumer,
 # AbstractDispatcherSingleActiveConsumer#pickAndScheduleActiveConsumer (4.2). *Left out:* priorities
-# of consumers, keys of Key_Shared, the permits that too many unacknowledged messages block.
+# of consumers, keys of Key_Shared, the permits that too many unacknowledged messages block; that a
+# client has two consumers of one subscription (where the second is taken, the first is gone).
 
 Result = tuple["Subscription", Effects]
 
 EXCLUSIVE_TAKEN = "Exclusive consumer is already connected"
 IS_SHARED = "Unconnected or shared consumer attempting to unsubscribe"
 IN_USE = "Subscription has active connected consumers"
+NO_LEDGER = "No such ledger exists on Metadata Server"
 OTHER_TYPE = "Subscription is of different type"
 
 
@@ -129,10 +133,12 @@ def subscribe(sub: Subscription, ask: Subscribe, caller: Caller) -> Result:
     """Handle SUBSCRIBE: connect a consumer, or refuse it because the subscription has another type
     or an exclusive consumer. The answer is a message of the broker's own, over its direction of the
     connection, so that the broker notices when the client is gone."""
-    sub, _ = detach(sub, caller.name)  # the same client, on a new connection
+    same_type = sub.sub_type is ask.sub_type
+    if not ask.beside or (same_type and sub.sub_type is not SubType.EXCLUSIVE):
+        sub, _ = detach(sub, caller.name)  # the same client, on a new connection
     has_consumers = bool(sub.consumers)
     refused = ""
-    if has_consumers and sub.sub_type is not ask.sub_type:
+    if has_consumers and not same_type:
         refused = OTHER_TYPE
     elif has_consumers and ask.sub_type is SubType.EXCLUSIVE:
         refused = EXCLUSIVE_TAKEN
@@ -176,6 +182,14 @@ def find_users(sub: Subscription, ask: Unsubscribe) -> Answer | None:
     if ask.consumer:
         return Answer(ServerError.MetadataError, IS_SHARED)
     return Answer(ServerError.ConsumerBusy, IN_USE)
+
+
+def delete_ledger(disk: Disk, log: str, name: str, records: int, caller: Caller) -> Effects:
+    """Nothing changes before the next load: who has opened a ledger does not ask for its metadata
+    again. The last record lies in the ledger that is written to. `name`: of its row."""
+    if records >= disk.log(log).end:
+        return (Reply(caller, Answer(ServerError.MetadataError, NO_LEDGER)),)
+    return Put(LEDGERS, name, Deleted(records or None)), Reply(caller, Answer())
 
 
 def _by_name(consumer: Attached) -> str:
@@ -562,13 +576,16 @@ UP_TO = Words("{sub}: pending for {txn}: up to {position}")
 OVER = Words("{sub}: nothing pending for {txn}")
 CONSUMERS = Words("{sub}: consumers: {names}")
 ACTIVE = Words("{sub}: {client} is the active consumer")
+STUCK = Words("{sub}: the replay meets a deleted ledger; {request} waits")
 NOBODY = "–"
 
 
 def tell_subscription(old: Subscription | None, new: Subscription) -> tuple[Text, ...]:
     """What became pending or is so no more, and who is served. The cursor tells itself, by what
     it writes to the disk."""
-    return (*_tell_pending(old, new), *_tell_consumers(old, new))
+    before = 0 if old is None else len(old.stuck)
+    stuck = (STUCK(sub=new.name, request=type(ask).__name__) for _, ask in new.stuck[before:])
+    return (*_tell_pending(old, new), *_tell_consumers(old, new), *stuck)
 
 
 def _tell_consumers(old: Subscription | None, new: Subscription) -> Iterator[Text]:
@@ -603,7 +620,8 @@ class Subscription:
     """`durable` False: a reader's, which goes with its consumer. `read`: the next entry to be
     read. `replay`: entries to be sent again before that, sorted; `counts`: how often each was.
     `turn`: whose turn it is among several consumers. `waiting`: records that are not safe yet.
-    `gone`: it was unsubscribed, or its reader has left."""
+    `stuck`: what waits for a replay that does not end; without the subscription a transaction has
+    nothing to end. `gone`: it was unsubscribed, or its reader has left."""
 
     config: PulsarConfig
     partition: str
@@ -618,6 +636,7 @@ class Subscription:
     counts: Map[int, int] = Map()
     turn: int = 0
     waiting: tuple[Waiting, ...] = ()
+    stuck: tuple[tuple[Caller, SubscriptionRequest], ...] = ()
     gone: bool = False
 
     @property
@@ -652,8 +671,12 @@ class Subscription:
         return self._go_on((self, ()), view)
 
     def _handle(self, body: Any, caller: Caller, view: TopicView, disk: Disk) -> Result:
-        """Pass a request to the function that handles it, by its type. `view`: what the
-        subscription may see of its topic."""
+        """Pass a request or command to the function that handles it, by its type. While the
+        pending acks are not replayed, all but the end of the subscription waits; here that is for
+        good. `view`: what the subscription may see of its topic."""
+        ready = self.pending.state is not PendingAckState.INITIALIZING
+        if not ready and not isinstance(body, Unsubscribe | DeleteLedger):
+            return replace(self, stuck=(*self.stuck, (caller, body))), ()
         match body:
             case Subscribe():
                 return subscribe(self, body, caller)
@@ -673,7 +696,16 @@ class Subscription:
             case Unsubscribe():
                 if (refused := find_users(self, body)) is not None:
                     return self, (Reply(caller, refused),)
-                return replace(self, gone=True), (Truncate(self.log, 0), Reply(caller, Answer()))
+                whole = (Put(LEDGERS, self.name, None),) if self.name in disk.table(LEDGERS) else ()
+                ended = (
+                    Reply(who, EndTxnOnSubscriptionResponse(txn=ask.txn, subscription=self.name))
+                    for who, ask in self.stuck
+                    if isinstance(ask, EndTxnOnSubscription)
+                )
+                done = (Truncate(self.log, 0), *whole, Reply(caller, Answer()), *ended)
+                return replace(self, gone=True), done
+            case DeleteLedger(records=records):
+                return self, delete_ledger(disk, self.log, self.name, records, caller)
             case EndTxnOnSubscription():
                 return end_txn(self, body, caller, view.lac, disk)
         raise TypeError(f"a subscription is never sent {type(body).__name__}")
@@ -707,9 +739,12 @@ class Subscription:
         kept: Cursor = disk.table(CURSORS)[self.name]
         pending, cursor = self.replay_log(kept, disk, lac)
         effects: Effects = (Put(CURSORS, self.name, cursor),) if cursor != kept else ()
+        if disk.table(LEDGERS).get(self.name) == Deleted(None):  # a load begins a new one
+            effects = (Truncate(self.log, 0), Put(LEDGERS, self.name, None), *effects)
         return rewind(replace(self, cursor=cursor, pending=pending)), effects
 
     def replay_log(self, cursor: Cursor, disk: Disk, lac: int) -> tuple[PendingAck, Cursor]:
         """What this subscription, of which nothing is known yet, and its cursor come to, in a topic
         that is confirmed up to `lac`."""
-        return replay_log(self.config, self.pending, cursor, disk.log(self.log), lac)
+        gone = disk.table(LEDGERS).get(self.name)
+        return replay_log(self.config, self.pending, cursor, disk.log(self.log), lac, gone)

@@ -42,6 +42,7 @@ from .messages import (
     AddPartitionToTxn,
     AddSubscriptionToTxn,
     CreateNamespace,
+    DeleteLedger,
     DeleteTopic,
     GetBufferStats,
     GetCoordinatorStats,
@@ -76,6 +77,9 @@ SUBSCRIBE = (
     "subscribe PARTITION SUBSCRIPTION [type=Exclusive|Shared|Failover|Key_Shared] "
     "[from=earliest] [queue=N] [dead_letter=PARTITION max_redeliver=N]"
 )
+
+
+DELETE_LEDGER = "delete-ledger PARTITION [SUBSCRIPTION] [records=N]"
 
 
 def _begin(name: str, timeout: int | None = None) -> calls.NewTransaction:
@@ -142,6 +146,12 @@ def _ask_partition(make: Callable[..., Any]) -> Callable[..., Request]:
     return lambda name, *more: (name, make(name, *more))
 
 
+def _delete_ledger(partition: str, name: str, records: int = 0) -> Request:
+    if records and not name:
+        raise BadValue("records={}: of a pending-ack log, as in {}", records, DELETE_LEDGER)
+    return partition, DeleteLedger(partition, name, records)
+
+
 def _ask_position(name: str, at: MessageId) -> Request:
     position = AckPosition(at.position, at.batch_index)
     return at.partition, GetPositionStats(at.partition, name, position)
@@ -177,6 +187,7 @@ CALLS = Usages(
         "position-stats SUBSCRIPTION PARTITION@POSITION": _ask_position,
         "last-message-id PARTITION": _ask_partition(GetLastMessageId),
         "delete-topic PARTITION": _ask_partition(DeleteTopic),
+        DELETE_LEDGER: _delete_ledger,
         "unsubscribe PARTITION SUBSCRIPTION": _ask_partition(Unsubscribe),
         "create-namespace MISSING": _ask_partition(CreateNamespace),
     }
@@ -268,7 +279,8 @@ class PulsarSystem(System):
     waits for a coordinator. `max_active`: maxActiveTransactionsPerCoordinator. `snapshot_count`
     and `snapshot_ms`: when a buffer writes a snapshot (0: not by time). `dedup` 1: the broker
     knows duplicates. `batch_index_ack` 0, the default before 4.1: messages of a batch are
-    acknowledged together only.
+    acknowledged together only. `auto_skip` 1: autoSkipNonRecoverableData, with which a replay of
+    pending acks leaves out a ledger that is gone.
     `claims`: properties that a search is to check too (`invariants.CLAIMS`)."""
 
     topic: Annotated[str, LISTED] = "orders"
@@ -283,6 +295,7 @@ class PulsarSystem(System):
     snapshot_ms: int = 0
     dedup: int = 0
     batch_index_ack: int = 1
+    auto_skip: int = 0
     off: Annotated[tuple[str, ...], SORTED] = ()
     programs: Programs = ()
     claims: tuple[str, ...] = ()
@@ -293,7 +306,7 @@ class PulsarSystem(System):
     def __post_init__(self) -> None:
         super().__post_init__()
         PARTITIONS.check("partitions of all topics", len(self.topic.split(",")) * self.partitions)
-        for name in ("dedup", "batch_index_ack"):
+        for name in ("dedup", "batch_index_ack", "auto_skip"):
             if getattr(self, name) not in (0, 1):
                 raise BadValue("{}={}: expected 0 or 1", name, getattr(self, name))
         if self.snapshot_count < 1:
@@ -321,6 +334,7 @@ class PulsarSystem(System):
             snapshot_ms=self.snapshot_ms,
             dedup=self.dedup,
             batch_index_ack=self.batch_index_ack,
+            auto_skip=self.auto_skip,
         )
 
     @cached_property

@@ -277,7 +277,7 @@ class Client:
         return (
             self.call is not None
             and not waits
-            and not isinstance(self.call, calls.SubscribeTo | calls.CreateProducer)
+            and not isinstance(self.call, calls.SubscribeTo | calls.CreateProducer | calls.Receive)
         )
 
     def _dispatch_answer(self, request: PendingRequest, answer: Any) -> Result:

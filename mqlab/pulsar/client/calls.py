@@ -100,7 +100,8 @@ class GetState:
 
 @frozen
 class SubscribeTo:
-    """client.newConsumer().subscribe(). `queue`: receiverQueueSize. `dead_letter`: the partition
+    """client.newConsumer().subscribe(). `queue`: receiverQueueSize; 0: no message comes before it
+    is received. `dead_letter`: the partition
     for what comes more often than `max_redeliver` times again (a DeadLetterPolicy). `durable`
     False: client.newReader(), whose subscription goes with it. `sub_type`: Exclusive, Shared,
     Failover or Key_Shared; `initial_position`: Latest or Earliest."""
@@ -119,7 +120,7 @@ class SubscribeTo:
         more = _given(
             ("type", "" if self.sub_type is SubType.EXCLUSIVE else self.sub_type),
             ("from", "" if first == "Latest" else first.lower()),
-            ("queue", "" if self.queue == 1_000 else self.queue),
+            ("queue", "" if self.queue == 1_000 else str(self.queue)),
             ("dead_letter", self.dead_letter),
             ("max_redeliver", self.max_redeliver if self.dead_letter else ""),
         )
@@ -129,7 +130,8 @@ class SubscribeTo:
 
 @worded("receive {subscription}")
 class Receive:
-    """consumer.receive(), until nothing more is there; returns what came, or "nothing"."""
+    """consumer.receive(), until nothing more is there; returns what came, or "nothing". With a
+    queue of 0: one message, for which it waits."""
 
     subscription: str
 

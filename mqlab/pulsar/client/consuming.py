@@ -61,6 +61,9 @@ if TYPE_CHECKING:
 #
 # A reader is a consumer whose subscription nobody keeps: where it is, only the client knows.
 #
+# With a queue of 0 each `receive` gives the broker one permit. A batch, which is more than one
+# message, closes such a consumer.
+#
 # With a dead letter policy, a message that comes more often than `max_redeliver` times again is not
 # received. The consumer itself sends it to another topic and acknowledges it.
 #
@@ -98,10 +101,10 @@ class Consumer:
         """How many messages lie in the queue."""
         return count_messages(self.queue)
 
-    @property
-    def first_flow(self) -> Flow:
-        """The permits that a new connection begins with."""
-        return Flow(self.partition, self.subscription, self.call.queue)
+    def give(self, permits: int) -> tuple[Send, ...]:
+        """So many permits, where it is any."""
+        flow = Flow(self.partition, self.subscription, permits)
+        return (Send(self.partition, flow),) if permits else ()
 
     @property
     def request(self) -> Subscribe:
@@ -136,7 +139,7 @@ class Consumer:
         new = replace(
             self, queue=(), received=tuple(dict.fromkeys(ids)), sizes=tuple(sorted(sizes.items()))
         )
-        new, flows = new.free(self.waiting)
+        new, flows = new.free(self.waiting) if self.call.queue else (new, ())
         return new, flows, words
 
     def free(self, count: int) -> tuple[Consumer, tuple[Flow, ...]]:
@@ -197,6 +200,7 @@ def describe_message(id: MessageId, value: object, count: int) -> str:
 Result = tuple["Client", Effects]
 
 CONNECT = "ConnectException"
+TERMINATED = "PulsarClientException java.lang.InterruptedException: Queue is terminated"
 NO_CONSUMER = "there is no consumer of {name} here; subscribe first"
 
 
@@ -204,37 +208,51 @@ NO_CONSUMER = "there is no consumer of {name} here; subscribe first"
 
 
 def subscribe(client: Client, call: SubscribeTo) -> Result:
-    consumer = Consumer(call)
-    new = client.keep_consumer(consumer)
-    return new, (Send(consumer.partition, consumer.request),)
+    """A second time, while the first consumer is connected: the broker says whether it may."""
+    consumer, known = Consumer(call), client.find_consumer(call.partition, call.subscription)
+    if known is not None and known.open:
+        return client, (Send(consumer.partition, replace(consumer.request, beside=True)),)
+    return client.keep_consumer(consumer), (Send(consumer.partition, consumer.request),)
 
 
 def finish_subscribe(client: Client, answer: Subscribed) -> Result:
-    """Take the answer to SUBSCRIBE. If accepted, the consumer sends its first permits (FLOW); if
-    refused, it is removed. The call returns if it is the one that subscribed; after a lost
+    """Take the answer to SUBSCRIBE. If accepted, the consumer sends its first permits (FLOW), with
+    a queue of 0 only while the client receives; if refused, it is removed, unless an earlier
+    SUBSCRIBE of it was accepted. The call returns if it is the one that subscribed; after a lost
     connection a consumer subscribes again by itself."""
     consumer = client.find_consumer(answer.partition, answer.subscription)
     if consumer is None:
         return client, ()
     call = client.call
-    call_waits = isinstance(call, SubscribeTo) and call == consumer.call
+    asked = isinstance(call, SubscribeTo) and (call.partition, call.subscription)
+    call_waits = asked == (consumer.partition, consumer.subscription)
     if not answer.ok:
-        client = client.drop_consumer(consumer)
+        client = client if consumer.open else client.drop_consumer(consumer)
         failure = build_failure(call, f"{name_exception(answer.error)} {answer.message}")
         return client.finish(failure) if call_waits else (client, ())
-    new = client.keep_consumer(replace(consumer, open=True))
-    flow = (Send(consumer.partition, consumer.first_flow),)
+    consumer = replace(Consumer(call) if call_waits else consumer, open=True)
+    new = client.keep_consumer(consumer)
+    flow = consumer.give(consumer.call.queue or int(_receives(client, answer.subscription)))
     if not call_waits:
         return new, flow
     new, effects = new.finish(build_success(call))
     return new, (*flow, *effects)
 
 
+def _receives(client: Client, subscription: str) -> bool:
+    call = client.call
+    return isinstance(call, Receive) and call.subscription == subscription
+
+
 def receive(client: Client, call: Receive) -> Result:
-    """What lies in the queues now; it does not wait for more."""
+    """What lies in the queues now; it does not wait for more. Without a queue the broker is asked
+    for one message, and the call waits for it (ZeroQueueConsumerImpl#internalReceive)."""
+    found = client.consumers_of(call.subscription)
+    if not any(c.queue or c.call.queue for c in found):
+        return client, tuple(send for c in found for send in c.give(1))
     words: list[str] = []
     effects: list[Send] = []
-    for consumer in client.consumers_of(call.subscription):
+    for consumer in found:
         new, flows, came = consumer.take()
         client = client.keep_consumer(new)
         effects += [Send(consumer.partition, flow) for flow in flows]
@@ -310,14 +328,28 @@ def take_push(client: Client, message: PushMessage) -> Result:
     consumer = client.find_consumer(message.message_id.partition, message.subscription)
     if consumer is None:
         return client, ()  # it was closed meanwhile; the broker hears so and gives it to others
+    if not consumer.call.queue and len(message.values) > 1:
+        return _close_at_batch(client, consumer)
     if not consumer.has_read(message) and not consumer.is_dead(message):
-        return client.keep_consumer(consumer.put(message)), ()
+        client = client.keep_consumer(consumer.put(message))
+        waits = _receives(client, message.subscription)
+        return receive(client, client.call) if waits else (client, ())
     new, flows = consumer.free(1)
     if consumer.has_read(message):
         return client.keep_consumer(new), tuple(Send(consumer.partition, flow) for flow in flows)
     dead = SendMessage(consumer.call.dead_letter, client.config.name, -1, message.values)
     client, effects = client.keep_consumer(new).ask(dead.partition, dead, about=message)
     return client, (*effects, *(Send(consumer.partition, flow) for flow in flows))
+
+
+def _close_at_batch(client: Client, consumer: Consumer) -> Result:
+    """It is too much for it (ZeroQueueConsumerImpl#receiveIndividualMessagesFromBatch)."""
+    gone = Send(consumer.partition, CloseConsumer(consumer.partition, consumer.subscription))
+    client, receives = client.drop_consumer(consumer), _receives(client, consumer.subscription)
+    if not receives:
+        return client, (gone,)
+    client, returned = client.finish(build_failure(client.call, TERMINATED))
+    return client, (gone, *returned)
 
 
 def finish_dead_letter(client: Client, message: PushMessage, receipt: SendReceipt) -> Result:

@@ -9,7 +9,7 @@ from ..client import OPERATION_TIMEOUT, calls
 from ..client.consuming import ENTERED, WAITS
 from ..client.producing import TIME_OUT
 from ..coordinator import LOADED, NOTHING_OPEN, RETRY, TIMEOUT
-from ..subscription import ACTIVE, CONSUMERS, OVER, PENDING, UP_TO
+from ..subscription import ACTIVE, CONSUMERS, OVER, PENDING, STUCK, UP_TO
 from ..topic import ENTERED as BUFFER_ENTERED
 from ..topic import FRONTIER, SNAPSHOT
 from ..topic.access import ALONE, FREE, QUEUED
@@ -80,6 +80,7 @@ CHANGES: Changes = {
     **dict.fromkeys((LOADED, NOTHING_OPEN), LOG_READ),
     **dict.fromkeys((ALONE, FREE, QUEUED), CONNECTED),
     ENTERED: STATE_ENTERED,
+    STUCK: Words("Until the replay has ended nobody knows what is pending: nobody is served."),
     **dict.fromkeys((WAITS, PENDING, UP_TO, OVER, CONSUMERS, ACTIVE), IN_MEMORY),
 }
 COMMITTED = Words(
@@ -93,7 +94,7 @@ ACKNOWLEDGED = Words(
 RETURNED: dict[type, Words] = {
     calls.Commit: COMMITTED,
     calls.Send: Words("The message is stored, which says nothing of its transaction."),
-    calls.Receive: Words("It takes what the broker has sent ahead, and asks it for nothing."),
+    calls.Receive: Words("It takes what the broker sent ahead, or, without a queue, when asked."),
     calls.Acknowledge: ACKNOWLEDGED,
 }
 GOES_ON = Words("The application goes on.")

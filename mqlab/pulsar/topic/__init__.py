@@ -49,13 +49,22 @@ from ...kernel import (
     Send,
     SetTimer,
     Text,
+    Truncate,
     Words,
     frozen,
     replace,
 )
 from ...kernel.role import LogView
 from ..buffer import Buffer, recover_buffer
-from ..config import CURSORS, MARKER_PRODUCER, SNAPSHOT_LOG, TOPIC, PulsarConfig, find_subscription
+from ..config import (
+    CURSORS,
+    LEDGERS,
+    MARKER_PRODUCER,
+    SNAPSHOT_LOG,
+    TOPIC,
+    PulsarConfig,
+    find_subscription,
+)
 from ..errors import ServerError
 from ..ledger import TopicView
 from ..messages import (
@@ -63,6 +72,7 @@ from ..messages import (
     BufferSnapshot,
     CloseProducer,
     CreateNamespace,
+    DeleteLedger,
     DeleteTopic,
     EndTxnOnPartition,
     EndTxnOnPartitionResponse,
@@ -81,7 +91,7 @@ from ..messages import (
     TxnID,
 )
 from ..states import MARKER_OF, BufferState, TxnAction
-from ..subscription import Subscription
+from ..subscription import Subscription, delete_ledger
 from . import access
 from .access import Access, delete, revive, was_deleted
 
@@ -425,7 +435,9 @@ class Topic:
             case RecoverBuffer():
                 return self._recover_buffer(disk)
             case DeleteTopic():
-                return delete(self, caller)
+                return delete(self, caller, disk)
+            case DeleteLedger(subscription=""):
+                return self, delete_ledger(disk, SNAPSHOT_LOG, SNAPSHOT_LOG, 0, caller)
         if isinstance(body, SubscriptionRequest):
             return self._ask_subscription(body, caller, disk)
         return self, (Reply(caller, access.answer(self, body, disk)),)
@@ -556,6 +568,8 @@ class Topic:
         new = replace(new, namespace=has_namespace(self.config, self.name, rows))
         new = recover_sequences(new, log)
         effects: Effects = ()
+        if SNAPSHOT_LOG in disk.table(LEDGERS):  # with a warning in the broker's log
+            effects = (Truncate(SNAPSHOT_LOG, 0), Put(LEDGERS, SNAPSHOT_LOG, None))
         for name in disk.table(CURSORS):
             new, more = new._keep(name, new.begin_subscription(name).load(disk, new.lac))
             effects = (*effects, *more)

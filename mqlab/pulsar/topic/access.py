@@ -43,7 +43,7 @@ from ...kernel import (
     replace,
 )
 from ..buffer import Buffer
-from ..config import CURSORS, SNAPSHOT_LOG, TOPIC
+from ..config import CURSORS, LEDGERS, SNAPSHOT_LOG, TOPIC
 from ..errors import ServerError
 from ..messages import (
     Ack,
@@ -51,6 +51,7 @@ from ..messages import (
     AckResponse,
     Answer,
     CreateNamespace,
+    DeleteLedger,
     Described,
     EndTxnOnSubscription,
     EndTxnOnSubscriptionResponse,
@@ -102,12 +103,14 @@ def revive(topic: Topic) -> Result:
     return replace(topic, exists=True), (Put(TOPIC, DELETED, None),)
 
 
-def delete(topic: Topic, caller: Caller) -> Result:
-    """Delete the topic: its entries, its snapshots, and its subscriptions with their pending-ack
+def delete(topic: Topic, caller: Caller, disk: Disk) -> Result:
+    """Delete the topic: its ledger, its snapshots, and its subscriptions with their pending-ack
     logs. The topic epoch is deleted too, if it was set (-1: it was not)."""
     subscriptions: Effects = ()
     for name, sub in topic.subs.items():
         subscriptions = (*subscriptions, Truncate(sub.log, 0), Put(CURSORS, name, None))
+    for name in disk.table(LEDGERS):
+        subscriptions = (*subscriptions, Put(LEDGERS, name, None))
     new = type(topic)(
         topic.config, topic.name, buffer=Buffer(BufferState.NO_SNAPSHOT), exists=False
     )
@@ -341,7 +344,7 @@ def refuse_unknown(body: SubscriptionRequest, caller: Caller) -> Effects:
             return (Reply(caller, EndTxnOnSubscriptionResponse(txn=txn, subscription=name)),)
         case Ack(txn=txn) if txn is not None:
             return (Reply(caller, AckResponse(ServerError.SubscriptionNotFound)),)
-        case Unsubscribe():
+        case Unsubscribe() | DeleteLedger():
             return (Reply(caller, Answer(ServerError.SubscriptionNotFound)),)
     return ()
 

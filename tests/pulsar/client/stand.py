@@ -30,6 +30,7 @@ from mqlab.pulsar.messages import (
     NewTxn,
     NewTxnResponse,
     PushMessage,
+    Subscribe,
     Subscribed,
     TcClientConnect,
     TcClientConnectResponse,
@@ -50,6 +51,7 @@ class Stand:
         self.returned: list[Outcome] = []
         self.timers: list[str] = []
         self.given = -1
+        self.asked: list[bool] = []  # of each Subscribe: beside another consumer
 
     def call(self, call: Any) -> str:
         """Gives what it returned, "" while it has not."""
@@ -95,6 +97,7 @@ class Stand:
             match effect:
                 case Send(to=to, body=body):
                     self.sent.append(f"{to}: {body}")
+                    self.asked += [body.beside] if isinstance(body, Subscribe) else []
                     self._send(effect)
                 case Return(value=value):
                     self.returned.append(value)

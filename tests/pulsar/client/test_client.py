@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from mqlab.pulsar.client import Client
+from mqlab.kernel import replace
+from mqlab.pulsar.client import Client, Consumer
 from mqlab.pulsar.client.calls import (
     Abort,
     Acknowledge,
@@ -132,6 +133,59 @@ def test_cumulative_is_for_types_with_one_consumer() -> None:
     assert single.take_sent()[-1] == "orders-0: Ack cumulative shop 1 in (0,0)"
     single.answer(AckResponse())
     assert single.client.consumers[0].received == (at(2),)
+
+
+EMPTY = SubscribeTo("orders-0", "shop", SubType.SHARED, queue=0)
+
+
+def test_without_a_queue_each_receive_asks_for_one_message_and_waits_for_it() -> None:
+    stand = connected(EMPTY)
+    assert stand.client.consumers[0].open and stand.call(RedeliverAll("shop")) == "ok"
+    assert stand.take_sent() == ["orders-0: Redeliver shop"]
+    assert stand.call(Receive("shop")) == "" and stand.take_sent() == ["orders-0: Flow 1"]
+    stand.push("a", 0)
+    assert stand.returned[-1].result == "ok a @0" and stand.take_sent() == []
+    assert stand.call(Acknowledge("shop", ())) == "ok"
+    stand.take_sent()
+    assert stand.call(Receive("shop")) == "" and stand.take_sent() == ["orders-0: Flow 1"]
+    stand.lose("orders-0")
+    stand.lose("tc-0")  # the coordinator is connected to again, and the call still waits
+    stand.told("orders-0", Subscribed(partition="orders-0", subscription="shop"))
+    assert [words for words in stand.take_sent() if "orders-0" in words] == [
+        "orders-0: Subscribe shop Shared",
+        "orders-0: Flow 1",
+    ]
+    stand.push("b", 1, 1)
+    assert stand.returned[-1].result == "ok b @1 again 1"
+
+
+def test_a_batch_closes_a_consumer_without_a_queue() -> None:
+    stand = connected(EMPTY)
+    stand.call(Receive("shop"))
+    stand.push(("a", "b"), 0)
+    said = "failed PulsarClientException java.lang.InterruptedException: Queue is terminated"
+    assert stand.returned[-1].result == said
+    assert stand.take_sent() == ["orders-0: Flow 1", "orders-0: CloseConsumer shop"]
+    assert stand.call(Receive("shop")).startswith("failed there is no consumer of shop")
+
+
+def test_a_second_consumer_is_asked_for_beside_the_first_which_stays_where_it_is_refused() -> None:
+    stand = Stand()
+    single = SubscribeTo("orders-0", "shop")
+    opened = Subscribed(partition="orders-0", subscription="shop")
+    stand.call(single)
+    assert stand.asked == [False] and stand.told("orders-0", opened) == "ok"
+    stand.push("a", 0)
+    stand.call(single)
+    assert stand.asked == [False, True]
+    busy = replace(opened, error=ServerError.ConsumerBusy, message="taken")
+    assert stand.told("orders-0", busy) == "failed ConsumerBusyException taken"
+    assert stand.call(Receive("shop")) == "ok a @0"
+    stand.call(SHARED)  # by now it has been closed by the broker
+    assert stand.told("orders-0", opened) == "ok"
+    assert stand.client.consumers == (Consumer(SHARED, open=True),)
+    stand.lose("orders-0")
+    assert stand.asked == [False, True, True, False]
 
 
 def test_redeliver_empties_the_queue_and_gives_its_room_back() -> None:

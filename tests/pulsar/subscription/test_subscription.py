@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 
 from mqlab.kernel import replace
+from mqlab.pulsar.config import LEDGERS
 from mqlab.pulsar.errors import ServerError
 from mqlab.pulsar.ledger import Cursor
 from mqlab.pulsar.messages import (
     AckPosition,
     AckResponse,
+    Answer,
     CloseConsumer,
+    DeleteLedger,
+    EndTxnOnSubscriptionResponse,
     Flow,
     Seek,
     Subscribe,
     TxnID,
     Unsubscribe,
 )
+from mqlab.pulsar.pending_ack import PendingAck
 from mqlab.pulsar.states import MarkerType, PendingAckState, SubType, TxnAction
 from mqlab.pulsar.subscription import Subscription
 from tests.pulsar.subscription.stand import NAME, T1, T2, T3, TOPIC, Stand
@@ -95,6 +101,19 @@ def test_exclusive_has_one_consumer_and_types_do_not_mix() -> None:
     assert stand.connect("twin") == ["twin a"]
 
 
+@pytest.mark.parametrize("kind", [SubType.EXCLUSIVE, SubType.SHARED])
+def test_a_client_with_a_second_consumer_is_refused_beside_its_first(kind: SubType) -> None:
+    stand = Stand("a", "b", sub_type=SubType.EXCLUSIVE, max_read=0)
+    stand.connect()
+    before = stand.sub
+    stand.ask(Subscribe(TOPIC, NAME, kind, beside=True), "app")
+    assert stand.answers[-1].error is ServerError.ConsumerBusy and stand.sub == before
+    assert stand.move_bound(1) == ["app b"]  # it has its permits still
+    stand.ask(CloseConsumer(TOPIC, NAME), "app")
+    stand.ask(Subscribe(TOPIC, NAME, kind, beside=True), "app")
+    assert stand.answers[-1].ok
+
+
 def test_a_client_that_comes_back_replaces_itself() -> None:
     stand = Stand("a", sub_type=SubType.EXCLUSIVE)
     stand.connect()
@@ -141,6 +160,79 @@ def test_a_reader_keeps_no_place_and_goes_with_its_connection() -> None:
     assert stand.sub.cursor == Cursor(0) and not len(stand.disk.table("cursors"))
     stand.lose("app")
     assert stand.sub.gone and stand.answers[-1].ok
+
+
+# ---- a ledger of the pending-ack log is deleted
+
+
+def lose_ledger(records: int, **options: Any) -> Stand:
+    """Of two transactions that have acknowledged a and b; `app` is there again after the load."""
+    stand = Stand("a", "b", "c", **options)
+    stand.connect()
+    stand.ack(0, txn=T1)
+    stand.ack(1, txn=T2)
+    stand.ask(DeleteLedger(TOPIC, NAME, records), "operator")
+    assert stand.answers[-1].ok and stand.sub.pending.acked_by(T1)  # nobody has noticed
+    stand.restart()
+    return stand
+
+
+def test_a_replay_that_meets_a_deleted_ledger_never_ends() -> None:
+    stand = lose_ledger(1)
+    assert stand.sub.pending == PendingAck(PendingAckState.INITIALIZING)
+    answered = len(stand.answers)
+    assert stand.connect() == []
+    assert len(stand.answers) == answered and not stand.sub.consumers
+    assert [text.en for text in stand.sub.describe_changes(stand.sub)] == []
+    stand.end_txn(T1, TxnAction.COMMIT)
+    told = [text.en for text in stand.sub.describe_changes(None)]
+    wait = "shop: the replay meets a deleted ledger; {} waits"
+    assert told == [wait.format(kind) for kind in ("Subscribe", "Flow", "EndTxnOnSubscription")]
+    stand.restart()
+    assert stand.sub.pending.state is PendingAckState.INITIALIZING  # another load is no help
+    stand.end_txn(T1, TxnAction.COMMIT)
+    stand.ask(Unsubscribe(TOPIC, NAME, force=True), "operator")
+    ended = EndTxnOnSubscriptionResponse(txn=T1, subscription=NAME)
+    assert stand.answers[answered:] == [Answer(), ended]
+    assert stand.sub.gone and not len(stand.disk.table(LEDGERS))
+
+
+def test_what_a_deleted_ledger_has_held_may_be_left_out() -> None:
+    stand = lose_ledger(1, auto_skip=1)
+    assert stand.sub.pending.state is PendingAckState.READY
+    assert stand.connect() == ["app a", "app c"] and stand.sub.pending.acked_by(T2)
+    assert stand.ack(0, txn=T3) == ""  # though T1 has it, and commits
+    stand.end_txn(T3, TxnAction.COMMIT)
+    stand.end_txn(T1, TxnAction.COMMIT)
+    assert stand.sub.cursor == Cursor(0)
+
+
+@pytest.mark.parametrize("auto_skip", [0, 1])
+def test_the_last_ledger_is_left_out_without_a_word(auto_skip: int) -> None:
+    """And what was written to it since; the log begins again."""
+    stand = Stand("a", "b", auto_skip=auto_skip)
+    stand.connect()
+    stand.ack(0, txn=T1)
+    stand.ask(DeleteLedger(TOPIC, NAME), "operator")
+    stand.ack(1, txn=T2)
+    stand.restart()
+    assert stand.sub.pending == PendingAck(PendingAckState.READY)
+    assert stand.connect() == ["app a", "app b"] and not len(stand.disk.table(LEDGERS))
+    stand.ack(1, txn=T2)
+    stand.restart()
+    assert stand.connect() == ["app a"] and stand.sub.pending.acked_by(T2)
+
+
+@pytest.mark.parametrize(("acked", "records"), [(0, 0), (0, 1), (1, 1), (1, 2)])
+def test_a_ledger_that_is_not_there_is_not_deleted(acked: int, records: int) -> None:
+    """The last record lies in the one that is written to."""
+    stand = Stand("a")
+    stand.connect()
+    if acked:
+        stand.ack(0, txn=T1)
+    stand.ask(DeleteLedger(TOPIC, NAME, records), "operator")
+    assert stand.answers[-1].message == "No such ledger exists on Metadata Server"
+    assert not len(stand.disk.table(LEDGERS))
 
 
 class Permits(int):

@@ -14,11 +14,15 @@ from typing import Any
 import pytest
 
 from mqlab.kernel import ConnectionLost, Response
-from mqlab.pulsar.config import SAFEGUARDS, SNAPSHOT_LOG, PulsarConfig
+from mqlab.pulsar.buffer import Buffer
+from mqlab.pulsar.config import LEDGERS, SAFEGUARDS, SNAPSHOT_LOG, PulsarConfig
 from mqlab.pulsar.errors import ServerError
 from mqlab.pulsar.messages import (
+    Ack,
+    AckPosition,
     CloseProducer,
     CreateNamespace,
+    DeleteLedger,
     DeleteTopic,
     EndTxnOnPartition,
     Flow,
@@ -370,6 +374,34 @@ def test_a_deleted_topic_has_nothing_to_end() -> None:
     assert send(topic, "b").position == 0
     commit(topic, T1)
     assert topic.words(NAME) == ["b @0", "commit marker of (0,1) @1"]
+
+
+def test_without_its_snapshot_a_buffer_hides_nothing_and_an_abort_does_not_either() -> None:
+    topic = start()
+    send(topic, "a", T0)
+    abort(topic, T0)
+    send(topic, "b", T1)
+    send(topic, "c")
+    assert topic.role.buffer.readable == 1 and T0 in topic.role.buffer.aborts
+    assert topic.call(DeleteLedger(NAME)).ok and topic.role.buffer.readable == 1
+    reload(topic)
+    assert topic.role.buffer == Buffer(BufferState.NO_SNAPSHOT, max_read_position=3)
+    assert not len(topic.disk.table(LEDGERS))
+    abort(topic, T1)
+    assert topic.words(NAME)[-1] == "c @3" and topic.role.buffer.readable == 3
+    send(topic, "d", T2)
+    reload(topic)
+    assert topic.role.buffer.readable == 3 and topic.role.buffer.is_ongoing(T2)
+    assert start().call(DeleteLedger(NAME)).message == "No such ledger exists on Metadata Server"
+
+
+def test_with_a_topic_goes_what_is_known_of_a_deleted_ledger() -> None:
+    topic = start()
+    topic.ask(Subscribe(NAME, "shop"), "reader")
+    assert topic.call(DeleteLedger(NAME, "nope")).error is ServerError.SubscriptionNotFound
+    topic.call(Ack(NAME, "shop", (AckPosition(0),), txn=T1))
+    assert topic.call(DeleteLedger(NAME, "shop")).ok and len(topic.disk.table(LEDGERS))
+    assert topic.call(DeleteTopic(NAME)).ok and not len(topic.disk.table(LEDGERS))
 
 
 def test_without_a_namespace_nothing_can_be_done_until_there_is_one() -> None:
