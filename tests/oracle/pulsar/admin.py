@@ -207,10 +207,25 @@ class Admin:
         stats = self.lab.json(f"{ADMIN}/{self.lab.wire(topic)}/stats?getPreciseBacklog=true")
         return int(stats["subscriptions"][subscription]["unackedMessages"])
 
-    def delete_subscription(self, topic: str, subscription: str) -> None:
-        response = self.lab.http(
-            "DELETE", f"{ADMIN}/{self.lab.wire(topic)}/subscription/{subscription}"
-        )
+    def consumers(self, topic: str, subscription: str) -> None:
+        """How many are connected, and how many messages they may be sent now."""
+        permits = self.lab.settle(lambda: self._permits(topic, subscription))
+        self._note(f"{topic}/{subscription}", "stats: permits of consumers", permits or "nobody")
+
+    def _permits(self, topic: str, subscription: str) -> str:
+        stats = self.lab.json(f"{ADMIN}/{self.lab.wire(topic)}/stats")
+        there = stats["subscriptions"][subscription]["consumers"]
+        return ", ".join(str(one["availablePermits"]) for one in there)
+
+    def list_ledgers(self, topic: str, subscription: str) -> list[int]:
+        """The ids of the ledgers of its pending-ack log."""
+        path = self._path("pendingAckInternalStats", topic, subscription) + "?metadata=true"
+        log = self.lab.json(path)["pendingAckLogStats"]["managedLedgerInternalStats"]
+        return [ledger["ledgerId"] for ledger in log["ledgers"]]
+
+    def delete_subscription(self, topic: str, subscription: str, force: bool = False) -> None:
+        path = f"{ADMIN}/{self.lab.wire(topic)}/subscription/{subscription}"
+        response = self.lab.http("DELETE", path + ("?force=true" if force else ""))
         self._note(f"{topic}/{subscription}", "delete", response["status"])
 
     # -- the coordinator -------------------------------------------------------------------

@@ -285,6 +285,13 @@ class Lab(Notebook):
             self.note(consumer.who, consumer.place, "receive", "nothing")
         return messages
 
+    def take(self, consumer: Consumer) -> None:
+        """One message, however long it takes: a consumer without a queue has no other receive."""
+        try:
+            self._received(consumer, f"take {consumer.label}", 1)
+        except Thrown as thrown:
+            self.note(consumer.who, consumer.place, "receive", thrown)
+
     def receive_unplaced(self, consumer: Consumer, count: int) -> None:
         """Without their places, as of `send_unplaced`."""
         before = len(self.notes)

@@ -37,6 +37,10 @@ UNSERVED = {
     "compaction": "the server does not compact topics",
     "delayed": "the server does not delay messages",
     "ended-twice": "the server writes its log at once: the first end is over before the second",
+    "the-last-ledger-is-gone": "the server deletes no ledger",
+    "the-snapshot-is-gone": "the server deletes no ledger",
+    "the-ledger-is-gone": "the server deletes no ledger",
+    "the-ledger-is-gone-helped": "the server deletes no ledger",
     "frozen-until-somebody-looks": "to be asked for a transaction loads no topic on the server",
 }
 

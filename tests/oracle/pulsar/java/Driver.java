@@ -119,6 +119,7 @@ public class Driver {
       case "send-unnamed" -> sendUnnamed(line);
       case "consumer" -> consumer(line);
       case "receive" -> receive(line);
+      case "take" -> List.of(told(consumers.get(line.word(1)).receive()));
       case "ack" -> ack(line, false);
       case "ack-all" -> ack(line, true);
       case "retry" -> {

@@ -249,6 +249,35 @@ def in_pending_ack_status(lab: Lab, admin: Admin) -> None:
     admin.cursor(ORDERS, "work")
 
 
+@program("no-batch-without-a-queue", "apache/pulsar#11850")
+def no_batch_without_a_queue(lab: Lab, admin: Admin) -> None:
+    """A consumer with receiverQueueSize 0 is sent one message for each receive; what a transaction
+    gives back it asks for again. A batch closes it."""
+    work = lab.subscribe("shop", ORDERS, "work", queue=0)
+    write(lab, None, "a", "b")
+    admin.consumers(ORDERS, "work")
+    lab.take(work)
+    lab.take(work)
+    lab.redeliver(work)
+    lab.take(work)
+    lab.take(work)
+    admin.consumers(ORDERS, "work")
+    lab.send_batch("batcher", ORDERS, ["c", "d"])
+    lab.take(work)
+    admin.consumers(ORDERS, "work")
+
+
+@program("exclusive-is-taken", "PersistentSubscription#addConsumerInternal")
+def exclusive_is_taken(lab: Lab, admin: Admin) -> None:
+    """By another client, or by the same one: on one connection too. The first consumer stays."""
+    work = lab.subscribe("shop", ORDERS, "work", "Exclusive")
+    lab.subscribe("shop", ORDERS, "work", "Exclusive")
+    lab.subscribe("shop", ORDERS, "work", "Shared")
+    lab.subscribe("other", ORDERS, "work", "Exclusive")
+    write(lab, None, "a")
+    lab.receive_only(work, 1)
+
+
 @program("dead-letters", "TransactionEndToEndTest.testSendTxnAckMessageToDLQ")
 def dead_letters(lab: Lab, admin: Admin) -> None:
     """An abort counts as a delivery: a consumer that allows one redelivery finds the message among
