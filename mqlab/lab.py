@@ -19,7 +19,7 @@ Pictures
                         others are the same moments
     Predict("07-fetch", …)     asks a question of `mqlab.lessons.questions` before the run goes on
     Fold                a text that is opened by a click, for what repeats a picture
-    columns(rows)       a table as text
+    columns(rows), table(head, rows)   a table as text; in_words(cell) one cell of it
     speak("zh")         pictures, questions and messages in Chinese; `speak("en")` in English
     say("{n} orders", n=2)   a label in the language that is spoken, if the labs' catalogue has it
     glossary(word)      the words of the course
@@ -59,7 +59,7 @@ _MODULES = {
     "mqlab.lessons.parsons": ("Parsons", "Piece"),
     "mqlab.lessons.verdict": ("Verdict",),
     "mqlab.registry.searches": ("search", "with_everything_on"),
-    "mqlab.registry.tables": ("columns",),
+    "mqlab.registry.tables": ("columns", "in_words", "table"),
     "mqlab.lessons.atlas.pictures": ("Fold",),
     "mqlab.lessons.beside": ("put_beside",),
     "mqlab.lessons.atlas.glossary": ("glossary",),

@@ -35,6 +35,7 @@ from mqlab.lab import (
     say,
     scenario,
     system,
+    table,
 )
 from mqlab.lessons.lab00 import (
     BOOKED_TWICE,
@@ -324,7 +325,7 @@ red = find_red_step(lossy, "money")
 print("C ", say("the invariant: red from step {red} without a transaction,", red=red), end=" ")
 print(say("red with one too") if find_red_step(safe, "money") else say("never with one"))
 for reader in safe.snapshot(undecided).readers:
-    print("I ", f"{reader.name:<17}", " ".join(g.label for g in reader.got) or "nothing")
+    print("I ", f"{reader.name:<17}", " ".join(g.label for g in reader.got) or say("nothing"))
 
 # %% [markdown]
 # Durability has small print: *which* failure does it survive? Here the order is committed, and every call
@@ -451,8 +452,8 @@ stages = {
 }
 steps = [first(paid, words) for words in stages.values()]
 assert steps == sorted(steps)
-for stage, step in zip(stages, steps, strict=True):
-    print(f"{stage:<21} {step:>3}  {paid.facts[step - 1].line(width=13)}")
+told = [paid.facts[step - 1].line(width=13) for step in steps]
+print(table("stage | step | what happens", zip(stages, steps, told, strict=True)), "\n")
 
 BOOK = "send accounts-0 C-316.78, send accounts-1 S+316.78"
 orders = {
@@ -463,10 +464,11 @@ orders = {
         f"init, begin, {', '.join([BOOK] * 4)}, commit",
     ),
 }
-print(f"\n{'what it costs':<28}{'records':>8}{'markers':>9}{'decided':>9}{'messages':>10}")
-for name, (producer, calls) in orders.items():
-    run = scenario(f"system shop producers={producer}\nrun order-service: {calls}")
-    print(f"{name:<28}{'{:>8}{:>9}{:>7}{:>10}'.format(*cost(run))}")
+costs = [
+    (name, *cost(scenario(f"system shop producers={producer}\nrun order-service: {calls}")))
+    for name, (producer, calls) in orders.items()
+]
+print(table("what it costs | records | markers | decided | messages", costs))
 
 # %% [markdown]
 # *Decided* counts the coordinator's records; the cost of `init`, once in a producer's life, is left out.

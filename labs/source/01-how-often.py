@@ -79,10 +79,12 @@ Predict("01-silence", trace=answer_lost, step=first(answer_lost, "connection bro
 # %% tags=["nbval-check-output"]
 request_lost = deliver("at least once", "lose shop→queue Publish#2")
 assert list_heard(request_lost) == list_heard(answer_lost)
-print("in both cases the shop …", *list_heard(answer_lost), sep="\n  ")
-for lost, run in {"the order": request_lost, "its answer": answer_lost}.items():
+print(say("in both cases the shop …"), *list_heard(answer_lost), sep="\n  ")
+for lost, run in {
+    say("the order was lost"): request_lost, say("its answer was lost"): answer_lost
+}.items():
     in_queue = ", ".join(f"{number} {queue}×" for number, (queue, _) in count_orders(run).items())
-    print(f"{lost} was lost: the queue contains {in_queue}")
+    print(say("{lost}: the queue contains {in_queue}", lost=lost, in_queue=in_queue))
 
 # %% [markdown]
 # To the shop both cases look exactly the same, so no rule could make it do the right thing in both. If it
@@ -240,8 +242,11 @@ system delivery
 run shop: send 580538:31678, send 580539:31073
 run accounting: seek 0
 """)
-for name, run in {"position in the queue": rewound, "position in the books": known}.items():
-    print(f"{name}: {', '.join(f'{n} counted {b}×' for n, (_, b) in count_orders(run).items())}")
+for name, run in {
+    say("position in the queue"): rewound, say("position in the books"): known
+}.items():
+    counted = [say("{n} counted {b}×", n=n, b=b) for n, (_, b) in count_orders(run).items()]
+    print(f"{name}: {', '.join(counted)}")
 
 # %% [markdown] tags=["deeper"]
 # ## Can duplicates come without any fault?
@@ -425,7 +430,7 @@ kill accounting when=580538 after=1
 restart accounting
 """)
 (stored, counted) = count_orders(service_only)["580538"]
-print(f"the queue contains the order {stored}×, the books contain it {counted}×")
+print(say("the queue contains the order {n}×, the books contain it {m}×", n=stored, m=counted))
 
 # %% [markdown]
 # So the answer to "does your queue deliver exactly once?" is a question: *from where to where?*
@@ -491,7 +496,7 @@ system payments
 run order-service: send payments-0 580538, send payments-0 580539, flush
 lose order-service→payments-0 ⇒Produce#2
 """)
-print("Kafka's log contains:", *(cell.label for cell in kafka.snapshot(-1).logs[0].cells))
+print(say("Kafka's log contains:"), *(cell.label for cell in kafka.snapshot(-1).logs[0].cells))
 
 # %% [markdown]
 # | | shop → queue | queue → books |

@@ -158,17 +158,17 @@ def balances(connection):
 
 bank.execute("BEGIN")
 bank.execute("UPDATE account SET pounds = pounds - 30 WHERE name = 'A'")
-print("isolation:   the other connection sees", balances(other))
+print(say("isolation:   the other connection sees"), balances(other))
 bank.close()  # before B is credited
 bank = open_bank(folder)
-print("atomicity:   broken off in the middle ", balances(bank))
+print(say("atomicity:   broken off in the middle "), balances(bank))
 try:
     bank.execute("UPDATE account SET pounds = pounds - 130 WHERE name = 'A'")
 except Exception as error:
-    print("consistency:", error)
+    print(say("consistency:"), error)
 bank.execute("UPDATE account SET pounds = pounds - 30 WHERE name = 'A'")
 bank.close()
-print("durability:  opened again             ", balances(open_bank(folder)))
+print(say("durability:  opened again             "), balances(open_bank(folder)))
 
 # %% [markdown]
 # The word *consistency* has three meanings. Here it concerns rules inside one database. In CAP, below, it
@@ -197,7 +197,7 @@ for careful in (False, True):
                     clerk.execute("BEGIN IMMEDIATE")  # a writer says so before it reads
                 read[clerk] = balances(clerk)["B"]
             except Exception as error:
-                print("  the second clerk gets:", error)
+                print(say("  the second clerk gets:"), error)
         for clerk, pounds in read.items():
             clerk.execute("UPDATE account SET pounds = ? WHERE name = 'B'", (pounds + 10,))
             if careful:
@@ -205,7 +205,8 @@ for careful in (False, True):
         waiting = [clerk for clerk in waiting if clerk not in read]
         rounds += 1
     total = balances(open_bank(folder))["B"]
-    print(f"locked before reading: {careful}, rounds: {rounds}, B has £{total}")
+    how = say("locked before reading") if careful else say("not locked")
+    print(say("{how}: rounds: {n}, B has £{total}", how=how, n=rounds, total=total))
 
 # %% [markdown]
 # This is a **lost update**: both transfers were atomic, and one of them is gone. Atomicity protects

@@ -532,7 +532,7 @@ run twin: send-in-transaction orders-0 580539
 release app→broker EndTransaction
 """
 print(list_commit_log(BOTH))
-print("\nthe first end is slow:\n" + list_commit_log(LATE))
+print(say("\nthe first end is slow:"), list_commit_log(LATE), sep="\n")
 
 # %% [markdown]
 # Both tables show the broker's one commit log, record by record. A commit copies the half message into

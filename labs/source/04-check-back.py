@@ -320,7 +320,7 @@ Predict(
 lost_too = f"lose twin→broker EndTransaction#1\n{row_comes}"
 ends = {say("its COMMIT arrives"): row_comes, say("it is lost"): lost_too}
 for name, then in ends.items():
-    print(f"{name:18}: {look_back(hasty.format(then=then))}")
+    print(f"{name:18}: {in_words(str(look_back(hasty.format(then=then))))}")
 
 # %% [markdown]
 # The broker keeps no table of transactions in which this one could be marked as rolled back. It carries

@@ -25,9 +25,11 @@ from mqlab.lab import (
     check,
     continue_scenario,
     explore,
+    in_words,
     say,
     scenario,
     system,
+    table,
 )
 from mqlab.lessons.kafka.lab05 import (
     ACCEPT,
@@ -198,9 +200,11 @@ cases = [
     ("an unknown producer", -1, 6, "p7 seq=6"),
     ("after 2147483647", 2147483647, 0, "p1 seq=2147483647; p2 seq=0"),
 ]
-print(f"{'the batch':<28}{'old':>11}{'new':>5}  {'formula':<11}leader")
-for name, old, new, story in cases:
-    print(f"{name:<28}{old:>11}{new:>5}  {formula(old, new):<11}{find_answer(by_hand(story))}")
+judged = [
+    (name, old, new, formula(old, new), find_answer(by_hand(story)))
+    for name, old, new, story in cases
+]
+print(table("the batch | old | new | formula | leader", judged))
 
 # %% [markdown]
 # The formula is wrong in eight of these lines. Even where *duplicate* is right, the producer gets the
@@ -236,8 +240,8 @@ for name, old, new, story in cases:
 # %%
 five = "; ".join(f"p{n + 1} seq={n}" for n in range(5))
 for title, stop in {
-    "the connection broke": "break hand payments-0",
-    "the leader was killed": "kill payments-0\nrestart payments-0",
+    say("the connection broke"): "break hand payments-0",
+    say("the leader was killed"): "kill payments-0\nrestart payments-0",
 }.items():
     run = by_hand(five, stop, "p4 seq=3; p5 seq=4")
     print(f"{title}: p4 {find_answer(run, -2)}, p5 {find_answer(run)}")
@@ -330,7 +334,8 @@ for title, run in {
     say("two instances, two partitions"): streams,
     say("the same payment to two partitions"): both,
 }.items():
-    print(f"{title}: {', '.join(count_payments(run).splitlines())}")
+    counted = (" ".join(one.split()) for one in count_payments(run).splitlines())
+    print(f"{title}: {', '.join(map(in_words, counted))}")
     if run is not both:
         print(list_producers(run))
 
@@ -378,6 +383,7 @@ for fact in six.facts[first(six, "connection broken") :]:
         print(fact.line(width=13))
 print(say("the log:"), *(cell.label for cell in six.snapshot(-1).logs[0].cells), "\n")
 
+rows = []
 for client, settings in [
     ("java", {}),
     ("java", {"max_in_flight_requests_per_connection": 6}),
@@ -386,7 +392,8 @@ for client, settings in [
     ("librdkafka", {}),
 ]:
     given = ", ".join(f"{name}={value}" for name, value in settings.items()) or "(defaults)"
-    print(f"{client:<11}{given:<41}{construct_producer(client, **settings).partition(':')[0]}")
+    rows.append((client, given, construct_producer(client, **settings).partition(":")[0]))
+print(table("client | settings | producer", rows))
 
 # %% [markdown]
 # All five are recognised. Of six, the leader has forgotten the first. Sent again, it is refused as out of
@@ -435,26 +442,31 @@ Playground(
 
 # %%
 numbered = "payments 'order-service=send payments-0 580538; send payments-0 580539; flush'"
+unchecked = f"{numbered} off=sequence_check"
 one_kill = Budget(kills=1, killable=("payments-0",), timers=1)
+one_restart = Budget(kills=1, killable=("order-service",))
 zombie = (
     "payments producers=hand:raw 'hand=produce payments-0 p1 seq=0; "
     "produce payments-0 p2 seq=0 epoch=1; produce payments-0 p3 seq=0'"
 )
 shortest = {}
 for story, line, budget in [
-    ("no numbers, one broken connection", plain, Budget(breaks=1)),
-    ("two broken connections", numbered, Budget(breaks=2)),
-    ("the order service is killed once", numbered, Budget(kills=1, killable=("order-service",))),
-    ("the leader is killed once", numbered, one_kill),
-    ("a broken connection, without sequence_check", f"{numbered} off=sequence_check", Budget(breaks=1)),
-    ("a zombie", zombie, Budget()),
-    ("a zombie, without epoch_fencing", f"{zombie} off=epoch_fencing", Budget()),
+    (say("no numbers, one broken connection"), plain, Budget(breaks=1)),
+    (say("two broken connections"), numbered, Budget(breaks=2)),
+    (say("the order service is killed once"), numbered, one_restart),
+    (say("the leader is killed once"), numbered, one_kill),
+    (say("one broken connection, without sequence_check"), unchecked, Budget(breaks=1)),
+    (say("a zombie"), zombie, Budget()),
+    (say("a zombie, without epoch_fencing"), f"{zombie} off=epoch_fencing", Budget()),
 ]:
     verdict = explore(system(line), budget)
     assert verdict.complete
     shortest[story] = verdict.counterexamples
-    broken = [f"{name}, in {len(c.schedule)} choices" for name, c in shortest[story].items()]
-    print(f"{story:<45}" + say("red:"), "; ".join(sorted(broken)) or say("nothing"))
+    broken = [
+        say("{name}, in {n} choices", name=in_words(name), n=len(example.schedule))
+        for name, example in sorted(shortest[story].items())
+    ]
+    print(f"{story:<46}" + say("red:"), "; ".join(broken) or say("nothing"))
 assert [len(found) for found in shortest.values()] == [1, 0, 1, 1, 1, 0, 1]
 Explorer(system(numbered), one_kill)
 
@@ -473,7 +485,7 @@ Explorer(system(numbered), one_kill)
 # it remembered all five. Step through the crash:
 
 # %%
-dies = shortest["the leader is killed once"]["money"].trace()
+dies = shortest[say("the leader is killed once")]["money"].trace()
 title = say("The leader dies with two answers pending")
 Player(dies, step=first(dies, "epoch to 1"), title=title)
 

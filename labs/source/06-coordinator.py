@@ -531,7 +531,7 @@ lost = scenario(LEADERLESS.format(defect="skip_leaderless_marker=1"), recorded="
 Predict("06-no-leader", trace=lost, step=first(lost, "commit: ok"))
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
-for name, run in {"as designed": kept, "as in 4.3.1": lost}.items():
+for name, run in {say("as designed"): kept, say("as in 4.3.1"): lost}.items():
     print(f"{name}:", list_reads(run).splitlines()[0].removeprefix("read_committed").strip())
     print(answers(run, "admin").partition("\n")[2].partition("\n")[2])
 

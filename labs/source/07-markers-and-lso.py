@@ -47,9 +47,11 @@ from mqlab.lab import (
     check,
     continue_scenario,
     explore,
+    in_words,
     say,
     scenario,
     system,
+    table,
 )
 from mqlab.lessons.kafka.lab07 import (
     BATCH,
@@ -314,9 +316,8 @@ run reader: poll orders-0, position orders-0, end-offset orders-0, lag orders-0
 Predict("07-position", trace=commit, step=first(commit, "Fetch @0") - 1)
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
-for cell in commit.snapshot(-1).logs[0].cells:
-    print(cell.offset, cell.label, cell.kind)
-print()
+cells = commit.snapshot(-1).logs[0].cells
+print(table("offset | record | kind", [(one.offset, one.label, one.kind) for one in cells]), "\n")
 print(lag_table(commit))
 
 # %% [markdown]
@@ -378,8 +379,7 @@ print(list_index_steps(mixed_run))
 
 # %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["nbval-check-output"]
 print(say("the header of a real batch:"))
-for name, value in header().items():
-    print(f"  {name:<18} {value}")
+print(table("field | value", header().items()))
 size, is_in = len(BATCH), TRANSACTIONAL_ID.encode() in BATCH
 print(say("its transactional id is in its {size} bytes: {is_in}", size=size, is_in=is_in))
 
@@ -536,7 +536,7 @@ found = {}
 for name, words, budget, promise, anomaly in cases:
     verdict = explore(system(f"{words} off={name}"), budget)
     found[name] = verdict.counterexamples[promise]
-    print(say("without"), f"{name:<23} {anomaly:<32}", say("in {n} choices", n=len(found[name].schedule)))
+    print(say("without"), f"{name:<23} {in_words(anomaly):<32}", say("in {n} choices", n=len(found[name].schedule)))
 
 # %% [markdown]
 # P1 and G1a are names from the literature. P1, from the critique of ANSI SQL's levels, is a *dirty read*:

@@ -26,6 +26,7 @@ from mqlab.lab import (
     Predict,
     check,
     explore,
+    in_words,
     say,
     scenario,
     search,
@@ -444,7 +445,10 @@ shortest = {}
 for work in (position_last, position_first, in_one_transaction):
     verdict = explore(build_worker(work), KILL)
     assert verdict.complete
-    broken = [f"{n}, {len(c.schedule)} choices" for n, c in verdict.counterexamples.items()]
+    broken = [
+        say("{name}, in {n} choices", name=in_words(name), n=len(example.schedule))
+        for name, example in verdict.counterexamples.items()
+    ]
     shortest |= {(work, n): c for n, c in verdict.counterexamples.items()}
     print(f"{work.__name__:<20}" + say("broken:"), "; ".join(broken) or say("nothing"))
 
@@ -474,7 +478,7 @@ print(table("without | anomaly | broken promise | choices", rows))
 verdict = explore(build_worker(in_one_transaction, off="offsets_in_transaction"), KILL)
 for name, example in verdict.counterexamples.items():
     count = say("{n} choices", n=len(example.schedule))
-    print(say("in_one_transaction without the first:"), f"{name},", count)
+    print(say("in_one_transaction without the first:"), f"{in_words(name)},", count)
 
 # %% [markdown]
 # The first row: if a position counts as soon as it is written, a crash leads to an abort that drops the
@@ -706,7 +710,7 @@ Player(granted_twice, step=find_red_step(granted_twice, "money"))
 # the transaction, and is killed just before the commit.
 
 # %% tags=["nbval-check-output"]
-for name, run in (("apart", granted_twice), ("in the transaction", granted_once)):
+for name, run in ((say("apart"), granted_twice), (say("in the transaction"), granted_once)):
     red = find_red_step(run, "money")
     money = say("red from step {red}:", red=red) if red else say("green throughout:")
     print(say("position {name}; money is", name=name), money)

@@ -202,7 +202,7 @@ Predict("09-by-default")
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 BOTH = "run app: send orders-0 580538, new-transaction t1, send orders-0 580539 txn=t1"
-for name, coordinators in {"out of the box": 0, "switched on": 1}.items():
+for name, coordinators in {say("out of the box"): 0, say("switched on"): 1}.items():
     print(name)
     for said in list_answers(f"system pulsar coordinators={coordinators}\n{BOTH}"):
         print("  ", said)
@@ -529,7 +529,7 @@ Predict("09-loaded", trace=loaded, step=first(loaded, "killed"))
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 for fact in loaded:
     if "Snapshot" in fact.text.en and fact.glyph == "▮":
-        print(fact.text.en)
+        print(fact.text)
 for then in ("", "run app: commit t2"):
     story = LOADED.format(snapshots="snapshot_count=1", then=then)
     when = then or say("after the load")
@@ -703,10 +703,10 @@ run accounting: receive books
 RESTART = "kill orders-0\nkill tc-0\nrestart orders-0\nrestart tc-0"
 LATER = f"{RESTART}\nat 600000"
 for name, then in {
-    "nothing is restarted, 59 s": "at 59000",
-    "nothing is restarted, 60.1 s": "at 60100\nfire tc-0 timeout (0,0)",
-    "a restart, 10 minutes later": LATER,
-    "then a client connects": f"{LATER}\nrun other: new-transaction t\nfire tc-0 timeout (0,0)",
+    say("nothing is restarted, 59 s"): "at 59000",
+    say("nothing is restarted, 60.1 s"): "at 60100\nfire tc-0 timeout (0,0)",
+    say("a restart, 10 minutes later"): LATER,
+    say("then a client connects"): f"{LATER}\nrun other: new-transaction t\nfire tc-0 timeout (0,0)",
 }.items():
     print(f"{name:29} {receive_all(SILENT.format(then=then))}")
 
@@ -751,7 +751,7 @@ hidden = scenario(LATE.format(restart=RESTART))
 Predict("09-late", trace=hidden, step=first(hidden, "send orders-0 late"))
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
-for name, restart in {"no restart": "", "a restart before it": RESTART}.items():
+for name, restart in {say("no restart"): "", say("a restart before it"): RESTART}.items():
     story = LATE.format(restart=restart)
     sent = next(said for said in list_answers(story) if "send orders-0 late" in said)
     print(name, sent, sep=": ")

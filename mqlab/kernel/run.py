@@ -20,6 +20,7 @@ from .role import (
     Effect,
     Fired,
     Flush,
+    Outcome,
     Put,
     Reply,
     Request,
@@ -45,6 +46,7 @@ TIMER = Words("timer {name}")
 NOTED = Words("{table}[{key}] = {value}")
 CUT = Words("{log} cut back to {end}")
 FLUSHED = Words("flushed")
+NOTHING_CAME = Words("{call}: ok nothing")
 
 #: Each fact has a Snapshot of the whole world, so the cost of a run grows with the square of its
 #: facts, and nobody steps through more than these.
@@ -57,6 +59,8 @@ TOO_LONG = Words(
 
 def put_in_words(value: object) -> Text:
     """What a message, entry or call says of itself."""
+    if isinstance(value, Outcome) and value.detail == "nothing":
+        return NOTHING_CAME(call=value.call)
     return value if isinstance(value, Text) else Text(str(value))
 
 

@@ -122,9 +122,9 @@ class Fact:
         which the question came owes its answers as before."""
         return self.kind is FactKind.REPLY and getattr(self.body, "answers", False)
 
-    def line(self, lang: Lang = "en", width: int = 0) -> str:
-        """`store → mirror  copy a`, columns padded to `width`; what a
-        terminal would obey is written out."""
+    def line(self, lang: Lang | None = None, width: int = 0) -> str:
+        """`store → mirror  copy a` in a language, else the spoken one; columns padded to
+        `width`; what a terminal would obey is written out."""
         node, peer, text = map(escape_unseen, (self.node, self.peer, self.text.of(lang)))
         return f"{node:<{width}} {escape_unseen(self.glyph)} {peer:<{width}}  {text}".rstrip()
 
@@ -163,7 +163,7 @@ class Trace:
 
     def hash_lines(self) -> str:
         """Eight hex digits of the English narration, by which a token tells the same run."""
-        lines = "\n".join(fact.line() for fact in self.facts)
+        lines = "\n".join(fact.line("en") for fact in self.facts)
         return hashlib.sha256(lines.encode()).hexdigest()[:8]
 
     def narrate(self, lang: Lang = "en") -> str:

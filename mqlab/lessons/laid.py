@@ -196,7 +196,7 @@ def compare_silence() -> str:
     rows = []
     for broker, story in SILENCE.items():
         facts = list(run_scenario(story).trace)
-        does = next(f.text.en for f in facts if f.kind in DONE and _decides(f.body))
+        does = next(str(f.text) for f in facts if f.kind in DONE and _decides(f.body))
         got = next(f.body.detail for f in facts if isinstance(f.body, Outcome) and _reads(f.body))
         rows.append((broker, does, got))
     return columns([("broker", "when nothing is heard", "accounting gets"), *rows])

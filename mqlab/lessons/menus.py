@@ -6,10 +6,12 @@ of ipywidgets.
 
 from __future__ import annotations
 
+from ..kernel import Words, tr
 from ..registry import run_scenario, system
 from ..scenario.runner import find_kills
 
 Menu = list[tuple[str, str]]
+IS_OFF = Words("{name} is off: {what}")
 
 
 def list_safeguards(line: str, *names: str) -> Menu:
@@ -19,8 +21,8 @@ def list_safeguards(line: str, *names: str) -> Menu:
     missing = [name for name in names if name not in known]
     if missing:
         raise ValueError(f"no safeguard {', '.join(missing)}; there are: {', '.join(known)}")
-    return [("everything is on", "")] + [
-        (f"{name} is off: {known[name].en}", name) for name in names or known
+    return [(str(tr("everything is on")), "")] + [
+        (str(IS_OFF(name=name, what=known[name])), name) for name in names or known
     ]
 
 
@@ -34,4 +36,4 @@ def list_kills(story: str, *nodes: str) -> Menu:
     if missing:
         raise ValueError(f"no node {', '.join(missing)}; there are: {', '.join(known)}")
     kills = find_kills(run, nodes)
-    return [("nobody dies", "")] + [(f"{k.node}, {k.step}: {k.text}", str(k)) for k in kills]
+    return [(str(tr("nobody dies")), "")] + [(f"{k.node}, {k.step}: {k.text}", str(k)) for k in kills]

@@ -25,7 +25,7 @@ def find_red_step(trace: Trace, light: str) -> int:
 def first(trace: Trace, words: str) -> int:
     """The first step whose narration holds `words`; ValueError where none does."""
     for fact in trace:
-        if words in fact.line():
+        if words in fact.line("en"):
             return fact.index
     raise ValueError(f"no step of this run says {words!r}; print(trace.narrate()) shows them all")
 

@@ -19,7 +19,8 @@ CELLS = (
     Words("{}, until told"), Words("{}, until seen"), Words("{}, until forgotten"),
     Words("{} choices"), Words("{} counted {}×"),
     Words("{} lost, {} twice"), Words("{} lost"),
-    Words("commit marker of {}"), Words("abort marker of {}"),
+    Words("commit marker of {}"), Words("abort marker of {}"), Words("{}, fatal"),
+    Words("{}, abortable"), Words("{} lost, up to 120 ms"), Words("refused: {}"), Words("{}, {} of {} twice"),
 )  # fmt: skip
 
 
@@ -44,10 +45,11 @@ def columns(rows: list[tuple[str, ...]]) -> str:
 
 
 def in_words(cell: str) -> str:
-    """A cell of a table, or a name in a plot, in the language that is spoken."""
+    """A cell of a table, or a name in a plot, in the language that is spoken: what the catalogue
+    has in the contexts "cell" and "claim"."""
     if spoken() == "en":
         return cell
-    if said := translate(cell, "cell"):
+    if said := translate(cell, "cell") or translate(cell, "claim"):
         return said
     for one in CELLS:
         pattern = re.escape(one.en).replace(r"\{\}", "(.+?)")
@@ -68,9 +70,10 @@ def wrap(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
     return lines
 
 
-def pad(cell: str, width: int) -> str:
-    """The cell with blanks up to so many columns of a terminal."""
-    return cell + " " * (width - _cells(cell))
+def pad(cell: str, width: int, right: bool = False) -> str:
+    """The cell with blanks up to so many columns of a terminal; `right`: they precede it."""
+    blanks = " " * (width - _cells(cell))
+    return blanks + cell if right else cell + blanks
 
 
 def _cells(text: str) -> int:

@@ -313,7 +313,7 @@ def find_step(trace: Trace, after: int, until: int | str | None) -> int:
             raise ValueError(f"until={until} comes before the step of the question, {after}")
         return position(trace, until)
     for place, fact in enumerate(trace.facts[after:], after + 1):
-        if until in " ".join(fact.line().split()):
+        if until in " ".join(fact.line("en").split()):
             return place
     raise ValueError(f"until={until!r}: no step after {after} says that")
 

@@ -17,6 +17,8 @@ from typing import Any
 import ipywidgets as w
 from IPython.display import display
 
+from mqlab.registry.tables import in_words
+
 from .money_bar import MoneyBar
 
 Say = Callable[[str], None]
@@ -165,6 +167,9 @@ def vary(play: Callable[..., Any], **menus: Any) -> None:
 
 
 def _make_menu(name: str, menu: Any) -> Any:
+    if isinstance(menu, list):
+        pairs = (one if isinstance(one, tuple) else (one, one) for one in menu)
+        menu = [(in_words(label), value) for label, value in pairs]
     widget = w.interactive.widget_from_abbrev(menu)
     if widget is None:
         raise ValueError(f"{name}: {menu!r} is no menu; give a list of (words, value)")

@@ -37,7 +37,7 @@ from ...kernel.world import NodeState
 from ...registry import run_scenario, system
 from ...registry import scenario as scenario
 from ...registry.cases.kafka import SAFEGUARD_CASES as SAFEGUARD_CASES
-from ...registry.tables import columns
+from ...registry.tables import columns, in_words
 from ...registry.tables import find_lines as find_lines
 from ...registry.tables import list_calls as list_calls
 from ...registry.tables import table as table
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 def list_reads(trace: Trace, position: int = -1) -> str:
     """What a reader of each kind is given, and why it waits."""
     return "\n".join(
-        f"{r.name:<17} {' '.join(g.label for g in r.got) or 'nothing':<18} {r.note}".rstrip()
+        f"{r.name:<17} {' '.join(g.label for g in r.got) or in_words('nothing'):<18} {r.note}".rstrip()
         for r in trace.snapshot(position).readers
     )
 
@@ -152,12 +152,15 @@ def _counted(words: list[str]) -> Iterator[str]:
         yield word if times == 1 else f"{word} ×{times}"
 
 
+RUNS_OUT = Words("timeout {timer}: set at {at:g} s, runs out at {end:g} s")
+
+
 def find_timeout(text: str) -> str:
     """When the timeout of a transaction that is open at the end of a run will run out."""
     run = run_scenario(text)
     begun = next(f.at_ms for f in run.trace if _begins(f.body))
     _, timer, after_ms = run.world.nodes["coordinator"].timers[0]
-    return f"{timer}: set at {begun / 1000:g} s, runs out at {(begun + after_ms) / 1000:g} s"
+    return str(RUNS_OUT(timer=timer, at=begun / 1000, end=(begun + after_ms) / 1000))
 
 
 def _begins(body: object) -> bool:

@@ -36,7 +36,7 @@ from ...kernel import (
 )
 from ...kernel.world import NodeState
 from ...registry import run_scenario, system
-from ...registry.tables import columns
+from ...registry.tables import columns, in_words
 from ..atlas.data_flow import data_flow as data_flow
 from ..check import Belief, Exercise
 from ..java import read_recording as read_recording
@@ -301,7 +301,7 @@ def readers(trace: Trace, position: int) -> None:
     """Print what each reader is given at this step, and why it waits."""
     for reader in trace.snapshot(position).readers:
         given = (f"{g.label}({g.txn})" if g.txn else g.label for g in reader.got)
-        got = " ".join(given) or "nothing"
+        got = " ".join(given) or in_words("nothing")
         print(f"{reader.name:<17} {got:<20} {reader.note}".rstrip())
 
 

@@ -39,7 +39,7 @@ from ...kernel import (
     tr,
 )
 from ...registry.cases.kafka import SAFEGUARD_CASES as SAFEGUARD_CASES
-from ...registry.tables import columns
+from ...registry.tables import columns, in_words
 from ...registry.tables import list_calls as list_calls
 from ...registry.tables import table as table
 from ..atlas.map_panel import broker_map as broker_map
@@ -124,7 +124,7 @@ def actors(trace: Trace) -> str:
     for fact in trace:
         if fact.kind is FactKind.SEND and fact.peer != fact.node:
             request = type(fact.body).__name__
-            rows[_actor(fact.node, request), f"{request} → {_actor(fact.peer, '')}"] = None
+            rows[_actor(fact.node, request), f"{request} → {in_words(_actor(fact.peer, ''))}"] = None
     return table("who | asks", rows)
 
 

@@ -17,10 +17,16 @@ from collections import Counter
 from importlib.util import find_spec
 from typing import Any
 
+from ...kernel import Text, Words, tr
 from ...serve import RunningBroker
 from ...serve.gate_client import GateClient
 from ...serve.kafka import serve
 
+TOLD = Words("{sent} the program gets {got}, stored {n}×")
+GETS = Words("{level} gets {got}")
+GAVE_UP = Words("the client gave up: {error}")
+#: what the loop of lab 08 prints before a value
+LOOP_SAYS = {one.en: one for one in (tr("begins at offset"), tr("committed:"), tr("not committed yet:"))}
 WAIT_S = 20
 LOOP = "mqlab.lessons.kafka.copy_loop"
 ORDERS = ("580538", "580539", "580540", "580541")
@@ -32,9 +38,9 @@ QUIET.addHandler(logging.NullHandler())
 def why_not() -> str:
     """Why there is no released client here; "" where there is one."""
     if sys.platform == "emscripten":
-        return "A browser has no released client: this cell needs mqlab on your own machine."
+        return str(tr("A browser has no released client: this cell needs mqlab on your own machine."))
     if find_spec("confluent_kafka") is None:
-        return "confluent-kafka is not installed: with it, this cell runs a released client."
+        return str(tr("confluent-kafka is not installed: with it, this cell runs a released client."))
     return ""
 
 
@@ -88,9 +94,9 @@ def lose_an_answer(idempotent: bool) -> str:
         producer.flush(WAIT_S)
         gate.open()
         times = Counter(read_all(broker.address, "payments"))
-    sent = "idempotent" if idempotent else "not idempotent"
+    sent = tr("idempotent:    ") if idempotent else tr("not idempotent:")
     answers = ["ok" if error is None else error.name() for error in errors]
-    return f"{sent:<16} told {', '.join(answers)}, stored {times[ORDERS[0]]}×"
+    return str(TOLD(sent=sent, got=", ".join(answers), n=times[ORDERS[0]]))
 
 
 class HeldPayment:
@@ -104,7 +110,7 @@ class HeldPayment:
 
         self.broker = serve(pace_ms=20)
         self.follow = Follow(self.broker, hold=True)
-        self._end = "the client still waits"
+        self._end = str(tr("the client still waits"))
         self._thread = threading.Thread(target=self._pay, daemon=True)
         self._thread.start()
 
@@ -117,7 +123,7 @@ class HeldPayment:
             producer.commit_transaction(600)
             self._end = "commit_transaction: ok"
         except client().KafkaException as error:
-            self._end = f"the client gave up: {error.args[0].name()}"
+            self._end = str(GAVE_UP(error=error.args[0].name()))
 
     def finish(self) -> str:
         """Let go what still waits, and say what the client was told and what was stored."""
@@ -127,7 +133,7 @@ class HeldPayment:
         self._thread.join(WAIT_S)
         stored = read_all(self.broker.address, "payments")
         self.broker.stop()
-        return f"{self._end}; a reader with read_committed gets {stored}"
+        return f"{self._end}; {GETS(level='read_committed', got=', '.join(stored))}"
 
     def _ipython_display_(self) -> None:
         if why_not():
@@ -150,7 +156,7 @@ def fence_a_zombie() -> str:
             call()
             lines.append(f"{who:<7} {what}: ok")
         except kafka.KafkaException as error:
-            fatal = ", fatal" if error.args[0].fatal() else ""
+            fatal = tr(", fatal") if error.args[0].fatal() else ""
             lines.append(f"{who:<7} {what}: {error.args[0].name()}{fatal}")
 
     with serve() as broker:
@@ -165,7 +171,8 @@ def fence_a_zombie() -> str:
         second.produce("payments", ORDERS[1])
         say("second", "commit_transaction", lambda: second.commit_transaction(WAIT_S))
         for level in ("read_committed", "read_uncommitted"):
-            lines.append(f"{level} gets {', '.join(read_all(broker.address, 'payments', level))}")
+            got = ", ".join(read_all(broker.address, "payments", level))
+            lines.append(str(GETS(level=level, got=got)))
     return "\n".join(lines)
 
 
@@ -182,21 +189,26 @@ def kill_the_loop() -> str:
         for order in ORDERS:
             producer.produce("orders", order)
         producer.flush(WAIT_S)
-        lines = [*_run_loop(broker, "first life", ORDERS[2]), *_run_loop(broker, "second life", "")]
+        lines = [
+            *_run_loop(broker, tr("first life: "), ORDERS[2]),
+            *_run_loop(broker, tr("second life: "), ""),
+        ]
         for level in ("read_uncommitted", "read_committed"):
-            lines.append(f"{level} gets {', '.join(read_all(broker.address, 'invoices', level))}")
+            got = ", ".join(read_all(broker.address, "invoices", level))
+            lines.append(str(GETS(level=level, got=got)))
     return "\n".join(lines)
 
 
-def _run_loop(broker: RunningBroker, attempt: str, pause_at: str) -> list[str]:
+def _run_loop(broker: RunningBroker, attempt: Text, pause_at: str) -> list[str]:
     """What the loop says, until it is done or waits before the commit of `pause_at`."""
     command = [sys.executable, "-m", LOOP, broker.address, str(len(ORDERS)), pause_at]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         lines = []
         for line in process.stdout:
-            lines.append(f"{attempt}: {line.strip()}")
+            said, _, value = line.strip().rpartition(" ")
+            lines.append(f"{attempt}{LOOP_SAYS[said]} {value}")
             if pause_at and line.startswith("not committed"):
                 process.send_signal(signal.SIGKILL)
-                lines.append(f"{attempt}: kill -9")
+                lines.append(f"{attempt}kill -9")
     return lines

@@ -49,7 +49,7 @@ def count_orders(trace: Trace) -> dict[str, tuple[int, int]]:
 
 def list_heard(trace: Trace, node: str = "shop") -> list[str]:
     """What somebody does and is told in a run, in its own order."""
-    return [fact.text.en for fact in trace if fact.node == node]
+    return [str(fact.text) for fact in trace if fact.node == node]
 
 
 def judge(trace: Trace) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import tempfile
 from collections.abc import Sequence
@@ -36,6 +37,7 @@ TRAPS = tuple(
     if case.off in ("idempotent_confirm", "idempotent_cancel", "empty_cancel", "suspended_try")
 )
 BREAKS = Words("“{light}” breaks in {n} choices")
+NOT_KILLED = Words("{last} (not killed)")
 
 
 def open_bank(folder: str, name: str = "bank") -> sqlite3.Connection:
@@ -58,7 +60,7 @@ def kill_everywhere(effects: Sequence[str]) -> str:
             before = files.describe()
             files.recover()
             last = effects[count - 1] if count else "nothing"
-            name = last if count < len(effects) else f"{last} (not killed)"
+            name = last if count < len(effects) else str(NOT_KILLED(last=last))
             rows.append((name, before, files.describe()))
     return columns(rows)
 
@@ -80,7 +82,7 @@ def compare_models() -> str:
     rows: list[tuple[str, ...]] = [("model", "one might expect", "refuted in", "by")]
     for model, case in GIVEN_UP.items():
         example = search(case)
-        faults = str(case.budget).partition(",")[0]
+        faults = re.split("[,，]", case.budget.text.of())[0]
         rows.append((model, case.broken, f"{len(example.schedule)} choices", faults))
     return columns(rows)
 

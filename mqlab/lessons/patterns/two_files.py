@@ -23,6 +23,8 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
+from ...kernel import tr
+
 TABLES = """
     CREATE TABLE IF NOT EXISTS stock (item TEXT PRIMARY KEY, pieces INTEGER CHECK (pieces >= 0));
     CREATE TABLE IF NOT EXISTS orders (number TEXT PRIMARY KEY, pence INTEGER);
@@ -112,7 +114,8 @@ class TwoFiles:
         states = []
         for name in CHANGES:
             done, waits = self.is_done(name), self.is_waiting(name)
-            states.append(f"{name} {'done' if done else 'waits' if waits else '–'}")
+            state = tr("done", "file") if done else tr("waits", "file") if waits else "–"
+            states.append(f"{name} {state}")
         return ", ".join(states)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...kernel import Outcome, Run, Trace
+from ...kernel import Outcome, Run, Trace, Words
 from ...kernel.trace import FactKind
 from ...pulsar import PulsarSystem
 from ...pulsar.client.calls import Receive
@@ -20,6 +20,7 @@ from ...pulsar.topic import Topic
 from ...registry import run_scenario
 from ...registry.cases.pulsar import CLAIM_CASES, SAFEGUARD_CASES
 from ...registry.searches import tabulate_cases
+from ...registry.tables import in_words
 from ...scenario.language import ScenarioError
 from ..atlas.map_panel import broker_map as broker_map
 from ..java import read_recording as read_recording
@@ -66,12 +67,17 @@ def list_entries(story: str, partition: str = "orders-0") -> list[tuple[str, str
     return rows
 
 
+OPEN_FROM = Words("{txn} from {at}")
+BUFFER = Words("{state}: open {open}; aborted {aborted}; maxReadPosition {at}")
+
+
 def describe_buffer(story: str, partition: str = "orders-0") -> str:
     """What the buffer of a partition knows when a story is over; no message is in it."""
     buffer = _read_topic(run_scenario(story), partition).buffer
-    ongoing = ", ".join(f"{txn} from {at}" for txn, at in buffer.ongoing) or "nothing"
-    aborts = ", ".join(str(txn) for txn in buffer.aborts) or "nothing"
-    return f"{buffer.state}: open {ongoing}; aborted {aborts}; maxReadPosition {buffer.readable}"
+    ongoing = ", ".join(str(OPEN_FROM(txn=txn, at=at)) for txn, at in buffer.ongoing)
+    aborts = ", ".join(str(txn) for txn in buffer.aborts)
+    open_, aborted = (one or in_words("nothing") for one in (ongoing, aborts))
+    return str(BUFFER(state=buffer.state, open=open_, aborted=aborted, at=buffer.readable))
 
 
 def _read_topic(run: Run, partition: str) -> Topic:

@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Annotated, Any
 
-from ...kernel import Property, Snapshot, Table, Trace, Words, World, replace
+from ...kernel import Property, Snapshot, Table, Trace, Words, World, replace, tr
 from ...kernel.options import UNWRITTEN
 from ...kernel.world import NodeState
 from ...registry import scenario
@@ -123,9 +123,12 @@ system order_service early=on
 run app: listener UNKNOW UNKNOW, send-in-transaction orders-0 {ORDER}
 {wait_for_checks(16)}
 """
+ASKED_FOR = Words("asked {n} times, from {began} s to {ended} s")
+SET_ASIDE = Words("set aside at {at} s: {left}")
+THEN = Words("{name}: {n} message")
 LATER = {
-    "then a COMMIT comes": f"run app: end COMMIT_MESSAGE {ORDER}",
-    "then an operator resumes it": "run app: listener UNKNOW COMMIT_MESSAGE, resume 16\n"
+    tr("then a COMMIT comes"): f"run app: end COMMIT_MESSAGE {ORDER}",
+    tr("then an operator resumes it"): "run app: listener UNKNOW COMMIT_MESSAGE, resume 16\n"
     + wait_for_checks(1, since=17),
 }
 
@@ -137,11 +140,11 @@ def describe_limit() -> str:
     began, ended = (questions[place][0] // 1_000 for place in (0, -1))
     parked = run.facts[-1].at_ms // 1_000
     lines = [
-        f"asked {len(questions)} times, from {began} s to {ended} s",
-        f"set aside at {parked} s: {look_back(UNKNOWN)}",
+        ASKED_FOR(n=len(questions), began=began, ended=ended),
+        SET_ASIDE(at=parked, left=in_words(str(look_back(UNKNOWN)))),
+        *(THEN(name=name, n=look_back(UNKNOWN + line).messages) for name, line in LATER.items()),
     ]
-    later = ((name, look_back(UNKNOWN + line).messages) for name, line in LATER.items())
-    return "\n".join((*lines, *(f"{name}: {messages} message" for name, messages in later)))
+    return "\n".join(map(str, lines))
 
 
 # ---- how it ends ---------------------------------------------------------------------
@@ -257,8 +260,8 @@ def describe_taken_back() -> str:
     """An order whose message is dead, and the one that takes it back."""
     run = scenario(TAKEN_BACK)
     rows = "  ".join(" ".join(row) for row in run.snapshot(-1).tables[0].rows)
-    answer = next(fact.text.en for fact in reversed(run.facts) if fact.glyph == "☞")
-    return f"rows:       {rows}\naccounting: {answer}"
+    answer = next(fact.text for fact in reversed(run.facts) if fact.glyph == "☞")
+    return f"{tr('rows:      ')} {rows}\n{tr('accounting:')} {answer}"
 
 
 def describe_delayed() -> str:

@@ -25,6 +25,7 @@ from ....kafka.states import COMPLETED
 from ....kernel import Money, Property, Snapshot, Text, Trace, Words, World
 from ....kernel.options import LISTED, Pairs
 from ....kernel.world import NodeState
+from ....registry.tables import in_words, pad
 from ...patterns.systems import find_worth
 
 MONEY = Words("money in = money out, once nothing is in flight")
@@ -139,8 +140,9 @@ def balances(trace: Trace, position: int = -1) -> str:
                 sums[account] = sums.get(account, 0) + amount
         rows.append((reader.name, sums))
     accounts = list(dict.fromkeys(account for _, sums in rows for account in sums))
-    head = "".join(f"{ACCOUNTS.get(a, a):>10}" for a in accounts)
-    lines = [f"{'reader':<18}{head}{'sum':>10}"]
+    names = (*(ACCOUNTS.get(a, a) for a in accounts), "sum")
+    head = "".join(pad(in_words(name), 10, right=True) for name in names)
+    lines = [pad(in_words("reader"), 18) + head]
     for name, sums in rows:
         amounts = (*(sums.get(a, 0) for a in accounts), sum(sums.values()))
         lines.append(f"{name:<18}" + "".join(f"{pence / 100:>+10.2f}" for pence in amounts))
