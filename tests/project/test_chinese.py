@@ -11,7 +11,7 @@ import jupytext
 import pytest
 
 from mqlab.explore.verdict import name_claim
-from mqlab.kernel import speaking
+from mqlab.kernel import speaking, translate
 from mqlab.lessons import lab13
 from mqlab.lessons.course.notebooks import labs_in, translated_copy
 from mqlab.registry import system
@@ -19,12 +19,14 @@ from mqlab.registry.searches import searches_of
 from mqlab.scenario import golden, parse_script
 
 from .catalogue import TABLES, read_catalogue
-from .chinese import CJK, ENGLISH, compare
+from .chinese import CJK, compare
 from .sources import list_committed
 
 ROOT = Path(__file__).parents[2]
 LABS = labs_in(ROOT / "labs")
 SCENARIOS = ROOT / "datasets" / "scenarios"
+#: two words of English in a row, or a label
+SAID = re.compile(r"\b[a-z]{2,} [a-z]{2,}|\b[a-z]{2,} *:")
 
 
 def test_a_copy_in_chinese_speaks_it_before_anything_is_drawn():
@@ -38,9 +40,8 @@ def test_a_copy_in_chinese_speaks_it_before_anything_is_drawn():
 
 
 @pytest.mark.parametrize("lab", LABS, ids=[lab.name[:2] for lab in LABS])
-def test_a_cell_prints_no_sentence_in_english_alone(lab):
-    """A short label may be English; `say` tells a sentence in both languages, and `columns` what
-    stands in a table."""
+def test_a_cell_prints_no_words_in_english_alone(lab):
+    """`say` tells a label in both languages, and `columns` what is in a table."""
     cells = jupytext.reads(lab.source.read_text("utf-8"), fmt="py:percent").cells
     alone = []
     for cell in cells:
@@ -49,19 +50,31 @@ def test_a_cell_prints_no_sentence_in_english_alone(lab):
                 match node:
                     case ast.Call(ast.Name("print"), printed):
                         alone += [text for one in printed for text in _list_texts(one)]
-    assert [text for text in alone if ENGLISH.search(text)] == []
+    assert [text for text in alone if SAID.search(text)] == []
 
 
 def _list_texts(node: ast.AST) -> Iterator[str]:
-    """The texts in an expression, without those that are told in both languages."""
+    """The texts in an expression, without what a function gets: `say` has it in both languages."""
     match node:
         case ast.Constant(str() as text):
             yield text
-        case ast.Call(ast.Name("say" | "columns" | "table")):
+        case ast.Call(ast.Name()):
             pass
         case _:
             for one in ast.iter_child_nodes(node):
                 yield from _list_texts(one)
+
+
+def test_each_head_of_a_table_has_its_chinese():
+    paths = [*(ROOT / "labs" / "source").glob("*.py"), *(ROOT / "mqlab" / "lessons").rglob("*.py")]
+    heads: set[str] = set()
+    for path in paths:
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            match node:
+                case ast.Call(ast.Name("table"), [ast.Constant(str() as head), *_]):
+                    heads |= set(map(str.strip, head.split("|")))
+    assert len(heads) > 50
+    assert [one for one in sorted(heads) if SAID.search(one) and not translate(one, "cell")] == []
 
 
 def test_each_story_is_told_in_chinese():
@@ -75,10 +88,6 @@ def test_each_story_is_told_in_chinese():
             told += comments if by_hand else []
     assert len(told) > 1_000
     assert [one.en for one in told if one.en and not one.zh] == []
-
-
-#: two words of English in a row
-SAID = re.compile(r"[a-z]{2,} [a-z]{2,}")
 
 
 @pytest.mark.parametrize("folder", ["lessons"])
