@@ -37,6 +37,7 @@ from mqlab.lab import (
     Predict,
     Trials,
     check,
+    in_words,
     income,
     say,
     scenario,
@@ -296,7 +297,7 @@ kills = Trials(
     run=bench.trial,
     columns=["income", "error"],
     button="kill -9",
-    caption=f"Two hours of orders; the income should be {bench.expected}",
+    caption=say("Two hours of orders; the income should be {sum}", sum=bench.expected),
     money=True,
 )
 kills
@@ -311,7 +312,7 @@ for sink, point in [
     ("transactions", Point.COMMITTED),
     ("exactly-once", Point.COMMITTED),
 ]:
-    print(*kills.try_out(sink, point), sep=" · ")
+    print(*map(in_words, kills.try_out(sink, point)), sep=" · ")
 
 # %% [markdown]
 # Did the real job do what the model in *Run* did? A crash *in the sink, half of the rows out* is new: a sink
@@ -448,7 +449,7 @@ ends = Trials(
     run=bench.try_ends,
     columns=["income", "error"],
     button="kill -9",
-    caption=f"Other ends than Kafka's; the income should be {bench.expected}",
+    caption=say("Other ends than Kafka's; the income should be {sum}", sum=bench.expected),
     money=True,
 )
 ends
@@ -459,7 +460,7 @@ for source, sink, point in [
     (KEPT, "a database with the progress", Point.COMMITTED),
     (GONE, "exactly-once", Point.OUT),
 ]:
-    print(*ends.try_out(source, sink, point), sep=" · ")
+    print(*map(in_words, ends.try_out(source, sink, point)), sep=" · ")
 
 # %% [markdown]
 # - **A database** needs the same as Kafka: rows and progress record in *its* transaction. A database that

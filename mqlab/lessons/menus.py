@@ -36,4 +36,5 @@ def list_kills(story: str, *nodes: str) -> Menu:
     if missing:
         raise ValueError(f"no node {', '.join(missing)}; there are: {', '.join(known)}")
     kills = find_kills(run, nodes)
-    return [(str(tr("nobody dies")), "")] + [(f"{k.node}, {k.step}: {k.text}", str(k)) for k in kills]
+    nobody = str(tr("nobody dies")), ""
+    return [nobody, *((f"{k.node}, {k.step}: {k.text}", str(k)) for k in kills)]

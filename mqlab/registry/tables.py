@@ -20,7 +20,8 @@ CELLS = (
     Words("{} choices"), Words("{} counted {}×"),
     Words("{} lost, {} twice"), Words("{} lost"),
     Words("commit marker of {}"), Words("abort marker of {}"), Words("{}, fatal"),
-    Words("{}, abortable"), Words("{} lost, up to 120 ms"), Words("refused: {}"), Words("{}, {} of {} twice"),
+    Words("{}, abortable"), Words("{} lost, up to 120 ms"),
+    Words("refused: {}"), Words("{}, {} of {} twice"),
 )  # fmt: skip
 
 

@@ -30,6 +30,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..kernel import Words, tr
 from . import feeder, job, topics
 from .cuts import Plan
 from .errors import CannotResume, IncomeError
@@ -50,6 +51,7 @@ WRONG = {
     "a database that overwrites": set(),
     "a database with the progress": set(),
 }
+KILLED = Words("kill -9 of JVM and driver, batch {batch}: {point}")
 HARD_S = 300  # a victim that has not died by then never will
 
 
@@ -229,7 +231,7 @@ def run_cell(
             setup.victims.start()
     else:
         kill_soft(setup, target, sink, point, rule)
-    say("starting the job again, with the same checkpoint")
+    say(str(tr("starting the job again, with the same checkpoint")))
     return restart(setup, target, sink, point, rule)
 
 
@@ -290,7 +292,7 @@ def kill_hard(
 ) -> None:
     """A process of its own with its own JVM, both killed with -9 at the kill point."""
     victim = setup.victims.take()
-    say("the job runs, in a process of its own")
+    say(str(tr("the job runs, in a process of its own")))
     code, words = _run_job(victim, setup, target, sink, Kill(point, setup.batch), rule)
     if code != -signal.SIGKILL:
         raise IncomeError(
@@ -299,7 +301,7 @@ def kill_hard(
             code,
             words,
         )
-    say(f"kill -9 of JVM and driver, batch {setup.batch}: {point}")
+    say(str(KILLED(batch=setup.batch, point=tr(point, "cell"))))
 
 
 def run_apart(setup: Setup, target: Target, sink: str) -> None:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from confluent_kafka import KafkaException
 
+from ..kernel import Words, tr
 from . import feeder, pipeline, runs, sinks, topics
 from .cuts import END_MS, Plan, day_plan
 from .errors import CannotResume, IncomeError, SlowStart
@@ -44,6 +45,11 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
+FEEDING = Words("feeding {n:,} order lines to topic {topic}")
+SENT = Words("  {n:,} sent")
+UNTIL = Words("orders before {until}")
+WRITTEN = Words("  batch {batch}: {part}, {n:,} minutes written")
+THERE = Words("  batch {batch}: {part}, {n:,} minutes were there already")
 Say = Callable[[str], None]
 INCOME_PARTITIONS = 2
 LAST = minute_text(END_MS)
@@ -214,13 +220,13 @@ def income(
                 plan = plan_of(records, minutes_per_batch, orders_per_batch)
                 run = run_name(address, folder, records, sink, name, span)
                 target = _feed(address, folder, records, run, times, say)
-                say("starting Spark")
+                say(str(tr("starting Spark")))
                 with times.measure("wait for Spark's start"):
                     spark = starting.wait()
             finally:
                 starting.finish()
             _run(spark, target, sink, plan, times, say)
-            say("reading the result back, and computing it again without Spark")
+            say(str(tr("reading the result back, and computing it again without Spark")))
             with times.measure("read back and compare"):
                 true = truth_of(visible(orders, folder, spark), span)
                 result = read_result(address, target, reading, records, true, times)
@@ -236,11 +242,11 @@ def _feed(
 ) -> Target:
     """The topics of this run, with the orders in topic Order."""
     names = Names(run)
-    say(f"feeding {len(records):,} order lines to topic {names.order}")
+    say(str(FEEDING(n=len(records), topic=names.order)))
     with times.measure("feed topic Order"):
-        sent = feeder.feed(address, names.order, records, progress=lambda n: say(f"  {n:,} sent"))
+        sent = feeder.feed(address, names.order, records, progress=lambda n: say(str(SENT(n=n))))
     if not sent:
-        say("  they were there already")
+        say(str(tr("  they were there already")))
     target = names.target(address, folder)
     create_topics(target)
     return target
@@ -374,9 +380,9 @@ def wait(query: StreamingQuery, sink: Sink, say: Say) -> None:
 
 def _report(sink: Sink, reported: int, say: Say) -> int:
     for done in sink.log[reported:]:
-        what = "written" if done.written else "was there already"
-        part = "the last minutes" if done.until == LAST else f"orders before {done.until}"
-        say(f"  batch {done.batch}: {part}, {done.rows:,} minutes {what}")
+        part = tr("the last minutes") if done.until == LAST else UNTIL(until=done.until)
+        what = WRITTEN if done.written else THERE
+        say(str(what(batch=done.batch, part=part, n=done.rows)))
     return len(sink.log)
 
 

@@ -21,6 +21,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..kernel import Words, tr
 from . import files, topics
 from .columns import Judged, judge
 from .cuts import Cut
@@ -326,13 +327,13 @@ class Reconciliation:
         return self.fed == self.read and self.unaccounted == self.late + self.open
 
     def __str__(self) -> str:
-        waiting = f" + {self.open:,} in minutes still open" if self.open else ""
-        verdict = "balanced" if self.balanced else "NOT BALANCED"
-        return (
-            f"lines fed {self.fed:,}, read {self.read:,} = counted {self.counted:,} "
-            f"+ dead {self.dead:,} + unaccounted {self.unaccounted:,}\n"
-            f"without Spark: {self.late:,} late{waiting} → {verdict}"
-        )
+        waiting = str(OPEN(n=self.open)) if self.open else ""
+        lines = RECONCILED(
+            fed=self.fed, read=self.read, counted=self.counted, dead=self.dead,
+            unaccounted=self.unaccounted, late=self.late, waiting=waiting,
+            verdict=BALANCED[self.balanced],
+        )  # fmt: skip
+        return str(lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -470,6 +471,18 @@ def reconcile(
 # Dead.
 # The second reading (truth.py) must find the same ones, and the same rejected lines.
 
+BALANCED = tr("NOT BALANCED"), tr("balanced")
+OPEN = Words(" + {n:,} in minutes still open")
+RECONCILED = Words(
+    "lines fed {fed:,}, read {read:,} = counted {counted:,} + dead {dead:,} + unaccounted "
+    "{unaccounted:,}\nwithout Spark: {late:,} late{waiting} → {verdict}"
+)
+AGAIN = Words("read again by other code: {sum} → {verdict}")
+BESIDE = Words(" + empty or inside a text {n:,}")
+SUM = Words(
+    "lines {n:,} = counted {counted:,} + cancelled {cancelled:,} + rejected {rejected:,} + header "
+    "{head}{rest}"
+)
 FIRST = 10  # rejected lines that are shown; all of them are in the file
 
 
@@ -508,10 +521,10 @@ class Account:
         return read.total, self.counted, self.cancelled, dead, read.head, read.beside
 
     def __str__(self) -> str:
-        verdict = "balanced" if self.balanced else "NOT BALANCED"
+        again, verdict = _sum_of(_numbers_of(self.truth)), BALANCED[self.balanced]
         lines = [
             f"{self.reading.name}: {_sum_of(self._numbers())}",
-            f"read again by other code: {_sum_of(_numbers_of(self.truth))} → {verdict}",
+            str(AGAIN(sum=again, verdict=verdict)),
         ]
         shown = self.rejected[:FIRST]
         lines += [f"  rejected line {one.line:,}: {one.reason}: {one.text}" for one in shown]
@@ -527,10 +540,9 @@ def _numbers_of(true: Truth) -> tuple[int, ...]:
 
 def _sum_of(numbers: Sequence[int]) -> str:
     total, counted, cancelled, rejected, head, beside = numbers
-    rest = f" + empty or inside a text {beside:,}" if beside else ""
-    return (
-        f"lines {total:,} = counted {counted:,} + cancelled {cancelled:,} + rejected "
-        f"{rejected:,} + header {head}{rest}"
+    rest = str(BESIDE(n=beside)) if beside else ""
+    return str(
+        SUM(n=total, counted=counted, cancelled=cancelled, rejected=rejected, head=head, rest=rest)
     )
 
 

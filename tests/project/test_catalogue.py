@@ -56,7 +56,8 @@ def test_labs_stories_and_questions_say_the_same_in_chinese() -> None:
 
 #: cells that a program puts together
 COMPOSED = {
-    "FindCoordinator (any broker)", "a row without a message, set aside", "counted once, none lost",
+    "FindCoordinator (any broker)", "a row without a message, set aside",
+    "no row, no message, set aside", "ok nothing", "counted once, none lost",
     "the worker ends with abort", "the worker ends with commit",
     "a transaction makes every write in it durable, ended or not",
     "count first, then say so", "say so first, or it comes twice",

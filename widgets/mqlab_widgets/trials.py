@@ -17,10 +17,13 @@ from typing import Any
 import ipywidgets as w
 from IPython.display import display
 
+from mqlab.kernel import Words, tr
 from mqlab.registry.tables import in_words
 
 from .money_bar import MoneyBar
 
+IMPOSSIBLE = Words("This combination is not possible: {why}")
+CAPTION = tr("What came of each trial")
 Say = Callable[[str], None]
 Run = Callable[..., Sequence[str]]
 
@@ -42,7 +45,7 @@ class Trials(w.VBox):  # type: ignore[misc]
         columns: Sequence[str],
         *,
         button: str = "Run",
-        caption: str = "What came of each trial",
+        caption: str = "",
         money: bool = False,
     ) -> None:
         """Build the menus, the button, the line of progress, the bar of money and the empty table.
@@ -50,18 +53,19 @@ class Trials(w.VBox):  # type: ignore[misc]
         if not choices or not columns:
             raise ValueError("give at least one choice and one column")
         self.rows: list[tuple[str, ...]] = []
-        self._run, self._columns, self._caption = run, tuple(columns), caption
+        self._run, self._columns, self._caption = run, tuple(columns), caption or str(CAPTION)
         self._names = tuple(choices)
         self.menus = [
             w.Dropdown(
-                options=list(map(str, options)), description=name,
+                options=[(in_words(str(one)), str(one)) for one in options],
+                description=in_words(name),
                 layout=w.Layout(width="auto", min_width="320px"),
             )
             for name, options in choices.items()
         ]  # fmt: skip
         self.button = w.Button(description=button, button_style="danger", tooltip=button)
         self.button.on_click(lambda _: self.try_out(*(menu.value for menu in self.menus)))
-        self.status = w.HTML("Choose, then press the button.")
+        self.status = w.HTML(str(tr("Choose, then press the button.")))
         self.money = MoneyBar()
         self._more = {"show": self.money.show} if money else {}
         self.table = w.HTML(self._table())
@@ -89,7 +93,7 @@ class Trials(w.VBox):  # type: ignore[misc]
         row = (*map(str, choices), *map(str, results))
         self.rows.append(row)
         self.table.value = self._table()
-        self.status.value = "Done. Choose again, or go on."
+        self.status.value = str(tr("Done. Choose again, or go on."))
         return row
 
     def __str__(self) -> str:
@@ -102,11 +106,11 @@ class Trials(w.VBox):  # type: ignore[misc]
         )
 
     def _table(self) -> str:
-        head = "".join(
-            f'<th scope="col">{escape(name)}</th>' for name in (*self._names, *self._columns)
-        )
+        names = map(in_words, (*self._names, *self._columns))
+        head = "".join(f'<th scope="col">{escape(name)}</th>' for name in names)
         body = "".join(
-            f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in self.rows
+            f"<tr>{''.join(f'<td>{escape(in_words(cell))}</td>' for cell in row)}</tr>"
+            for row in self.rows
         )
         return (
             f'{CSS}<table class="mqlab-trials"><caption>{escape(self._caption)}</caption>'
@@ -139,7 +143,7 @@ class _Refusal:
     why: str
 
     def __str__(self) -> str:
-        return f"This combination is not possible: {self.why}"
+        return str(IMPOSSIBLE(why=self.why))
 
     __repr__ = __str__
 

@@ -63,10 +63,11 @@ if TYPE_CHECKING:
 
 def list_reads(trace: Trace, position: int = -1) -> str:
     """What a reader of each kind is given, and why it waits."""
-    return "\n".join(
-        f"{r.name:<17} {' '.join(g.label for g in r.got) or in_words('nothing'):<18} {r.note}".rstrip()
-        for r in trace.snapshot(position).readers
-    )
+    lines = []
+    for r in trace.snapshot(position).readers:
+        got = " ".join(g.label for g in r.got) or in_words("nothing")
+        lines.append(f"{r.name:<17} {got:<18} {r.note}".rstrip())
+    return "\n".join(lines)
 
 
 def answers(trace: Trace, who: str = "hand") -> str:

@@ -124,7 +124,8 @@ def actors(trace: Trace) -> str:
     for fact in trace:
         if fact.kind is FactKind.SEND and fact.peer != fact.node:
             request = type(fact.body).__name__
-            rows[_actor(fact.node, request), f"{request} → {in_words(_actor(fact.peer, ''))}"] = None
+            peer = in_words(_actor(fact.peer, ""))
+            rows[_actor(fact.node, request), f"{request} → {peer}"] = None
     return table("who | asks", rows)
 
 

@@ -26,7 +26,10 @@ TOLD = Words("{sent} the program gets {got}, stored {n}×")
 GETS = Words("{level} gets {got}")
 GAVE_UP = Words("the client gave up: {error}")
 #: what the loop of lab 08 prints before a value
-LOOP_SAYS = {one.en: one for one in (tr("begins at offset"), tr("committed:"), tr("not committed yet:"))}
+SAYS = tr("begins at offset"), tr("committed:"), tr("not committed yet:")
+LOOP_SAYS = {one.en: one for one in SAYS}
+BROWSER = tr("A browser has no released client: this cell needs mqlab on your own machine.")
+MISSING = tr("confluent-kafka is not installed: with it, this cell runs a released client.")
 WAIT_S = 20
 LOOP = "mqlab.lessons.kafka.copy_loop"
 ORDERS = ("580538", "580539", "580540", "580541")
@@ -38,9 +41,9 @@ QUIET.addHandler(logging.NullHandler())
 def why_not() -> str:
     """Why there is no released client here; "" where there is one."""
     if sys.platform == "emscripten":
-        return str(tr("A browser has no released client: this cell needs mqlab on your own machine."))
+        return str(BROWSER)
     if find_spec("confluent_kafka") is None:
-        return str(tr("confluent-kafka is not installed: with it, this cell runs a released client."))
+        return str(MISSING)
     return ""
 
 

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 KEPT, GONE = "kept", "deleted once delivered"
 
 DISAGREE = tr("your rule stopped the job: sink and checkpoint disagree")
+STUCK = Words("{error}, and the job cannot go on")
 INCOME = Words("income {income}, should be {should}{error}")
 ERROR = Words(" ({error})")
 ASKED = Words("called after the crash: {calls}")
@@ -197,8 +198,8 @@ class Bench:
             say(str(DELETED))
             cell = crashes.restart(setup, target, sink, Point(point))
         self._sum_up(cell, show)
-        gone = ", and the job cannot go on" if cell.stopped else ""
-        return pounds(cell.tenths), f"{cell.error or 'ok'}{gone}"
+        error = cell.error or "ok"
+        return pounds(cell.tenths), str(STUCK(error=error)) if cell.stopped else error
 
     def try_resume(self, rule: Rule, say: Say = print) -> None:
         """Put the rule into the two-phase sink and let it live through the three deaths. A rule

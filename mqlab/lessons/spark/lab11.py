@@ -12,7 +12,7 @@ from mqlab_widgets import Player
 
 from ...kernel import Trace, Words, tr
 from ...registry import run_scenario
-from ...registry.tables import columns
+from ...registry.tables import columns, in_words
 from ...serve.kafka import serve as serve
 from ...spark import Point as Point
 from ...spark import crashes, job, topics
@@ -78,6 +78,9 @@ class Survived:
     pids: tuple[int, ...]
 
 
+BROKER_KILLED = Words("kill -9 of the broker, batch {batch}: {point}")
+
+
 def kill_broker(
     sink: str = "exactly-once",
     deaths: tuple[tuple[int, Point], ...] = DEATHS,
@@ -106,7 +109,7 @@ def kill_broker(
             for thread in coming:
                 thread.join()
             broker.kill()
-            say(f"kill -9 of the broker, batch {batch}: {point}")
+            say(str(BROKER_KILLED(batch=batch, point=in_words(point))))
             coming.append(threading.Thread(target=come_back))
             coming[-1].start()
 

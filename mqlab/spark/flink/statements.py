@@ -21,6 +21,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from ...kernel import Words, tr
 from ...places import RECORDINGS
 from ..orders import DATE, LIMIT_TENTHS, PRICE, QUANTITY, TENTHS_PER_POUND
 
@@ -189,10 +190,13 @@ class Trial:
 
 HEAD = ("job", "sink", "killed", "income", "twice", "seen twice", "seconds")
 WIDTHS = (13, 14, 27, 9, 6, 11, 8)
-NOTES = """\
-income, twice: what a reader of committed records adds up, and minutes that it gets twice
-seen twice: minutes that a reader of everything (read_uncommitted) gets twice
-seconds: from the start, or the kill, until a reader of committed records has every minute"""
+NOTES = (
+    tr("income, twice: what a reader of committed records adds up, and minutes that it gets twice"),
+    tr("seen twice: minutes that a reader of everything (read_uncommitted) gets twice"),
+    tr("seconds: from the start or the crash until a reader of committed records has every minute"),
+)
+AS_IT_MUST_BE = tr("as it must be"), tr("cells marked ! are not as expected")
+LINES = Words("{n:,} order lines: {verdict}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,8 +218,8 @@ class Table:
             rows.append(
                 _line((*cells, *map(str, (trial.twice, trial.seen)), f"{trial.seconds:.1f}"))
             )
-        verdict = "as it must be" if self.as_expected else "cells marked ! are not as expected"
-        return "\n".join([*rows, f"{self.orders:,} order lines: {verdict}", NOTES])
+        verdict = AS_IT_MUST_BE[not self.as_expected]
+        return "\n".join([*rows, *map(str, (LINES(n=self.orders, verdict=verdict), *NOTES))])
 
     def to_json(self) -> str:
         """The file that is kept: a head, then one trial a line."""
@@ -237,6 +241,9 @@ class Table:
 
 def _line(cells: tuple[str, ...]) -> str:
     """Texts to the left, numbers to the right."""
-    texts = [f"{cell:{width}}" for cell, width in zip(cells[:3], WIDTHS[:3], strict=True)]
-    numbers = [f"{cell:>{width}}" for cell, width in zip(cells[3:], WIDTHS[3:], strict=True)]
+    said = [str(tr(cell, "cell")) for cell in cells]
+    # a Chinese character takes two columns
+    wide = [w - sum(c > "\u2e80" for c in text) for text, w in zip(said, WIDTHS, strict=True)]
+    texts = [f"{cell:{width}}" for cell, width in zip(said[:3], wide[:3], strict=True)]
+    numbers = [f"{cell:>{width}}" for cell, width in zip(said[3:], wide[3:], strict=True)]
     return "".join(texts + numbers).rstrip()
