@@ -641,12 +641,12 @@ Explorer(article, Budget(breaks=1))
 verdict = explore(article, Budget(breaks=1))
 (broken,) = verdict.counterexamples.values()
 name, count = broken.property, len(broken.schedule)
-print(say("the article's: “{name}” breaks in {count} choices:", name=name, count=count))
+print(say("the article's: “{name}” breaks in {count} choices:", name=in_words(name), count=count))
 for fact in list(broken.trace())[-9:]:
     if not fact.fold:
         print("  ", fact.line(width=8))
 calm = explore(system("order_service 'app=send-in-transaction orders-0 580538'"), Budget(breaks=1))
-print(say("without the catch:"), ", ".join(calm.counterexamples) or say("nothing breaks"))
+print(say("without the catch:"), ", ".join(map(in_words, calm.counterexamples)) or say("nothing breaks"))
 
 # %% [markdown]
 # The connection breaks while the insert is in flight. The insert still arrives; only its answer cannot.

@@ -448,7 +448,7 @@ zombie = (
     "payments producers=hand:raw 'hand=produce payments-0 p1 seq=0; "
     "produce payments-0 p2 seq=0 epoch=1; produce payments-0 p3 seq=0'"
 )
-shortest = {}
+shortest, found = {}, []
 for story, line, budget in [
     (say("no numbers, one broken connection"), plain, Budget(breaks=1)),
     (say("two broken connections"), numbered, Budget(breaks=2)),
@@ -465,8 +465,9 @@ for story, line, budget in [
         say("{name}, in {n} choices", name=in_words(name), n=len(example.schedule))
         for name, example in sorted(shortest[story].items())
     ]
-    print(f"{story:<46}" + say("red:"), "; ".join(broken) or say("nothing"))
-assert [len(found) for found in shortest.values()] == [1, 0, 1, 1, 1, 0, 1]
+    found.append((story, "; ".join(broken) or "nothing"))
+print(table("search | red", found))
+assert [len(one) for one in shortest.values()] == [1, 0, 1, 1, 1, 0, 1]
 Explorer(system(numbered), one_kill)
 
 # %% [markdown]

@@ -20,7 +20,7 @@ from ..real.program import RealBrokerError
 from ..real.suite import MISSING as NO_CLONE
 from ..real.suite import has_suite, load_suite
 from ..recordings.recording import Recording, load
-from ..registry.tables import table
+from ..registry.tables import Name, table
 from .laid import Laid
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def read_recording(folder: str, name: str, *words: str) -> str:
         raise ValueError(f"no recording {folder}/{name}; there are: {there}")
     seen = json.loads(path.read_text(encoding="utf-8"))
     rows = [
-        (who, question, answer)
+        (Name(who), Name(question), answer)
         for who, _, question, answer in seen["observations"]
         if not words or any(word in f"{who} {question} {answer}" for word in words)
     ]

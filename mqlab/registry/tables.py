@@ -25,10 +25,15 @@ CELLS = (
 )  # fmt: skip
 
 
+class Name(str):
+    """A cell with a name of the system's own: said alike in every language."""
+
+
 def table(head: str, rows: Iterable[tuple[object, ...]]) -> str:
     """Rows as plain text; `head` names the columns, separated by "|"."""
     names = tuple(name.strip() for name in head.split("|"))
-    return columns([names, *(tuple(map(str, row)) for row in rows)])
+    cells = (tuple(one if isinstance(one, str) else str(one) for one in row) for row in rows)
+    return columns([names, *cells])
 
 
 def columns(rows: list[tuple[str, ...]]) -> str:
@@ -48,7 +53,7 @@ def columns(rows: list[tuple[str, ...]]) -> str:
 def in_words(cell: str) -> str:
     """A cell of a table, or a name in a plot, in the language that is spoken: what the catalogue
     has in the contexts "cell" and "claim"."""
-    if spoken() == "en":
+    if spoken() == "en" or isinstance(cell, Name):
         return cell
     if said := translate(cell, "cell") or translate(cell, "claim"):
         return said
@@ -88,8 +93,8 @@ ROOM = 91  # columns for a call and its answer: JupyterLab shows 106 beside its 
 def list_calls(trace: Trace, *nodes: str) -> str:
     """What the calls of these applications gave, one after the other; of none: of all. An answer
     for which a line has no room goes on below."""
-    given = ((f.node, f.body) for f in trace if isinstance(f.body, Outcome))
-    rows = [(node, str(got.call), got.result) for node, got in given if not nodes or node in nodes]
+    given = ((Name(f.node), f.body) for f in trace if isinstance(f.body, Outcome))
+    rows = [(node, Name(got.call), got.result) for node, got in given if not nodes or node in nodes]
     room = ROOM - max((len(call) for _, call, _ in rows), default=0)
     lines: list[tuple[str, ...]] = []
     for node, call, result in rows:

@@ -60,9 +60,9 @@ TEMPLATES, LABS = ROOT / "labs" / "site", ROOT / "labs" / "source"
 #: a scenario begins with its title, and has a system line
 STORY = re.compile(r"\s*# .*\n(?s:.*?)^ *system ", re.MULTILINE)
 PUT_IN = re.compile(r"\{.*\}")
-#: contexts of texts that a program looks up by what they are: cells of tables, names of beliefs
-#: and claims, titles of documents and what pages take out of a run
-LOOKED_UP = ("cell", "belief", "claim", "page")
+#: contexts of texts that a program looks up by what they are: cells of tables, heads of those in
+#: pictures, names of beliefs and claims, titles of documents and what pages take out of a run
+LOOKED_UP = ("cell", "head", "belief", "claim", "page")
 
 #: of the command line: constants with its help; what is called with a template and its values
 HELP = ("HELP", "EPILOG", "EXIT_CODES", "TARGETS", "epilog")

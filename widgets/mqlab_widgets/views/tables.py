@@ -105,7 +105,8 @@ def _draw_table(table: Table, lang: Lang, old: Table, place: _Place, wide: int) 
     scene.line(f"rule:{name}", 0, TOP + LINE - 5, place.x[-1], TOP + LINE - 5, "rule")
     for i, column in enumerate(table.columns):
         room = place.x[i + 1] - place.x[i] - SPARE
-        scene.text(f"col:{name}:{i}", place.x[i] + 6, TOP + 10, fit(column, room, 10.5), "sub")
+        head = fit(tr(column, "head").of(lang), room, 10.5)
+        scene.text(f"col:{name}:{i}", place.x[i] + 6, TOP + 10, head, "sub")
     if not table.rows:
         scene.text(f"empty:{name}", 6, TOP + LINE + 10, EMPTY.of(lang), "value quiet")
     shown = _choose_rows(table, old)
