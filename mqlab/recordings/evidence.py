@@ -90,63 +90,64 @@ def add_evidence(trace: Trace, scenario: str, witness: Witness) -> Trace:
     profile = witness.profile_of(trace.system)
     recorded, shown = _recorded(witness, profile, scenario), witness.cite_recording(profile)
     seen: set[int] = set()
-    pairs = list(_pairs(trace.facts, witness.one_way))
+    pairs = list(_match(trace.facts, witness.one_way))
     questions = normalise((o for o, _ in pairs), witness.ids)
     for (_, places), observation in zip(pairs, questions, strict=True):
         if witness.is_seen(observation.who) and _key(witness, observation) in recorded:
             seen.update(places)
     cited: set[Contradiction] = set()
     facts = tuple(
-        _judged(f, shown if i in seen else None, witness, cited) for i, f in enumerate(trace.facts)
+        _label(f, shown if i in seen else None, witness, cited) for i, f in enumerate(trace.facts)
     )
     return replace(trace, facts=facts)
 
 
-def _judged(fact: Fact, recorded: Text | None, witness: Witness, cited: set[Contradiction]) -> Fact:
-    """The evidence of each fact. `recorded`: the evidence of a fact that a recording shows;
-    `cited`: what articles say is told once, where the run first shows otherwise, and stands in here
-    from then on."""
-    odd = next((row for row in witness.contradictions if row.meets(fact)), None)
-    if odd in cited:
-        odd = None
-    elif odd is not None:
-        cited.add(odd)
+def _label(fact: Fact, recorded: Text | None, witness: Witness, cited: set[Contradiction]) -> Fact:
+    """The fact with its evidence: `recorded` (None where no recording shows it), or that it
+    contradicts many articles. Of each contradiction only the first fact is marked; `cited` collects
+    those marked so far. The fact without the mark is its `plain`."""
+    contradiction = next((row for row in witness.contradictions if row.meets(fact)), None)
+    if contradiction in cited:
+        contradiction = None
+    elif contradiction is not None:
+        cited.add(contradiction)
     plain = replace(fact, evidence=recorded) if recorded is not None else fact
-    if odd is None:
+    if contradiction is None:
         return plain
-    words = OTHERWISE
+    evidence = OTHERWISE
     if recorded is not None:
-        words = Text(f"{words.en}, {recorded.en}", f"{words.zh}，{recorded.zh}")
-    why = odd.explain(fact.why, witness.broker)
-    return replace(fact, evidence=words, why=why, plain=plain)
+        evidence = Text(f"{evidence.en}, {recorded.en}", f"{evidence.zh}，{recorded.zh}")
+    why = contradiction.explain(fact.why, witness.broker)
+    return replace(fact, evidence=evidence, why=why, plain=plain)
 
 
-def _pairs(facts: Iterable[Fact], one_way: re.Pattern[str]) -> list[tuple[Observation, list[int]]]:
-    """Questions with their answers, and the places of the facts that tell them. A connection
-    answers in order; what arrives late has been told once when it left."""
-    waiting: dict[tuple[str, str], list[tuple[Fact, list[int]]]] = {}
+def _match(facts: Iterable[Fact], one_way: re.Pattern[str]) -> list[tuple[Observation, list[int]]]:
+    """Pair each request with its answer, as an observation, with the indexes of the facts that
+    narrate the two. A connection answers in order; a late delivery of a request counts as part of
+    it."""
+    unanswered: dict[tuple[str, str], list[tuple[Fact, list[int]]]] = {}
     pairs = []
-    for place, fact in enumerate(facts):
-        told = fact.kind is FactKind.SEND or fact.pushed
-        if told and one_way.search(words := _say(fact)):
-            pairs.append((Observation(fact.node, fact.peer, words, UNANSWERED), [place]))
+    for index, fact in enumerate(facts):
+        sent = fact.kind is FactKind.SEND or fact.pushed
+        if sent and one_way.search(words := _word(fact)):
+            pairs.append((Observation(fact.node, fact.peer, words, UNANSWERED), [index]))
         elif fact.kind is FactKind.SEND:
-            waiting.setdefault((fact.node, fact.peer), []).append((fact, [place]))
+            unanswered.setdefault((fact.node, fact.peer), []).append((fact, [index]))
         elif fact.kind is FactKind.LATE:
-            for question, places in waiting.get((fact.node, fact.peer), []):
+            for question, indexes in unanswered.get((fact.node, fact.peer), []):
                 if question.body == fact.body:
-                    places.append(place)
+                    indexes.append(index)
                     break
         elif fact.pushed:
-            continue  # it is in no recording
-        elif fact.kind is FactKind.REPLY and waiting.get((fact.peer, fact.node)):
-            question, places = waiting[fact.peer, fact.node].pop(0)
-            observation = Observation(fact.peer, fact.node, _say(question), _say(fact))
-            pairs.append((observation, [*places, place]))
+            continue  # no recording has what a broker pushes
+        elif fact.kind is FactKind.REPLY and unanswered.get((fact.peer, fact.node)):
+            question, indexes = unanswered[fact.peer, fact.node].pop(0)
+            asked, answered = _word(question), _word(fact)
+            pairs.append((Observation(fact.peer, fact.node, asked, answered), [*indexes, index]))
     return pairs
 
 
-def _say(fact: Fact) -> str:
+def _word(fact: Fact) -> str:
     """What a message says of itself: recordings note it in the same words."""
     return put_in_words(fact.body).en
 

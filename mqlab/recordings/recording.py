@@ -124,20 +124,23 @@ LETTERS = "PQRSTUVWXYZ"
 
 
 def normalise(observations: Iterable[Observation], ids: re.Pattern[str]) -> tuple[Observation, ...]:
-    """Observations as they are compared. `ids` finds numbers that are never the same twice
-    (group 1): they become P, Q, R … in the order in which they come, -1 stays. Sets are sorted."""
+    """Observations with what may differ between two runs taken out, so that they can be compared.
+
+    What `ids` finds in group 1 (producer ids, which are never the same twice) becomes P, Q, R … by
+    first appearance; -1, "no producer id", stays. The members of a set `{…}` are sorted.
+    """
     aliases: dict[str, str] = {"-1": "-1"}
 
-    def alias(match: re.Match[str]) -> str:
-        number = len(aliases) - 1
-        name = LETTERS[number] if number < len(LETTERS) else f"P{number}"
-        before = match[0][: match.start(1) - match.start()]
-        return before + aliases.setdefault(match[1], name) + match[0][len(before) + len(match[1]) :]
+    def name_id(match: re.Match[str]) -> str:
+        place = len(aliases) - 1  # -1 has no letter
+        name = LETTERS[place] if place < len(LETTERS) else f"P{place}"
+        prefix = match[0][: match.start(1) - match.start()]
+        return prefix + aliases.setdefault(match[1], name) + match[0][len(prefix) + len(match[1]) :]
 
-    def ordered(match: re.Match[str]) -> str:
+    def sort_set(match: re.Match[str]) -> str:
         return "{" + ", ".join(sorted(match[1].split(", "))) + "}"
 
-    def plain(text: str) -> str:
-        return SET.sub(ordered, ids.sub(alias, text))
+    def clean(text: str) -> str:
+        return SET.sub(sort_set, ids.sub(name_id, text))
 
-    return tuple(replace(o, asked=plain(o.asked), answered=plain(o.answered)) for o in observations)
+    return tuple(replace(o, asked=clean(o.asked), answered=clean(o.answered)) for o in observations)

@@ -235,7 +235,8 @@ class Cell:
     recorded: str = ""
 
     def __post_init__(self) -> None:
-        """ValueError for a cell that nothing proves."""
+        """Refuse (ValueError) a cell whose proofs are not of the kind or number that its verdict
+        needs; a cell names the part that it `covers` exactly where it has examples beyond that."""
         if self.verdict == NO_SUCH_THING:
             proved = bool(self.words.en) and not self.proofs
         elif self.verdict == NOT_COVERED:
@@ -294,54 +295,56 @@ def tabulate(matrix: Matrix, ways: Sequence[str] = WAYS) -> str:
 
 
 def list_reasons(matrix: Matrix, ways: Iterable[str] = WAYS) -> Iterator[str]:
-    """Behind each cell, in sentences: its verdict, why, and its runs with the commands that show
-    them."""
+    """Yield the lines that explain the table: for each cell its verdict in a sentence, what one
+    should know besides, and each of its examples with the command that shows it."""
     for anomaly in ANOMALIES:
         yield f"\n{in_words(anomaly)}"
         for way in ways:
             cell = matrix[way][anomaly]
-            yield f"  {cell.sign} {_say(way, cell)}"
+            yield f"  {cell.sign} {_state_verdict(way, cell)}"
             if cell.words.en:
                 yield f"    {cell.words}"
             for proof in (*cell.proofs, *cell.beyond):
-                sentence = _end(str(proof.sentence))
+                sentence = _as_sentence(str(proof.sentence))
                 if isinstance(proof, Found | Told):
-                    words = BEYOND if proof in cell.beyond else SHOWS
-                    sentence = str(words(sentence=sentence))
+                    template = BEYOND if proof in cell.beyond else SHOWS
+                    sentence = str(template(sentence=sentence))
                 yield f"    {sentence}"
                 yield f"      {proof.command}"
             if cell.recorded:
                 yield f"    {RECORDED(path=f'datasets/recordings/{cell.recorded}.json')}"
 
 
-def _say(way: str, cell: Cell) -> str:
-    what = cell.condition
+def _state_verdict(way: str, cell: Cell) -> str:
+    """The sentence that says what this way makes of the anomaly, with its condition."""
+    condition = cell.condition
     if cell.verdict == POSSIBLE:
-        what = WHEN(what=what) if what.en else what
-    said = str(SAID[cell.verdict](way=way, what=what, off=cell.off))
-    return f"{said} {COVERS(what=cell.covers)}" if cell.covers.en else said
+        condition = WHEN(what=condition) if condition.en else condition
+    sentence = str(SAID[cell.verdict](way=way, what=condition, off=cell.off))
+    return f"{sentence} {COVERS(what=cell.covers)}" if cell.covers.en else sentence
 
 
-def _end(sentence: str) -> str:
+def _as_sentence(sentence: str) -> str:
     """With a capital letter and a full stop."""
     stop = "" if sentence[-1] in ".。" else FULL_STOP.of()
     return sentence[0].upper() + sentence[1:] + stop
 
 
 def prove(matrix: Matrix, say: Callable[[str], None]) -> list[str]:
-    """Every proof of every cell again, each of them once; the sentences of those that fail."""
-    done: dict[Proof, str] = {}
-    failed = []
+    """Prove every cell of the table again and return a line for each proof that failed. Cells have
+    proofs in common, so each is run once; `say` gets each result as it comes."""
+    results: dict[Proof, str] = {}
+    failures = []
     for anomaly in ANOMALIES:
         for way in WAYS:
             for proof in (*matrix[way][anomaly].proofs, *matrix[way][anomaly].beyond):
-                if proof in done:
+                if proof in results:
                     continue
                 try:
-                    done[proof] = proof.prove()
-                    say(f"{way} · {anomaly}: {done[proof]}")
+                    results[proof] = proof.prove()
+                    say(f"{way} · {anomaly}: {results[proof]}")
                 except Unproved as error:
-                    done[proof] = str(error)
-                    failed.append(f"{way} · {anomaly}: {error}")
-                    say(f"NOT PROVED {failed[-1]}")
-    return failed
+                    results[proof] = str(error)
+                    failures.append(f"{way} · {anomaly}: {error}")
+                    say(f"NOT PROVED {failures[-1]}")
+    return failures

@@ -153,7 +153,7 @@ def compare_real(bulk: Bulk, costs: Costs, partitions: int, orders: int) -> dict
     """Until each of MOMENTS, kind by kind: messages, writes, and flushes in one number. KeyError
     where the real one was not asked of so many."""
     cost = {(row.partitions, row.orders): row for row in costs.rows}[partitions, orders]
-    spent = _spend(bulk, partitions, orders)
+    spent = _count_by_kind(bulk, partitions, orders)
     return {moment: _pair(spent[moment], getattr(cost, moment)) for moment in MOMENTS}
 
 
@@ -170,17 +170,21 @@ def _pair(model: Spent, real: Spent) -> Pairs:
 def tabulate_real(
     bulks: Mapping[str, Bulk], real: Mapping[str, Costs], partitions: int, orders: int
 ) -> list[tuple[str, ...]]:
-    """The table of costs (messages, writes, flushes) of one transaction: the engine's brokers
-    beside real ones, with a head: totals until each of MOMENTS, then the last one's kind by kind. A
-    star leads to `list_real_reasons`."""
+    """Compare what a transaction costs in the model with what real brokers were measured to spend:
+    the rows of a table, with a head.
+
+    A cost is messages, writes and flushes. For each broker come the totals until each of MOMENTS,
+    then each kind of message and write until the last. A star marks a difference;
+    `list_real_reasons` explains it.
+    """
     rows: list[tuple[str, ...]] = [(f"n={partitions}, m={orders}", "model", "real")]
     for name, costs in real.items():
         bulk = bulks[name]
         cost = {(row.partitions, row.orders): row for row in costs.rows}[partitions, orders]
-        for moment, model in _spend(bulk, partitions, orders).items():
-            counted = getattr(cost, moment)
-            star = "" if str(model) == str(counted) else " *"
-            rows.append((f"{costs.broker}, until {moment}", str(model), f"{counted}{star}"))
+        for moment, modelled in _count_by_kind(bulk, partitions, orders).items():
+            measured = getattr(cost, moment)
+            star = "" if str(modelled) == str(measured) else " *"
+            rows.append((f"{costs.broker}, until {moment}", str(modelled), f"{measured}{star}"))
         for pair in compare_real(bulk, costs, partitions, orders)[FORGOTTEN]:
             rows.append((f"  {pair.row}", str(pair.model), pair.format_real()))
     return rows
@@ -202,18 +206,18 @@ def list_real_reasons(
     return lines
 
 
-def _spend(bulk: Bulk, partitions: int, orders: int) -> dict[str, Spent]:
+def _count_by_kind(bulk: Bulk, partitions: int, orders: int) -> dict[str, Spent]:
     """Until each of MOMENTS, kind by kind, without what is in no broker."""
     played = _play(bulk, partitions, orders)
     every = played[FORGOTTEN]
     outside = {one.node for one in every if one.kind in WRITES and not bulk.log_of(one)}
     return {
-        moment: _by_kind(bulk, [one for one in facts if not {one.node, one.peer} & outside])
+        moment: _count_facts(bulk, [one for one in facts if not {one.node, one.peer} & outside])
         for moment, facts in played.items()
     }
 
 
-def _by_kind(bulk: Bulk, facts: Iterable[Fact]) -> Spent:
+def _count_facts(bulk: Bulk, facts: Iterable[Fact]) -> Spent:
     messages: Counter[str] = Counter()
     writes: Counter[str] = Counter()
     flushes: Counter[str] = Counter()

@@ -176,32 +176,32 @@ def table(searches: Searches, lang: Lang = "en", progress: Progress | None = Non
 
 
 def list_pairs(searches: Searches, progress: Progress | None = None) -> Iterator[tuple[str, ...]]:
-    """For any two safeguards: both names, which claims break only where both are missing, and
-    the length of the shortest run to each. Searched are the two systems that need one of them,
-    with all their claims."""
+    """Yield, for any two safeguards of one system, both names and the claims that break only when
+    both are off, each with the length of its shortest counterexample. Searched are the two systems
+    that need one of them, with all their claims."""
 
     @cache
     def find_broken(case: str, *off: str) -> dict[str, Counterexample]:
-        one = searches.safeguards[case]
-        missing = system(f"{one.line} off={','.join(off)}")
-        return explore(missing, one.budget, progress=progress).counterexamples
+        searched = searches.safeguards[case]
+        missing = system(f"{searched.line} off={','.join(off)}")
+        return explore(missing, searched.budget, progress=progress).counterexamples
 
-    for one, other in combinations(searches.safeguards, 2):
-        if not {one, other} <= _owned(searches, one) & _owned(searches, other):
+    for first, second in combinations(searches.safeguards, 2):
+        if not {first, second} <= _beside(searches, first) & _beside(searches, second):
             continue
-        together: dict[str, int] = {}
-        for case in (one, other):
-            alone = {*find_broken(case, one), *find_broken(case, other)}
-            for name, example in find_broken(case, one, other).items():
-                if name not in alone:
+        lengths: dict[str, int] = {}
+        for case in (first, second):
+            broken_by_one = {*find_broken(case, first), *find_broken(case, second)}
+            for name, example in find_broken(case, first, second).items():
+                if name not in broken_by_one:
                     length = len(example.schedule)
-                    together[name] = min(length, together.get(name, length))
-        broken = ", ".join(f"{name} ({length})" for name, length in together.items())
-        yield one, other, broken
+                    lengths[name] = min(length, lengths.get(name, length))
+        broken = ", ".join(f"{name} ({length})" for name, length in lengths.items())
+        yield first, second, broken
 
 
-def _owned(searches: Searches, name: str) -> set[str]:
-    """The safeguards of the system that needs this one: several models stand side by side."""
+def _beside(searches: Searches, name: str) -> set[str]:
+    """The safeguards of the system that needs this one: a broker has several models."""
     return set(system(searches.safeguards[name].line).safeguards())
 
 

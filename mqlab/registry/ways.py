@@ -63,21 +63,25 @@ class Way:
         return self.kill_in(find_stage(moment), role, line)
 
     def kill_in(self, stage: int, role: str = "sender", line: str = "") -> str:
-        """The story with a kill at the end of stage 1 … 6 and one block more, in which the node is
-        replaced or comes back. `role`: "sender" or "keeper"; `line`: what kills it within the stage
-        instead, as in `kill app when=EndTransaction`. ValueError for others."""
+        """The scenario's text with a crash of one process added at the end of stage 1 … 6, and a
+        last block in which the process is replaced or comes back.
+
+        `role` ("sender" or "keeper") chooses the process; `line` is a command such as `kill app
+        when=EndTransaction` that ends it within the stage instead. ValueError for others.
+        """
         if not 1 <= stage <= len(STAGES) or role not in ROLES:
             raise ValueError(f"{role} in stage {stage}: expected sender or keeper, in stage 1 to 6")
         victim: Victim = getattr(self, role)
+        # one block before the first stage, then a block a stage
         blocks = [block.source for block in split_blocks(self.text)]
         before, after = blocks[: stage + 1], blocks[stage + 1 :]
         if line:
             before[-2] += f"\n{line}"
         else:
             before[-1] += f"\nkill {victim.node}"
-        # what the dead would have done, and timers, which may have nothing to do without it
-        gone = (f"run {victim.node}:", "fire ")
-        kept = ["\n".join(x for x in b.splitlines() if not x.startswith(gone)) for b in after]
+        # The dead process runs no more commands, and timers may find nothing to do without it.
+        dropped = (f"run {victim.node}:", "fire ")
+        kept = ["\n".join(x for x in b.splitlines() if not x.startswith(dropped)) for b in after]
         lines = victim.again if stage <= victim.undecided else victim.then
         last = f"# After the kill: {victim.node} is replaced or comes back.\n{lines}\n{self.reads}"
         return join((*before, *kept, last.strip()))

@@ -50,25 +50,26 @@ WHOLE = Searched("all at once, v2", lesson_system(), Budget(kills=1, breaks=1, t
 
 
 def _lesson_systems() -> tuple[Searched, ...]:
-    """Each is searched to the end within a million states."""
-    out = []
+    """The lesson's Kafka systems for every combination of protocols. Each is searched to the end
+    within a million states."""
+    systems = []
     for name, versions in COMBINATIONS.items():
-        one = f"kafka {versions} partitions=1 {SHORT}"
+        one_log = f"kafka {versions} partitions=1 {SHORT}"
         offsets = f"kafka {versions} partitions=1 groups=1 {OFFSETS}"
-        two, both = f"kafka {versions} {APP}", f"kafka {versions} {TWIN} {SHORT} {NEXT}"
+        two_logs, twins = f"kafka {versions} {APP}", f"kafka {versions} {TWIN} {SHORT} {NEXT}"
         stops = Budget(kills=1, killable=("coordinator",), retries=1)
         few = Budget(breaks=1, timers=1, retries=1)
-        out += [
+        systems += [
             Searched(f"second instance, {name}", lesson_system(name), BUDGET),
-            Searched(f"second instance and break, {name}", both, Budget(breaks=1, retries=1)),
-            Searched(f"second instance and stop, {name}", both, stops),
-            Searched(f"break, {name}", two, few),
-            Searched(f"stop, {name}", two, Budget(kills=1, timers=1)),
-            Searched(f"stop and break, {name}", one, replace(few, kills=1)),
+            Searched(f"second instance and break, {name}", twins, Budget(breaks=1, retries=1)),
+            Searched(f"second instance and stop, {name}", twins, stops),
+            Searched(f"break, {name}", two_logs, few),
+            Searched(f"stop, {name}", two_logs, Budget(kills=1, timers=1)),
+            Searched(f"stop and break, {name}", one_log, replace(few, kills=1)),
             Searched(f"offsets and break, {name}", offsets, Budget(breaks=1, timers=1)),
             Searched(f"offsets and stop, {name}", offsets, Budget(kills=1, timers=1)),
         ]
-    return tuple(out)
+    return tuple(systems)
 
 
 LESSON_SYSTEMS = _lesson_systems()
@@ -97,40 +98,41 @@ _WORKER = (
 
 
 def _quick_systems() -> tuple[Searched, ...]:
-    """The most telling of half a minute: small relatives of the lesson systems."""
-    one, twins = f"kafka partitions=1 {SHORT}", f"kafka partitions=1 {TWIN} {SHORT} {NEXT}"
+    """The systems that `mqlab explore kafka` searches when none is named: small relatives of the
+    lesson's, about half a minute for all."""
+    one_order, twins = f"kafka partitions=1 {SHORT}", f"kafka partitions=1 {TWIN} {SHORT} {NEXT}"
     offsets = f"kafka partitions=1 groups=1 {OFFSETS}"
-    readers = (
+    offset_readers = (
         f"kafka partitions=1 groups=1 readers=one,two {SHORT} "
         "'one=commit-offsets g orders-0@5' 'two=committed g orders-0'"
     )
-    plain = f"kafka partitions=1 producers=app:order-service,plain:- {SHORT}"
-    other = f"kafka partitions=1 producers=app:order-service,other:billing {SHORT}"
+    plain_app = f"kafka partitions=1 producers=app:order-service,plain:- {SHORT}"
+    other_app = f"kafka partitions=1 producers=app:order-service,other:billing {SHORT}"
     member = _WORKER.replace("begin;", "begin; send in-0 a;")
     coordinator, partition = ("coordinator",), ("orders-0",)
     return (
         Searched("abort and commit", _ABORT),
         Searched("two partitions", _BOTH),
-        Searched("a plain message beside", f"{plain} 'plain=send orders-0 p; flush'"),
-        Searched("another beside", f"{other} 'other=init; begin; send orders-0 x; commit'"),
+        Searched("a plain message beside", f"{plain_app} 'plain=send orders-0 p; flush'"),
+        Searched("another beside", f"{other_app} 'other=init; begin; send orders-0 x; commit'"),
         Searched("offsets, abort", f"{_ABORTED[:-7]}send orders-0 b; commit'"),
-        Searched("positions", readers),
+        Searched("positions", offset_readers),
         Searched("abort and commit, break", f"kafka partitions=1 {_AGAIN}", Budget(breaks=1)),
         Searched("second instance, timer", twins, Budget(timers=1)),
         Searched("gives up, timers", _GIVES_UP, Budget(timers=2)),
         Searched("a member given up, timers", member, Budget(timers=2)),
-        Searched("partition stops", one, Budget(kills=1, timers=1, killable=partition)),
-        Searched("two stops", one, Budget(kills=2, killable=coordinator)),
+        Searched("partition stops", one_order, Budget(kills=1, timers=1, killable=partition)),
+        Searched("two stops", one_order, Budget(kills=2, killable=coordinator)),
         Searched("two partitions, stop", _BOTH, Budget(kills=1, timers=1, killable=coordinator)),
-        Searched("application dies", one, Budget(kills=1, timers=1, killable=("app",))),
+        Searched("application dies", one_order, Budget(kills=1, timers=1, killable=("app",))),
         Searched("offsets and break", offsets, Budget(breaks=1)),
         Searched("offsets and stop", offsets, Budget(kills=1, killable=coordinator)),
         Searched("second instance and stop", twins, Budget(kills=1, killable=coordinator)),
-        Searched("break, timer", one, Budget(breaks=1, timers=1)),
+        Searched("break, timer", one_order, Budget(breaks=1, timers=1)),
         *(
-            one
-            for one in LESSON_SYSTEMS
-            if one.name in ("offsets and break, v2", "break, legacy on 2")
+            searched
+            for searched in LESSON_SYSTEMS
+            if searched.name in ("offsets and break, v2", "break, legacy on 2")
         ),
         Searched("legacy, break", f"kafka {COMBINATIONS['legacy on 2']} {APP}", Budget(breaks=1)),
     )

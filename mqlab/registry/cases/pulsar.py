@@ -62,59 +62,60 @@ LESSON_SYSTEMS = (
 
 
 def _quick_systems() -> tuple[Searched, ...]:
-    """The most telling of half a minute. What Pulsar does not promise in general is asked for as
-    well where a system cannot break it."""
-    every = "claims=one_marker,unblocked,state_tells,stored_once,committed_stays"
-    shared = "'app=subscribe orders-0 s from=earliest type=Shared"
-    again = (  # two ends, and a snapshot after each
+    """The systems that `mqlab explore pulsar` searches when none is named, about half a minute for
+    all. `extra_claims`: what Pulsar does not promise in general, searched where a system cannot
+    break it."""
+    extra_claims = "claims=one_marker,unblocked,state_tells,stored_once,committed_stays"
+    shared_reader = "'app=subscribe orders-0 s from=earliest type=Shared"
+    abort_commit = (  # two ends, and a snapshot after each
         "pulsar snapshot_count=1 'app=new-transaction t0; send orders-0 a txn=t0; abort t0; "
         "new-transaction t1; send orders-0 b txn=t1; commit t1'"
     )
-    crossed = (  # the second transaction is the first to write
+    second_writes_first = (  # the second transaction is the first to write
         "pulsar snapshot_count=1 'app=new-transaction t1; new-transaction t2; "
         "send orders-0 a txn=t2; send orders-0 b txn=t1; send orders-0 p; commit t1; abort t2'"
     )
-    early = (  # acknowledged, and given back, before it could be read; then aborted
-        f"pulsar {shared}; new-transaction t0; send orders-0 a txn=t0; new-transaction t1; "
+    acked_early = (  # acknowledged, and given back, before it could be read; then aborted
+        f"pulsar {shared_reader}; new-transaction t0; send orders-0 a txn=t0; new-transaction t1; "
         "ack s orders-0@0 txn=t1; abort t1; abort t0'"
     )
-    aborted = f"{_HELD}; abort t1; receive s; new-transaction t2; ack s txn=t2; commit t2'"
-    beyond = (
-        f"pulsar {shared}; send orders-0 a; send orders-0 b; receive s; ack s orders-0@1; "
+    ack_aborted = f"{_HELD}; abort t1; receive s; new-transaction t2; ack s txn=t2; commit t2'"
+    acked_out_of_turn = (
+        f"pulsar {shared_reader}; send orders-0 a; send orders-0 b; receive s; ack s orders-0@1; "
         "redeliver s; receive s'"
     )
-    both = (
-        f"pulsar {shared}; send orders-0 a; send orders-0 b; receive s; "
+    two_acks = (
+        f"pulsar {shared_reader}; send orders-0 a; send orders-0 b; receive s; "
         "new-transaction t1; ack s orders-0@0 txn=t1; new-transaction t2; "
         "ack s orders-0@1 txn=t2; abort t2; commit t1' claims=nothing_passed_over"
     )
     numbered = "pulsar dedup=1 'app=send orders-0 a; send orders-0 b' claims=stored_once"
     unload, stop = Budget(kills=1, killable=("orders-0",)), Budget(kills=1)
     return (
-        Searched("commit", f"pulsar {SHOP} {ORDER} {READ} {every}"),
-        Searched("abort", f"pulsar {SHOP} {GIVEN_UP} {READ} {every}"),
-        Searched("pass on", f"pulsar {PASS_ON} {every}"),
-        Searched("two snapshots", f"{again} {every}"),
-        Searched("crossed", f"{crossed} {every}"),
+        Searched("commit", f"pulsar {SHOP} {ORDER} {READ} {extra_claims}"),
+        Searched("abort", f"pulsar {SHOP} {GIVEN_UP} {READ} {extra_claims}"),
+        Searched("pass on", f"pulsar {PASS_ON} {extra_claims}"),
+        Searched("two snapshots", f"{abort_commit} {extra_claims}"),
+        Searched("crossed", f"{second_writes_first} {extra_claims}"),
         Searched(
-            "acknowledged, aborted", f"pulsar {aborted} claims=nothing_passed_over,state_tells"
+            "acknowledged, aborted", f"pulsar {ack_aborted} claims=nothing_passed_over,state_tells"
         ),
-        Searched("acknowledged early, unload", early, unload),
+        Searched("acknowledged early, unload", acked_early, unload),
         Searched("numbered, stop and break", numbered, Budget(kills=1, breaks=1)),
-        Searched("two acknowledge", both),
+        Searched("two acknowledge", two_acks),
         *(one for one in LESSON_SYSTEMS if one.name != "commit, two stops"),
-        Searched("two snapshots, stop", again, stop),
+        Searched("two snapshots, stop", abort_commit, stop),
         Searched(
             "two snapshots, read, unload",
-            f"{again.replace('pulsar', f'pulsar {SHOP}')} {READ}",
+            f"{abort_commit.replace('pulsar', f'pulsar {SHOP}')} {READ}",
             unload,
         ),
-        Searched("crossed, unload", crossed, unload),
-        Searched("crossed, break", crossed, Budget(breaks=1)),
+        Searched("crossed, unload", second_writes_first, unload),
+        Searched("crossed, break", second_writes_first, Budget(breaks=1)),
         Searched("two begin, stop", _TWICE, Budget(kills=1, killable=("tc-0",))),
-        Searched("acknowledged, aborted, unload", f"pulsar {aborted}", unload),
-        Searched("acknowledged, aborted, break", f"pulsar {aborted}", Budget(breaks=1)),
-        Searched("acknowledged beyond, break", beyond, Budget(breaks=1)),
+        Searched("acknowledged, aborted, unload", f"pulsar {ack_aborted}", unload),
+        Searched("acknowledged, aborted, break", f"pulsar {ack_aborted}", Budget(breaks=1)),
+        Searched("acknowledged beyond, break", acked_out_of_turn, Budget(breaks=1)),
         Searched("client dies", f"pulsar {ORDER}", _APP_DIES),
     )
 

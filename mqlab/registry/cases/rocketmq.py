@@ -46,28 +46,29 @@ WHOLE = Searched(
 
 
 def _lesson_systems() -> tuple[Searched, ...]:
-    """Each is searched to the end within a million states."""
-    out = []
+    """The lesson's RocketMQ systems for both releases. Each is searched to the end within a million
+    states."""
+    systems = []
     for release in EITHER:
-        one = lesson_system(release, twin=False)
-        with_twin = one.replace(ORDER, f"{TWIN} early=on {ORDER}")
-        later = f"{one} consumers=shop 'shop=consume later; consume'"
-        out += [
+        alone = lesson_system(release, twin=False)
+        with_twin = alone.replace(ORDER, f"{TWIN} early=on {ORDER}")
+        sent_back = f"{alone} consumers=shop 'shop=consume later; consume'"
+        systems += [
             Searched(f"second instance, {release}", lesson_system(release), BUDGET),
-            Searched(f"stop, {release}", one, Budget(kills=1, timers=2)),
-            Searched(f"two stops, {release}", one, Budget(kills=2, timers=1)),
-            Searched(f"break, {release}", one, Budget(breaks=1, timers=2)),
-            Searched(f"stop and break, {release}", one, Budget(kills=1, breaks=1, timers=1)),
+            Searched(f"stop, {release}", alone, Budget(kills=1, timers=2)),
+            Searched(f"two stops, {release}", alone, Budget(kills=2, timers=1)),
+            Searched(f"break, {release}", alone, Budget(breaks=1, timers=2)),
+            Searched(f"stop and break, {release}", alone, Budget(kills=1, breaks=1, timers=1)),
             Searched(
                 f"sender stops, {release}", with_twin, Budget(kills=1, timers=2, killable=("app",))
             ),
-            Searched(f"shop, {release}", f"{one} {SHOP}", Budget(timers=1)),
+            Searched(f"shop, {release}", f"{alone} {SHOP}", Budget(timers=1)),
             Searched(
-                f"shop stops, {release}", f"{one} {SHOP}", Budget(kills=1, killable=("shop",))
+                f"shop stops, {release}", f"{alone} {SHOP}", Budget(kills=1, killable=("shop",))
             ),
-            Searched(f"shop sends back, {release}", later, Budget(timers=1)),
+            Searched(f"shop sends back, {release}", sent_back, Budget(timers=1)),
         ]
-    return tuple(out)
+    return tuple(systems)
 
 
 LESSON_SYSTEMS = _lesson_systems()
