@@ -26,10 +26,11 @@ BATCH = Plan(orders=10_000)
 def measure_sinks(
     address: str, orders: Orders = DAY, rounds: int = 4, repeat: int = 20
 ) -> dict[str, float]:
-    """`{"at-least-once": orders/s, "exactly-once": orders/s, "ratio": the latter ÷ the former}`.
+    """Measure how many orders a second the job handles with each sink: `{"at-least-once": orders/s,
+    "exactly-once": orders/s, "ratio": the latter ÷ the former}`.
 
-    `repeat` copies of the orders, each a day later than the one before, make the runs long
-    enough to measure. Raises IncomeError.
+    `repeat` copies of the orders, each a day later than the one before, make the executions long
+    enough to measure. Each number is the median of `rounds`. Raises IncomeError.
     """
     need()
     from . import crashes, job
@@ -40,13 +41,14 @@ def measure_sinks(
     rates: dict[str, list[float]] = {sink: [] for sink in SINKS}
     with tempfile.TemporaryDirectory(prefix="mqlab-bench-") as folder:
         setup = crashes.prepare(address, lines, Path(folder))
-        for turn in range(rounds + 1):
-            for sink in SINKS[:: -1 if turn % 2 else 1]:
-                target = crashes.target_of(setup, f"{setup.run}-{sink}-{turn}")
+        for number in range(rounds + 1):
+            # Every other round takes the sinks in reverse, so that neither is always first.
+            for sink in SINKS[:: -1 if number % 2 else 1]:
+                target = crashes.target_of(setup, f"{setup.run}-{sink}-{number}")
                 job.create_topics(target)
                 started = time.perf_counter()
                 job.run_income(spark, target, sink, BATCH)
-                if turn:  # the first one warms up
+                if number:  # round 0 only warms up
                     rates[sink].append(len(lines) / (time.perf_counter() - started))
     medians = {sink: statistics.median(rate) for sink, rate in rates.items()}
     return medians | {"ratio": medians["exactly-once"] / medians["at-least-once"]}

@@ -21,16 +21,16 @@ from .session import start
 
 
 def write() -> None:
-    """Runs an empty query in a JVM that writes down its classes. Of an older Java or PySpark
-    nothing is kept. Raises IncomeError where Spark cannot start, OSError where nothing can be
-    written."""
+    """Write the archive of classes that later JVMs start from: run an empty query in a JVM that
+    saves the classes it has loaded when it exits. Archives of other versions of Java or PySpark are
+    deleted. Raises IncomeError where Spark cannot start, OSError where nothing can be written."""
     from .warm import warm_up  # needs PySpark, which may not be there
 
     folder = find_folder()
     folder.mkdir(parents=True, exist_ok=True)
-    new = folder / f"{NAME}.{os.getpid()}"
+    archive = folder / f"{NAME}.{os.getpid()}"
     try:
-        spark = start("local[2]", f'{QUIET} "-XX:ArchiveClassesAtExit={new}"')
+        spark = start("local[2]", f'{QUIET} "-XX:ArchiveClassesAtExit={archive}"')
         warm_up(spark)
         gateway = spark.sparkContext._gateway
         assert gateway is not None
@@ -38,12 +38,12 @@ def write() -> None:
         gateway.shutdown()
         gateway.proc.stdin.close()  # Spark's gateway ends when its input does
         gateway.proc.wait()
-        new.replace(folder / NAME)
+        archive.replace(folder / NAME)
     finally:
-        new.unlink(missing_ok=True)
-    for other in CACHE.iterdir():
-        if other != folder:
-            shutil.rmtree(other, ignore_errors=True)
+        archive.unlink(missing_ok=True)
+    for outdated in CACHE.iterdir():
+        if outdated != folder:
+            shutil.rmtree(outdated, ignore_errors=True)
 
 
 def write_later() -> None:

@@ -56,15 +56,16 @@ def judge(values: Sequence[bytes | None], stamps: Sequence[int]) -> Judged:
         half = len(values) // 2
         return _join(judge(values[:half], stamps[:half]), judge(values[half:], stamps[half:]))
     tenths, sure = money(columns, stamps) if columns is not None else _nothing(len(values))
-    return _with_the_rest(tenths, sure, values, stamps)
+    return _judge_undecided(tenths, sure, values, stamps)
 
 
 def _parse(values: Sequence[bytes | None]) -> pa.Table | None:
-    """The needed columns; None unless every message is certainly one flat JSON object.
+    """Parse the JSON of all messages at once into a table of the needed columns, a row per message;
+    None unless every message is certainly one flat JSON object.
 
-    Arrow reads one object a line and skips empty lines, so messages and rows could get out of
-    step. They cannot where each line begins with a brace and there are as many braces as lines;
-    and without brackets nothing is nested deep enough to exhaust a stack.
+    Arrow reads one object a line and skips empty lines, so messages and rows could get out of step.
+    They cannot where each line begins with a brace and there are as many braces as lines; and
+    without brackets nothing is nested deep enough to exhaust a stack.
     """
     count = len(values)
     text = b"\n".join(value or b"" for value in values)
@@ -116,27 +117,28 @@ def _or_none(parse: Callable[[str], int], text: str) -> int | None:
         return None
 
 
-def _with_the_rest(
+def _judge_undecided(
     tenths: pa.Int64Array,
     sure: pa.BooleanArray,
     values: Sequence[bytes | None],
     stamps: Sequence[int],
 ) -> Judged:
-    """What the columns were not sure of, one by one."""
-    rest = pc.indices_nonzero(pc.invert(sure)).to_pylist()
-    lines = sure.cast(pa.int32())
+    """Complete the judgement of a batch: messages that the columns did not decide (`sure` is false)
+    are parsed one by one, and become orders or have a reason why they are none."""
+    undecided = pc.indices_nonzero(pc.invert(sure)).to_pylist()
+    lines = sure.cast(pa.int32())  # 1 for an order line, else 0
     reasons: dict[int, str] = {}
-    single: dict[int, int] = {}
-    for place in rest:
-        if values[place] == CLOSING:
-            continue
+    incomes: dict[int, int] = {}
+    for position in undecided:
+        if values[position] == CLOSING:
+            continue  # the end of a partition: no order, and no error
         try:
-            single[place] = income_of(values[place], stamps[place])
+            incomes[position] = income_of(values[position], stamps[position])
         except BadLine as error:
-            reasons[place] = str(error)
-    if single:
-        tenths = pa.array(_patch(tenths.to_pylist(), single), pa.int64())
-        lines = pa.array(_patch(lines.to_pylist(), dict.fromkeys(single, 1)), pa.int32())
+            reasons[position] = str(error)
+    if incomes:
+        tenths = pa.array(_patch(tenths.to_pylist(), incomes), pa.int64())
+        lines = pa.array(_patch(lines.to_pylist(), dict.fromkeys(incomes, 1)), pa.int32())
     return Judged(tenths, lines, reasons)
 
 

@@ -170,15 +170,16 @@ def chaos(
     master: str | None = None,
     say: Say = lambda line: None,
 ) -> Table:
-    """See `mqlab.spark.chaos`."""
+    """Kill the job at each point under each sink, restart it, and return the table of what each
+    output got wrong. The options are those of `mqlab.spark.chaos`."""
     with tempfile.TemporaryDirectory(prefix="mqlab-chaos-") as folder:
         with topics.broker_errors(address):
             setup = prepare(address, orders, Path(folder), batch, master)
             wanted = [(s, p) for s in sinks or list(SINKS) for p in points or list(Point)]
             cells: list[Cell] = []
             for sink, point in wanted:
-                more = len(cells) + 1 < len(wanted)
-                cell = run_cell(setup, sink, point, hard, more=more)
+                another = len(cells) + 1 < len(wanted)
+                cell = run_cell(setup, sink, point, hard, more=another)
                 say(f"{sink:14} killed {point}: {cell.error or 'ok'}")
                 cells.append(cell)
     return Table(tuple(cells), batch)
@@ -193,7 +194,8 @@ def prepare(
     minutes: int = 0,
     run: str = "",
 ) -> Setup:
-    """Feed the orders once; every cell reads the same topic, in batches of so many minutes."""
+    """Feed the orders once, and return what all executions to be killed have in common: the topic
+    they read, its division into batches of so many minutes, and the true income."""
     span = topics.read_span(address)
     records = feeder.records_of(read(orders), span)
     run = run or uuid.uuid4().hex[:8]
@@ -216,14 +218,15 @@ def run_cell(
     more: bool = False,
     say: Say = lambda line: None,
 ) -> Cell:
-    """One run, one kill, one restart, one look at the output.
+    """Kill the job once at a point, restart it, and return the cell of the table: what the sink's
+    output then contains.
 
     `name` is the query's and its topics' (a new one by default); `rule` stands in for `decide`;
     `more` says that another hard kill will follow, so that its process may get ready now.
     """
     how = "hard" if hard else "soft"
-    own = re.sub(r"[^\w.-]+", "-", f"{setup.run}-{sink}-{point.name.lower()}-{how}")
-    target = target_of(setup, name or own)
+    default_name = re.sub(r"[^\w.-]+", "-", f"{setup.run}-{sink}-{point.name.lower()}-{how}")
+    target = target_of(setup, name or default_name)
     job.create_topics(target)
     if hard:
         kill_hard(setup, target, sink, point, rule, say)
@@ -249,17 +252,17 @@ def restart(
         answers.append((known, other, answer))
         return answer
 
-    stopped = ""
-    redone: tuple[int, ...] = ()
+    refusal = ""
+    rewritten: tuple[int, ...] = ()
     try:
-        done = run_income(session(setup.master), target, sink, setup.plan, rule=note)
-        redone = tuple(one.batch for one in done.log if one.written)
+        finished = run_income(session(setup.master), target, sink, setup.plan, rule=note)
+        rewritten = tuple(write.batch for write in finished.log if write.written)
     except CannotResume as error:
-        stopped = str(error)
+        refusal = str(error)
     rows = tuple(read_output(sink, target))
     tenths = sum(row.tenths for row in rows)
     wrong = error_of(rows, setup.true)
-    return Cell(sink, point, wrong, tenths, stopped, tuple(answers), rows, redone)
+    return Cell(sink, point, wrong, tenths, refusal, tuple(answers), rows, rewritten)
 
 
 def target_of(setup: Setup, name: str) -> Target:
@@ -290,16 +293,17 @@ def kill_hard(
     rule: Rule | None = None,
     say: Say = lambda line: None,
 ) -> None:
-    """A process of its own with its own JVM, both killed with -9 at the kill point."""
+    """Run the job in a process of its own until its kill point, where it kills itself and its JVM
+    with -9. Raises IncomeError where it ended otherwise."""
     victim = setup.victims.take()
     say(str(tr("the job runs, in a process of its own")))
-    code, words = _run_job(victim, setup, target, sink, Kill(point, setup.batch), rule)
+    code, last_line = _run_job(victim, setup, target, sink, Kill(point, setup.batch), rule)
     if code != -signal.SIGKILL:
         raise IncomeError(
             "the process that was to be killed {} ended on its own (exit code {}); it printed: {}",
             point,
             code,
-            words,
+            last_line,
         )
     say(str(KILLED(batch=setup.batch, point=tr(point, "cell"))))
 
@@ -319,7 +323,8 @@ def _run_job(
     kill: Kill = NEVER,
     rule: Rule | None = None,
 ) -> tuple[int, str]:
-    """Hand the process its job, and wait for its end: the exit code, and its last words."""
+    """Hand the job to the waiting process, wait until it ends, and return its exit code and the
+    last line it printed."""
     from pyspark import cloudpickle
 
     # As Spark sends functions to its workers, for a learner's rule is one.

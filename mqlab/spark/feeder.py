@@ -49,12 +49,14 @@ class Record(NamedTuple):
 
 
 def records_of(reading: Reading, span: Span = ANY) -> list[Record]:
-    """One record per line. A line whose time cannot be read, or is not in `span`, gets the stamp of
-    the one before it, and those before the first readable one get that one's: a stamp of 0 would
-    mean "now". The broker would refuse a stamp outside `span` with the whole batch around it, so
-    such a line travels as its text and its reason.
+    """Turn each order line into the Kafka record to send: its invoice number as key, its JSON as
+    value, its time as timestamp.
 
-    Raises IncomeError where no line is an order, or one is too long to be sent.
+    A line whose time cannot be read, or is not in `span`, gets the stamp of the one before it, and
+    those before the first readable one get that one's: a stamp of 0 would mean "now". The broker
+    would refuse a stamp outside `span` with the whole batch around it, so such a line travels as
+    its text and its reason. Raises IncomeError where no line is an order, or one is too long to be
+    sent.
     """
     from .columns import encode_rows
 
@@ -99,22 +101,23 @@ def _fill(stamps: Sequence[int | None]) -> list[int]:
 
 
 def _need_an_order(reading: Reading, values: Sequence[bytes], stamps: Sequence[int]) -> None:
-    """An income of nothing would be equal to anything that counts nothing as well."""
+    """Refuse (IncomeError) orders of which no line is one: an income of nothing would equal
+    whatever counts nothing as well."""
     from .columns import judge
 
-    reason = ""
+    first_reason = ""
     for start in range(0, len(values), topics.CHUNK):
-        part = slice(start, start + topics.CHUNK)
-        judged = judge(values[part], stamps[part])
+        chunk = slice(start, start + topics.CHUNK)
+        judged = judge(values[chunk], stamps[chunk])
         if len(judged.reasons) < len(judged.lines):
             return
-        reason = reason or judged.reasons[0]
+        first_reason = first_reason or judged.reasons[0]
     raise IncomeError(
         "{} has {:,} lines and none of them is an order; line {:,}: {}",
         reading.name,
         len(values),
         reading.places[0],
-        reason,
+        first_reason,
     )
 
 
@@ -167,18 +170,20 @@ def feed(
         topics.create(address, topic, partitions)
         parts = split(records, partitions)
         if only is not None:
+            # without its last record, which closes a partition
             parts = [part[:-1] for part in split(records[:only], partitions)]
-        there = _already(address, topic, parts)
-        sent = _send(address, topic, [part[n:] for part, n in zip(parts, there, strict=True)],
+        counts = _count_sent(address, topic, parts)
+        sent = _send(address, topic, [part[n:] for part, n in zip(parts, counts, strict=True)],
                      progress)  # fmt: skip
-        _already(address, topic, parts, complete=True)
+        _count_sent(address, topic, parts, complete=True)
         return sent
 
 
-def _already(
+def _count_sent(
     address: str, topic: str, parts: list[list[Record]], complete: bool = False
 ) -> list[int]:
-    """How many records of each partition are in; checks the last of them."""
+    """Count the records that each partition already has, and refuse (IncomeError) a topic whose
+    last record is not that of these orders; `complete`: also one that lacks some."""
     client = topics.consumer(address)
     try:
         counts = []

@@ -66,10 +66,11 @@ class Reading:
 
 
 def read(orders: Orders) -> Reading:
-    """All lines of a `.csv` or `.parquet` file, in the file's order.
+    """Read a `.csv` or `.parquet` file, or order lines in memory, as one table of texts, in their
+    sequence.
 
-    Lines in memory may lack columns: those are null; they stand as they are.
-    Raises IncomeError where the file is missing, damaged, of another kind or lacks a column.
+    Lines in memory may lack columns (null), and their times stay as they are written. Raises
+    IncomeError where the file is missing, damaged, of another kind or lacks a column.
     """
     need((("pyarrow", "pyarrow"),))
     if not isinstance(orders, str | Path):
@@ -114,21 +115,23 @@ KNOWN = {_fold(name): name for name in COLUMNS} | {"invoice": "InvoiceNo", "pric
 
 
 def find_columns(path: Path, names: Sequence[str]) -> dict[str, int]:
-    """Published name → where it stands; other columns are left out. Raises IncomeError."""
+    """Map the published name of each needed column to its index among the file's `names`, in the
+    sequence of COLUMNS; other columns are left out. Raises IncomeError where one is missing or
+    there twice."""
     found: dict[str, int] = {}
-    for place, name in enumerate(names):
-        known = KNOWN.get(_fold(name))
-        if known in found:
+    for index, name in enumerate(names):
+        published = KNOWN.get(_fold(name))
+        if published in found:
             raise IncomeError(
                 "{} has the column {} twice (“{}” and “{}”): rename one of the two, or "
                 "leave it out",
                 path,
-                known,
-                names[found[known]],
+                published,
+                names[found[published]],
                 name,
             )
-        if known:
-            found[known] = place
+        if published:
+            found[published] = index
     if missing := [name for name in COLUMNS if name not in found]:
         has = ", ".join(map(repr, names))
         raise IncomeError(
@@ -164,22 +167,22 @@ class _Csv(NamedTuple):
 
 
 def _read_csv(path: Path) -> _Csv:
-    """Read a CSV file, whose separator is found from its first line. Raises IncomeError with what
-    to do."""
+    """Read a CSV file into rows of texts. Its separator is the one that splits the first line into
+    most known column names. Raises IncomeError, which says what to do."""
     _need_file(path)
     with path.open("rb") as raw:
-        begins = raw.read(8)
-    if kind := next((text for magic, text in KINDS.items() if begins.startswith(magic)), ""):
-        raise IncomeError("{} is {}", path, kind)
+        start = raw.read(8)
+    if wrong_kind := next((text for magic, text in KINDS.items() if start.startswith(magic)), ""):
+        raise IncomeError("{} is {}", path, wrong_kind)
     csv.field_size_limit(LONGEST)
     try:
         with _open(path) as file:
             head = next((line for line in file if line.strip()), "")
         if not head:
             raise IncomeError("{} is empty: its first line must name the columns", path)
-        mark = max(SEPARATORS, key=lambda one: _count_known(head.split(one)))
+        separator = max(SEPARATORS, key=lambda character: _count_known(head.split(character)))
         with _open(path) as file:
-            return _rows_of(path, _records(path, file, mark), mark)
+            return _collect(path, _read_rows(path, file, separator), separator)
     except UnicodeDecodeError as error:
         raise IncomeError(
             "{} is not UTF-8 (byte 0x{:02x}): save it as UTF-8, in Excel as “CSV UTF-8”",
@@ -197,62 +200,67 @@ def _count_known(names: Sequence[str]) -> int:
     return sum(_fold(name.strip('" \r\n')) in KNOWN for name in names)
 
 
-def _records(
-    path: Path, file: Iterable[str], mark: str
+def _read_rows(
+    path: Path, file: Iterable[str], separator: str
 ) -> Iterator[tuple[int, list[str], list[str]]]:
-    """The line that a row begins in, its fields (none: an empty line), and its lines."""
-    taken: list[str] = []
+    """Yield for each CSV row the number of the line it begins in, its fields (none: an empty line),
+    and the lines of the file that it spans."""
+    lines_read: list[str] = []
 
     def note() -> Iterator[str]:
         for line in file:
-            taken.append(line)
+            lines_read.append(line)
             yield line
 
-    at = 1
+    number = 1  # as editors count lines
     try:
-        for row in csv.reader(note(), delimiter=mark, strict=True):
-            yield at, row, taken
-            at += len(taken)
-            taken.clear()
+        for row in csv.reader(note(), delimiter=separator, strict=True):
+            yield number, row, lines_read
+            number += len(lines_read)
+            lines_read.clear()
     except csv.Error as error:
-        if "field limit" in str(error) and len(taken) == 1:
+        if "field limit" in str(error) and len(lines_read) == 1:
             raise IncomeError(
                 "{}, line {:,}: a field has more than {:,} characters (the line has "
                 "{:,}): shorten it",
                 path,
-                at,
+                number,
                 LONGEST,
-                len(taken[0]),
+                len(lines_read[0]),
             ) from error
-        raise _stray(path, at, str(error)) from error
+        raise _stray(path, number, str(error)) from error
 
 
-def _rows_of(path: Path, records: Iterator[tuple[int, list[str], list[str]]], mark: str) -> _Csv:
-    """CSV knows rows of several lines: a quotation mark opens a field, and everything up to the
-    next one belongs to it, other orders too. A description with a line break is such a row. But
-    where a mark is stray, the orders behind it would be gone without a trace: then the field holds
-    as many separators as a line has, or the row has not as many fields as the head."""
+def _collect(path: Path, rows: Iterator[tuple[int, list[str], list[str]]], separator: str) -> _Csv:
+    """Collect the rows of a CSV file below its head; a row of the wrong width is refused, a stray
+    quotation mark refuses the file (IncomeError).
+
+    CSV has rows of several lines: a quotation mark opens a field, and everything up to the next one
+    belongs to it, other orders too. A description with a line break is such a row. But where a mark
+    is stray, the orders after it would be gone without a trace: then the field holds as many
+    separators as a line has, or the row has not as many fields as the head.
+    """
     columns: list[int] = []
     found = _Csv([], {}, [], 0, "")
     total = width = 0
-    for at, row, lines in records:
+    for number, row, lines in rows:
         total += len(lines)
         if not row:
             continue
-        inside = sum(field.count(mark) for field in row) if len(lines) > 1 else 0
-        if len(lines) > 1 and (len(row) != width or inside >= width - 1):
-            raise _stray(path, at, f"the text goes on to line {at + len(lines) - 1:,}")
-        if not columns:
+        separators = sum(field.count(separator) for field in row) if len(lines) > 1 else 0
+        if len(lines) > 1 and (len(row) != width or separators >= width - 1):
+            raise _stray(path, number, f"the text goes on to line {number + len(lines) - 1:,}")
+        if not columns:  # the first row is the head
             columns, width = list(find_columns(path, row).values()), len(row)
         elif len(row) == width:
-            found.places.append(at)
-            found.rows.append([row[place] for place in columns])
+            found.places.append(number)
+            found.rows.append([row[index] for index in columns])
         else:
-            found.places.append(at)
+            found.places.append(number)
             found.refused[len(found.rows)] = _why(row, width), "".join(lines).rstrip("\r\n")
             found.rows.append([None] * len(columns))
-    said = _write_times_alike(found.rows)
-    return found._replace(total=total, said=said)
+    note = _write_times_alike(found.rows)
+    return found._replace(total=total, said=note)
 
 
 def _why(row: list[str], width: int) -> str:
@@ -300,8 +308,8 @@ def _stray(path: Path, line: int, why: str) -> IncomeError:
 
 
 def _parquet(path: Path) -> Reading:
-    """Read a Parquet file as the same table of texts as a CSV file. Raises IncomeError with what to
-    do."""
+    """Read a Parquet file as the same table of texts as a CSV file. Raises IncomeError, which says
+    what to do."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -310,19 +318,20 @@ def _parquet(path: Path) -> Reading:
         with pq.ParquetFile(path) as file:
             names = file.schema_arrow.names
             columns = find_columns(path, names)
-            table = file.read([names[place] for place in columns.values()])
+            table = file.read([names[index] for index in columns.values()])
     except (pa.ArrowException, OSError) as error:
         reason = str(error).splitlines()[0]
         raise IncomeError(
             "{} cannot be read as Parquet ({}): copy or download it again", path, reason
         ) from error
-    texts = [_texts(path, table.column(names[place])) for place in columns.values()]
-    at = COLUMNS.index("InvoiceDate")
-    dates = texts[at].combine_chunks().dictionary_encode()
-    different = dates.dictionary.to_pylist()
-    normal, said = find_form(different)
-    texts[at] = pa.chunked_array(
-        [pa.array([normal(text) for text in different], pa.large_string()).take(dates.indices)]
+    texts = [_texts(path, table.column(names[index])) for index in columns.values()]
+    date = COLUMNS.index("InvoiceDate")
+    # each distinct time is rewritten once
+    dates = texts[date].combine_chunks().dictionary_encode()
+    distinct = dates.dictionary.to_pylist()
+    normalise, said = find_form(distinct)
+    texts[date] = pa.chunked_array(
+        [pa.array([normalise(text) for text in distinct], pa.large_string()).take(dates.indices)]
     )
     rows = table.num_rows
     return Reading(
@@ -331,7 +340,8 @@ def _parquet(path: Path) -> Reading:
 
 
 def _texts(path: Path, column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Numbers and times as a CSV file would hold them, times in UTC; nothing is an empty text."""
+    """The column as texts: numbers and times as a CSV file would hold them, times in UTC, null as
+    an empty text. Raises IncomeError for other types."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -381,34 +391,37 @@ def cut_of(checkpoint: Path, batch: int) -> Cut:
 
 
 def check(folder: Path) -> None:
-    """Whether a run can go on in this folder: Spark itself starts a query whose log of commits has
-    gaps, and of other damage it says a plan.
+    """Check that the job can go on from this folder, and raise IncomeError that names the missing
+    or damaged part. Spark itself would start a query whose log of commits has gaps, and report
+    other damage as a query plan.
 
-    Raises IncomeError that names the part which is missing or damaged.
+    `planned` batches have a file in `offsets`, `committed` ones in `commits`: a job that was killed
+    is at most one batch behind its plan.
     """
     spark = folder / "income"
-    begun, done = batches(spark), read_commits(spark)
+    planned, committed = batches(spark), read_commits(spark)
     if spark.exists() and not spark.is_dir():
         raise _damaged(spark, "is a file, not a folder")
-    if not (begun or done):
+    if not (planned or committed):
         return  # new, or killed before its first batch
     if not (folder / "run.json").is_file():
         raise _missing(folder / "run.json")
     _read_json(spark / "metadata", 0)
-    for name, numbers in (("offsets", begun), ("commits", done)):
-        if gaps := sorted(set(range(max(len(begun) - 1, len(done)))) - set(numbers)):
+    # Each batch but the last planned one has both files.
+    for name, numbers in (("offsets", planned), ("commits", committed)):
+        if gaps := sorted(set(range(max(len(planned) - 1, len(committed)))) - set(numbers)):
             raise _missing(spark / name / str(gaps[0]))
         for number in numbers:
             _read_json(spark / name / str(number), 1)
-    if len(done) > len(begun):
-        raise _missing(spark / "offsets" / str(len(begun)))
-    for number in begun:
+    if len(committed) > len(planned):
+        raise _missing(spark / "offsets" / str(len(planned)))
+    for number in planned:
         cut_of(spark, number)
-    for version in range(1, len(done) + 1):
+    for version in range(1, len(committed) + 1):
         for partition in range(STATES):
-            part = spark / "state" / "0" / str(partition) / f"{version}.delta"
-            if not part.is_file():
-                raise _missing(part)
+            delta = spark / "state" / "0" / str(partition) / f"{version}.delta"
+            if not delta.is_file():
+                raise _missing(delta)
 
 
 def _read_json(path: Path, line: int) -> None:

@@ -195,7 +195,9 @@ def income(
     name: str = "",
     say: Say = lambda line: None,
 ) -> Result:
-    """See `mqlab.spark.income`; without a batch size a day is cut into 8 batches."""
+    """Feed the orders, run Spark's query over them to its end, and compare its output with a count
+    without Spark: `mqlab.spark.income`, which explains the options. Without a batch size a day is
+    cut into 8 batches."""
     if sink not in SINKS:
         raise IncomeError("no sink {!r}: choose one of {}", sink, ", ".join(SINKS))
     folder = Path(checkpoint or tempfile.mkdtemp(prefix="mqlab-income-")).resolve()
@@ -272,16 +274,16 @@ def run_name(
     name: str = "",
     span: topics.Span = topics.ANY,
 ) -> str:
-    """The name of the run this checkpoint belongs to; a new checkpoint gets `name`, with a number
-    where the broker has such topics, or a random one.
+    """The name of the job that this checkpoint belongs to, from which its topics are named; a new
+    checkpoint gets `name`, with a number where the broker has such topics, or a random one.
 
     Raises IncomeError if the checkpoint is of other orders, another sink or another broker.
     """
-    wish, count = name, 1
-    while wish and topics.partitions_of(address, Names(wish).order):
+    wanted, count = name, 1
+    while wanted and topics.partitions_of(address, Names(wanted).order):
         count += 1
-        wish = f"{name}-{count}"
-    run = runs.name_of(folder, feeder.digest(records), sink, wish, span)
+        wanted = f"{name}-{count}"
+    run = runs.name_of(folder, feeder.digest(records), sink, wanted, span)
     started = batches(folder / "income")
     if started and not topics.partitions_of(address, Names(run).income):
         raise IncomeError(
@@ -302,20 +304,21 @@ def create_topics(target: Target) -> None:
 def _run(
     spark: SparkSession, target: Target, sink: str, plan: Plan, times: Times, say: Say
 ) -> None:
-    """The query, with the time until its first batch and that of the others."""
+    """Run the query to its end, and add to `times` how long its first batch took and how long the
+    others: the first one includes the start of Spark's workers."""
     started = time.perf_counter()
-    first: list[float] = []
+    reports: list[float] = []
 
     def note(line: str) -> None:
-        if not first:
-            first.append(time.perf_counter())
+        if not reports:
+            reports.append(time.perf_counter())
         say(line)
 
     run_income(spark, target, sink, plan, say=note)
     ended = time.perf_counter()
-    until = first[0] if first else ended
-    times.add("query: until its first batch is in", until - started)
-    times.add("query: the other batches", ended - until)
+    first_done = reports[0] if reports else ended
+    times.add("query: until its first batch is in", first_done - started)
+    times.add("query: the other batches", ended - first_done)
 
 
 def run_income(
@@ -327,24 +330,26 @@ def run_income(
     say: Say = lambda line: None,
     rule: Rule | None = None,
 ) -> Sink:
-    """The query, with a kill point; topics must be there. Raises Killed, IncomeError.
+    """Run Spark's query over the source topic to its end, and return its sink; topics must be
+    there. A start that is too slow is repeated where that is safe. Raises Killed at the point of
+    `kill`, or IncomeError.
 
     `rule` stands in for the sink's own, `decide` or `resume`, where it has one.
     """
-    for left in range(STARTS - 1, -1, -1):
-        out = EVERY[sink](target, pipeline.encode, kill, rule)
+    for starts_left in range(STARTS - 1, -1, -1):
+        output = EVERY[sink](target, pipeline.encode, kill, rule)
         stream = pipeline.orders_stream(spark, target.address, target.source, plan, kill)
         try:
-            wait(_start(stream, target, out), out, say)
-            out.finish()
+            wait(_start(stream, target, output), output, say)
+            output.finish()
             break
         except SlowStart:
             # Any other sink that has begun may have written what it would write again.
-            if not left or (out.client is not None and sink != "exactly-once"):
+            if not starts_left or (output.client is not None and sink != "exactly-once"):
                 raise
         finally:
-            out.close()
-    return out
+            output.close()
+    return output
 
 
 def _start(stream: DataFrame, target: Target, out: Sink) -> StreamingQuery:
@@ -359,10 +364,8 @@ def _start(stream: DataFrame, target: Target, out: Sink) -> StreamingQuery:
 
 
 def wait(query: StreamingQuery, sink: Sink, say: Say) -> None:
-    """Until the query has ended, with a line of progress for each batch.
-
-    Where it fails, the cause is raised as Killed or IncomeError.
-    """
+    """Wait until the query has ended, and say a line of progress for each batch. Where it fails,
+    the cause is raised as Killed or IncomeError."""
     from pyspark.errors import StreamingQueryException
 
     reported = 0
@@ -387,7 +390,8 @@ def _report(sink: Sink, reported: int, say: Say) -> int:
 
 
 def _cause(text: str, error: Exception | None, address: str) -> Exception:
-    """What went wrong, out of the sink's own error or what Spark wraps around it."""
+    """The exception to raise for a failed query, in the user's words: from the sink's own `error`,
+    or from what Spark printed around it (`text`)."""
     if isinstance(error, Killed | IncomeError):
         return error
     if isinstance(error, KafkaException):
@@ -408,12 +412,12 @@ def _cause(text: str, error: Exception | None, address: str) -> Exception:
     if topics.GONE.search(text) or not topics.answers(address):
         return topics.unreachable(address)
     # Spark's own sentence, [CLASS] text; or the cause that Java names last; or the last error.
-    said = re.findall(
+    lines = re.findall(
         r"\[[A-Z][A-Z_.]{5,}\] .+|(?<=Caused by: ).+|^\S*(?:Error|Exception): .+",
         f"{error}\n{text}",
         re.MULTILINE,
     )
-    why = said[0] if said and said[0][0] == "[" else said[-1] if said else "no reason given"
+    why = lines[0] if lines and lines[0][0] == "[" else lines[-1] if lines else "no reason given"
     return IncomeError(
         "the Spark query failed: {}; if the checkpoint is damaged, restore a copy of it, "
         "or begin again with a fresh --checkpoint",
@@ -452,8 +456,9 @@ def read_result(
     true: Truth,
     times: Times,
 ) -> Result:
-    """Read topic Income and the dead letters back, and compare them with the file: lines counted,
-    late, dead or missing, and the income that a second reading, without Spark, has found."""
+    """Read topic Income and the dead letters back, and compare them with the file. The result has
+    the lines counted, late, dead and missing, and the income that a second reading, without Spark,
+    has found."""
     rows = read_rows(address, target.topic)
     dead = [json.loads(value) for value in topics.read_values(address, target.dead)]
     counted = sum(row.lines for row in rows)

@@ -188,35 +188,37 @@ Normal = Callable[[str], str]
 
 
 def find_form(texts: Iterable[str]) -> tuple[Normal, str]:
-    """How the times of one file are read, and a sentence on it where there was a choice.
+    """Find how the times of one file are written: return a function that rewrites a time like
+    2011-12-05 08:38:00, and a note for the user where day and month had to be told apart.
 
-    The function gives a text back unchanged where it is no time. Raises IncomeError where it cannot
-    be told whether the day or the month comes first.
+    Only a day above 12 tells them apart. The function returns a text unchanged where it is no time.
+    Raises IncomeError where the file's dates contradict each other, or all are ambiguous.
     """
     short = [match for text in texts if (match := SHORT.fullmatch(text))]
     pairs = [(int(match["one"]), int(match["two"]), match[0]) for match in short]
-    days = next((text for one, two, text in pairs if one > 12 >= two), "")
-    months = next((text for one, two, text in pairs if two > 12 >= one), "")
-    if days and months:
+    # a text that only one of the two readings allows; "" where there is none
+    day_first = next((text for a, b, text in pairs if a > 12 >= b), "")
+    month_first = next((text for a, b, text in pairs if b > 12 >= a), "")
+    if day_first and month_first:
         raise IncomeError(
             "InvoiceDate {!r} begins with the day and {!r} with the month: {}",
-            days,
-            months,
+            day_first,
+            month_first,
             INSTEAD,
         )
-    open_ones = [text for one, two, text in pairs if one != two and one <= 12 and two <= 12]
-    if open_ones and not (days or months):
+    ambiguous = [text for a, b, text in pairs if a != b and a <= 12 and b <= 12]
+    if ambiguous and not (day_first or month_first):
         raise IncomeError(
             "InvoiceDate {!r} may begin with the day or with the month, and no date in "
             "the file has a day after the 12th: {}",
-            open_ones[0],
+            ambiguous[0],
             INSTEAD,
         )
-    said = ""
-    if days or months:
-        first = "month/day/year" if months else "day/month/year"
-        said = f"dates are read as {first}, because of {days or months!r}"
-    return partial(_normal, day_first=bool(days)), said
+    note = ""
+    if day_first or month_first:
+        form = "month/day/year" if month_first else "day/month/year"
+        note = f"dates are read as {form}, because of {day_first or month_first!r}"
+    return partial(_normal, day_first=bool(day_first)), note
 
 
 def _normal(text: str, day_first: bool) -> str:

@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 def orders_stream(
     spark: SparkSession, address: str, topic: str, plan: Plan, kill: Kill = NEVER
 ) -> DataFrame:
-    """Topic Order as rows (source.py has the columns)."""
+    """The streaming DataFrame that reads topic Order, in the batches of `plan` (source.py lists its
+    columns). `kill`: the point at which the source kills the job."""
     from .source import OrderSource
 
     spark.dataSource.register(OrderSource)

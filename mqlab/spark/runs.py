@@ -86,31 +86,32 @@ def read_span(folder: Path) -> Span | None:
 
 
 def name_of(folder: Path, digest: str, sink: str, wish: str = "", span: Span = ANY) -> str:
-    """The name of the run in this folder; in a new folder the one wished for, or a random one.
+    """The name of the job in this folder; in a new folder the one wished for, or a random one,
+    which is noted in `run.json`.
 
-    Raises IncomeError if the folder is of a run over other orders or with another sink, or its
-    note is damaged. A sink that keeps no progress record would write batches again that another
-    one has committed, and nobody would be told.
+    Raises IncomeError if the folder is of a job over other orders or with another sink, or its note
+    is damaged. A sink that keeps no progress record would write batches again that another one has
+    committed, and no error would show it.
     """
-    note = folder / "run.json"
-    if not note.exists():
+    file = folder / "run.json"
+    if not file.exists():
         name = wish or uuid.uuid4().hex[:8]
-        return _new(note, {"run": name, "orders": digest, "sink": sink, "span": span})
+        return _new(file, {"run": name, "orders": digest, "sink": sink, "span": span})
     try:
-        noted = _read_note(note)
-        run, orders, begun = str(noted["run"]), noted["orders"], noted["sink"]
+        noted = _read_note(file)
+        run, noted_digest, noted_sink = str(noted["run"]), noted["orders"], noted["sink"]
     except (KeyError, TypeError) as error:
-        raise _damaged(note, error) from error
-    if orders != digest:
+        raise _damaged(file, error) from error
+    if noted_digest != digest:
         raise IncomeError(
             "this checkpoint belongs to a job with other orders: give those, or a fresh "
             "--checkpoint"
         )
-    if begun != sink:
+    if noted_sink != sink:
         raise IncomeError(
             "this checkpoint belongs to a job with --sink {}: continue with that sink, "
             "or give a fresh --checkpoint for {}",
-            begun,
+            noted_sink,
             sink,
         )
     return run

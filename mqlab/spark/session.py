@@ -118,7 +118,8 @@ class Starting:
 
 
 def start(master: str, java_flags: str = "") -> SparkSession:
-    """A session in a JVM that is given these flags too. Raises IncomeError."""
+    """Start a JVM with Spark, and return its session. `java_flags` are added to the JVM's. Raises
+    IncomeError where there is no Java."""
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkRuntimeError
     from pyspark.java_gateway import launch_gateway
@@ -142,14 +143,14 @@ def start(master: str, java_flags: str = "") -> SparkSession:
         "spark.executor.extraJavaOptions": JAVA_FLAGS,
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
     }
-    if own := topics.jars():
-        settings["spark.jars"] = ",".join(map(str, own))
+    if connector_jars := topics.jars():
+        settings["spark.jars"] = ",".join(map(str, connector_jars))
     settings |= choose_sockets(folder, local)
     if local:
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     conf = SparkConf().setAppName("mqlab").setMaster(master).setAll(list(settings.items()))
     try:
-        # What the JVM and the Python workers it starts have to say goes to a file.
+        # What the JVM and the Python workers that it starts print goes to a file.
         with (folder / "stderr").open("wb") as stderr, _set_home(home):
             gateway = launch_gateway(conf, {"stderr": stderr})
         spark = SparkSession(SparkContext(conf=conf, gateway=gateway))

@@ -266,14 +266,15 @@ def decide(progress: int, batch: int) -> str:
 
 
 def read_progress(reader: Consumer, target: Target, partitions: int) -> int:
-    """The last batch the output holds; -1 where it holds none. Raises IncomeError.
+    """The number of the last batch that the output contains; -1 where it contains none. The sink
+    commits it with the group's offsets, on each of the `partitions` of topic Order. Raises
+    IncomeError where the partitions differ.
 
-    `partitions` of topic Order carry it. A reader of committed data is answered only when no
-    transaction that touches the group's offsets is under way, so the answer cannot change behind
-    our back.
+    Kafka answers a reader of committed data only when no transaction that touches the group's
+    offsets is in flight, so the answer cannot change afterwards.
     """
-    places = topics.fetch_offsets(reader, target.source, partitions)
-    batches = {_batch_of(place) for place in places}
+    committed = topics.fetch_offsets(reader, target.source, partitions)
+    batches = {_batch_of(offset) for offset in committed}
     if len(batches) != 1:
         raise IncomeError(
             "the progress records of group {} differ among the partitions of {} ({}): "
@@ -549,17 +550,17 @@ def _check(error: int, what: str) -> None:
 
 
 def _ask(address: str, api: int, version: int, **fields: Any) -> tuple[bytes, int]:
-    """The answer to one request, on a connection of its own, and where its body begins. Raises
-    IncomeError where nobody answers."""
+    """Send one Kafka request on a connection of its own, and return the response's bytes and the
+    offset at which its body begins. Raises IncomeError where no broker answers."""
     host, _, port = address.rpartition(":")
     request, response = load_request_schema(api, version), load_response_schema(api, version)
-    out = io.BytesIO()
+    request_bytes = io.BytesIO()
     header = SimpleNamespace(
         request_api_key=api, request_api_version=version, correlation_id=1, client_id="income job"
     )
-    entity_writer(request.__header_schema__)(out, header)  # type: ignore[arg-type]
-    entity_writer(request)(out, SimpleNamespace(**fields))  # type: ignore[arg-type]
-    body = out.getvalue()
+    entity_writer(request.__header_schema__)(request_bytes, header)  # type: ignore[arg-type]
+    entity_writer(request)(request_bytes, SimpleNamespace(**fields))  # type: ignore[arg-type]
+    body = request_bytes.getvalue()
     try:
         with socket.create_connection((host, int(port)), TIMEOUT_S) as connection:
             connection.sendall(struct.pack(">i", len(body)) + body)

@@ -114,8 +114,8 @@ class OrderReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         ends = self.ends or tuple(high for _, high in self._bounds())
         if last.offsets == ends:
             return self._last(last).to_json()
-        until_ms = self._until(last, ends)
-        offsets = self._offsets(until_ms, ends)
+        until_ms = self._find_end_time(last, ends)
+        offsets = self._find_offsets(until_ms, ends)
         if offsets is None or offsets == last.offsets:
             return start
         return Cut(last.batch + 1, until_ms, offsets).to_json()
@@ -144,46 +144,49 @@ class OrderReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return last
         return Cut(last.batch + 1, END_MS, last.offsets)
 
-    def _until(self, last: Cut, ends: tuple[int, ...]) -> int:
-        """Where the next batch ends: T of the next batch, from the stamps of what lies ahead."""
-        ahead = [
+    def _find_end_time(self, last: Cut, ends: tuple[int, ...]) -> int:
+        """The time (ms) at which the next batch ends, by the plan: so many minutes, or about so
+        many orders, after the first record that no batch has."""
+        next_stamps = [
             _stamp(record)
-            for partition, (at, end) in enumerate(zip(last.offsets, ends, strict=True))
-            if at < end and (record := self._record(partition, at))
+            for partition, (start, end) in enumerate(zip(last.offsets, ends, strict=True))
+            if start < end and (record := self._record(partition, start))
         ]
-        if not ahead:
+        if not next_stamps:
             raise IncomeError(
                 "topic {} ends in records that are not orders: feed it without "
                 "transactions, whose markers carry the broker's time",
                 self.topic,
             )
         if self.plan.minutes:
-            return self.plan.by_minutes(last.until_ms, min(ahead))
+            return self.plan.by_minutes(last.until_ms, min(next_stamps))
+        # rounded up: each partition's part of the orders of one batch
         share = -(-self.plan.orders // len(ends))
-        far = [
+        last_stamps = [
             _stamp(record)
-            for partition, (at, end) in enumerate(zip(last.offsets, ends, strict=True))
-            if (record := self._record(partition, max(at, min(at + share, end - 1))))
+            for partition, (start, end) in enumerate(zip(last.offsets, ends, strict=True))
+            if (record := self._record(partition, max(start, min(start + share, end - 1))))
         ]
-        return self.plan.by_orders(last.until_ms, min(ahead), min(far))
+        return self.plan.by_orders(last.until_ms, min(next_stamps), min(last_stamps))
 
-    def _offsets(self, until_ms: int, ends: tuple[int, ...]) -> tuple[int, ...] | None:
-        """The offsets at which the next batch ends: where T is in each partition; None while one of
-        them has not come that far."""
-        starts = topics.offsets_for_time(self._client(), self.topic, range(len(ends)), until_ms)
+    def _find_offsets(self, until_ms: int, ends: tuple[int, ...]) -> tuple[int, ...] | None:
+        """The offset in each partition at which a batch that ends at `until_ms` ends; None while
+        one of them has no later record yet, as its next one may still belong to the batch."""
+        found = topics.offsets_for_time(self._client(), self.topic, range(len(ends)), until_ms)
         offsets = []
         for partition, end in enumerate(ends):
-            offset = starts[partition]
+            offset = found[partition]
+            # -1: no record is as late; in a closed partition all but the closing one are earlier.
             if offset < 0 and self._closed(partition, end):
                 offset = end - 1
             if not 0 <= offset <= end:
                 return None
             offsets.append(offset)
-        at_closing = [
+        all_closed = [
             self._closed(partition, end) and offset == end - 1
             for partition, (offset, end) in enumerate(zip(offsets, ends, strict=True))
         ]
-        return ends if all(at_closing) else tuple(offsets)
+        return ends if all(all_closed) else tuple(offsets)
 
     def _closed(self, partition: int, end: int) -> bool:
         record = self._record(partition, end - 1) if end else None
@@ -222,20 +225,21 @@ class OrderReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 
 def rows_of(messages: list[Message], since_ms: int) -> pa.RecordBatch:
-    """One row per record, as described above."""
+    """Turn Kafka messages into the stream's rows, one per record, in the columns of ARROW. A record
+    that is no order becomes a dead letter, at the time `since_ms` at which its batch begins."""
     values = [message.value() for message in messages]
     stamps = [_stamp(message) for message in messages]
     judged = judge(values, stamps)
-    dead: list[dict[str, Any] | None] = [None] * len(messages)
-    for place, reason in judged.reasons.items():
-        message = messages[place]
-        dead[place] = {
+    dead_letters: list[dict[str, Any] | None] = [None] * len(messages)
+    for index, reason in judged.reasons.items():
+        message = messages[index]
+        dead_letters[index] = {
             "partition": message.partition(), "offset": message.offset(),
-            "stamp_ms": stamps[place], "reason": reason, "value": values[place] or b"",
+            "stamp_ms": stamps[index], "reason": reason, "value": values[index] or b"",
         }  # fmt: skip
-        stamps[place] = since_ms
+        stamps[index] = since_ms
     times = pa.array(stamps, pa.timestamp("ms", tz="UTC")).cast(ARROW.field("time").type)
-    structs = pa.array(dead, DEAD) if judged.reasons else pa.nulls(len(dead), DEAD)
+    structs = pa.array(dead_letters, DEAD) if judged.reasons else pa.nulls(len(dead_letters), DEAD)
     return pa.RecordBatch.from_arrays([times, judged.tenths, judged.lines, structs], schema=ARROW)
 
 

@@ -94,7 +94,7 @@ GONE = re.compile(r"code=_(TRANSPORT|ALL_BROKERS_DOWN|TIMED_OUT|MSG_TIMED_OUT|RE
 
 
 def explain_error(error: KafkaException, address: str) -> IncomeError:
-    """The client's error as one line that says what to do."""
+    """Turn an error of Kafka's client into one that says in a line what to do."""
     if GONE.search(str(error)):
         return unreachable(address)
     if error.args[0].code() in (KafkaError.INVALID_TIMESTAMP, KafkaError.INVALID_RECORD):
@@ -154,22 +154,23 @@ ANY = Span(0, FOREVER_MS, 0, 0)
 
 
 def read_span(address: str) -> Span:
-    """What the broker's `log.message.timestamp.{before,after}.max.ms` allow at this moment.
+    """The span of timestamps that the broker accepts at this moment, from its settings
+    `log.message.timestamp.{before,after}.max.ms`.
 
     Kafka (3.6 and later; `LogValidator.validateTimestamp`) refuses a record beyond them, with the
     whole batch around it. The last minute that may begin a later one is left to the closing record.
     """
     now_ms = int(time.time() * 1000)
     client = AdminClient({**QUIET, "bootstrap.servers": address})
-    broker = min(client.list_topics(timeout=TIMEOUT_S).brokers)
-    resource = ConfigResource(ConfigResource.Type.BROKER, str(broker))
+    broker_id = min(client.list_topics(timeout=TIMEOUT_S).brokers)
+    resource = ConfigResource(ConfigResource.Type.BROKER, str(broker_id))
     try:
-        found = client.describe_configs([resource], request_timeout=TIMEOUT_S)[resource].result()
-    except KafkaException:  # who may not ask learns it from the broker's refusal
-        found = {}
+        settings = client.describe_configs([resource], request_timeout=TIMEOUT_S)[resource].result()
+    except KafkaException:  # not permitted to read settings: no limits are known
+        settings = {}
     name = "log.message.timestamp.{}.max.ms"
     before, after = (
-        int(entry.value) if (entry := found.get(name.format(side))) else FOREVER_MS
+        int(entry.value) if (entry := settings.get(name.format(side))) else FOREVER_MS
         for side in ("before", "after")
     )
     latest = min(floor_minute(now_ms + after) - 1, FOREVER_MS)
@@ -240,7 +241,7 @@ def patiently(ask: Callable[[], T]) -> T:
 
 
 def consumer(address: str, group: str = "mqlab", **config: Any) -> Consumer:
-    """A reader of committed records that is moved by `assign()` only."""
+    """A read_committed consumer, which reads where `assign()` has put it."""
     return Consumer(
         QUIET
         | {
@@ -282,7 +283,8 @@ def send(
     stamp_ms: int,
     delivery: Delivery,
 ) -> None:
-    """`produce`, which waits for room where the client's queue is full."""
+    """Produce one record to the partition, with `stamp_ms` as its time; waits for room where the
+    client's queue is full. `delivery` collects what the broker reports."""
     while True:
         try:
             client.produce(topic, value, key, partition, delivery, delivery, stamp_ms)
@@ -324,26 +326,27 @@ def read(client: Consumer, topic: str, partition: int, start: int, end: int) -> 
 def read_chunks(
     client: Consumer, topic: str, partition: int, start: int, end: int
 ) -> Iterator[list[Message]]:
-    """Read the records of a partition, up to `CHUNK` at once. Raises KafkaException."""
+    """Yield the committed records of a partition from offset `start` up to `end`, in lists of up to
+    `CHUNK`. Raises KafkaException where none comes in time."""
     client.assign([TopicPartition(topic, partition, start)])
     at, deadline = start, time.monotonic() + TIMEOUT_S
-    while at < end:
+    while at < end:  # `at` is the next offset to read
         batch = client.consume(min(CHUNK, end - at), timeout=0.05)
-        good = [message for message in batch if message.error() is None]
-        if good:
-            at = (good[-1].offset() or 0) + 1
+        records = [message for message in batch if message.error() is None]
+        if records:
+            at = (records[-1].offset() or 0) + 1
             deadline = time.monotonic() + TIMEOUT_S
-            if good := good if at <= end else [m for m in good if (m.offset() or 0) < end]:
-                yield good
-        if len(good) < len(batch) and _at_end(batch):
+            if within := [m for m in records if (m.offset() or 0) < end]:
+                yield within
+        if len(records) < len(batch) and _at_end(batch):
             return
         if time.monotonic() > deadline:
             raise KafkaException(KafkaError(KafkaError._TIMED_OUT, f"{topic} [{partition}] @{at}"))
 
 
 def _at_end(batch: list[Message]) -> bool:
-    """Whether the end of the partition is among them. Raises KafkaException for what is final,
-    CannotResume where the log no longer has the offset."""
+    """Whether a consumed batch says that the partition has ended. Raises KafkaException for an
+    error that stays, CannotResume where the log no longer has the offset."""
     for error in (message.error() for message in batch):
         if error is None:
             continue
@@ -447,7 +450,8 @@ def _parts(jar: str) -> list[str]:
 
 
 def fetch() -> list[Path]:
-    """The same, fetched with Maven the first time. Raises IncomeError."""
+    """The four jars of Spark's Kafka connector, downloaded with Maven the first time. Raises
+    IncomeError."""
     if present := jars():
         return present
     maven = shutil.which("mvn")
@@ -482,7 +486,7 @@ def _load(spark: SparkSession) -> None:
 def write(
     spark: SparkSession, address: str, topic: str, partitions: int, out: Sequence[Out]
 ) -> None:
-    """Hand the messages to Spark's own Kafka writer."""
+    """Write messages to a topic with Spark's own Kafka writer, each to the partition of its key."""
 
     if not out:
         return

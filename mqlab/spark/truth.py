@@ -113,19 +113,20 @@ def truth_of(orders: Orders, span: Span = ANY) -> Truth:
 
 
 def _of_csv(path: Path, span: Span) -> Truth:
-    """Arrow's reader gives the rows that fit, and the number of each that does not."""
+    """Compute the true income of a CSV file, with Arrow's reader and not with the job's own: it
+    gives the rows that fit the head, and the number of each that does not."""
     import pyarrow as pa
     from pyarrow import csv
 
     data = path.read_bytes()
-    ends = len(re.findall(rb"\r\n|\r|\n", data)) + (data[-1:] not in (b"\n", b"\r"))
+    line_count = len(re.findall(rb"\r\n|\r|\n", data)) + (data[-1:] not in (b"\n", b"\r"))
     head = data.lstrip().splitlines()[0]
-    mark = max(b",", b";", b"\t", b"|", key=head.count)
-    fields = [f"f{number}" for number in range(head.count(mark) + 1)]
-    odd: set[int] = set()
+    separator = max(b",", b";", b"\t", b"|", key=head.count)
+    fields = [f"f{number}" for number in range(head.count(separator) + 1)]
+    misfits: set[int] = set()
 
     def skip(row: csv.InvalidRow) -> str:
-        odd.add(row.number)
+        misfits.add(row.number)
         return "skip"
 
     table = csv.read_csv(
@@ -133,22 +134,24 @@ def _of_csv(path: Path, span: Span) -> Truth:
         # One thread and one block, or Arrow does not number its rows.
         csv.ReadOptions(use_threads=False, block_size=len(data) + 1, column_names=fields),
         csv.ParseOptions(
-            delimiter=mark.decode(), newlines_in_values=True, invalid_row_handler=skip
+            delimiter=separator.decode(), newlines_in_values=True, invalid_row_handler=skip
         ),
         csv.ConvertOptions(column_types=dict.fromkeys(fields, pa.string())),
     )
     names = [str(table.column(name)[0]).strip("\ufeff") for name in fields]
     chosen = [fields[place] for place in _places(names)]
-    good = zip(*(table.column(name)[1:].to_pylist() for name in chosen), strict=True)
-    count_of = table.num_rows + len(odd)
-    rows = (None if number in odd else next(good) for number in range(2, count_of + 1))
+    fitting = zip(*(table.column(name)[1:].to_pylist() for name in chosen), strict=True)
+    row_count = table.num_rows + len(misfits)
+    # row 1 is the head; None stands for a row that is no order
+    rows = (None if number in misfits else next(fitting) for number in range(2, row_count + 1))
     dates = set(table.column(chosen[2])[1:].to_pylist())
-    found = Truth(total=ends, head=1, beside=ends - count_of)
+    found = Truth(total=line_count, head=1, beside=line_count - row_count)
     return _add_up(found, rows, _clock(dates, span))
 
 
 def _of_parquet(path: Path, span: Span) -> Truth:
-    """Spark's reader, in Java, which also writes numbers and times as texts."""
+    """Compute the true income of a Parquet file, with Spark's reader in Java, not with the job's
+    own; it also writes numbers and times as texts."""
     from pyspark.errors import PySparkException
     from pyspark.sql import functions as f
 
@@ -161,10 +164,10 @@ def _of_parquet(path: Path, span: Span) -> Truth:
         table = spark.read.parquet(path.resolve().as_uri())
         fields = [table.schema[place] for place in _places(table.columns)]
         texts = [
-            f.expr(f"timestamp_micros(`{one.name}` div 1000)")
-            if one.name in _in_nanoseconds(path)
-            else f.col(f"`{one.name}`")
-            for one in fields
+            f.expr(f"timestamp_micros(`{schema_field.name}` div 1000)")
+            if schema_field.name in _in_nanoseconds(path)
+            else f.col(f"`{schema_field.name}`")
+            for schema_field in fields
         ]
         place = f.col("_metadata.row_index").alias("place")
         rows = table.select(place, *(text.cast("string") for text in texts)).toArrow()
@@ -175,9 +178,9 @@ def _of_parquet(path: Path, span: Span) -> Truth:
             str(error).splitlines()[0],
         ) from error
     columns = [column.to_pylist() for column in rows.sort_by("place").columns[1:]]
-    for number, one in enumerate(fields):
-        if one.dataType.typeName() in ("double", "float"):
-            columns[number] = [text and f"{Decimal(text):f}" for text in columns[number]]
+    for index, schema_field in enumerate(fields):
+        if schema_field.dataType.typeName() in ("double", "float"):
+            columns[index] = [text and f"{Decimal(text):f}" for text in columns[index]]
     filled = [[text or "" for text in column] for column in columns]
     found = Truth(total=len(filled[0]))
     return _add_up(found, zip(*filled, strict=True), _clock(set(filled[2]), span))
@@ -372,7 +375,8 @@ class Replay:
         stamps: Sequence[int],
         values: Sequence[bytes | None],
     ) -> None:
-        """Some of a partition's records, in the log's order; stamps in ms since 1970 UTC."""
+        """Add some of a partition's records, in the log's sequence, each to the batch that has its
+        offset; stamps in ms since 1970 UTC."""
         if offsets[0] == 0:
             self.firsts.append(stamps[0])
         judged = judge(values, stamps)
@@ -386,31 +390,34 @@ class Replay:
     def _add_to(
         self, batch: int, start: int, stop: int, stamps: Sequence[int], judged: Judged
     ) -> None:
-        """Those with `start <= position < stop` belong to the batch."""
+        """Add the records at `start <= position < stop` to the batch: dead letters are counted,
+        orders are added up by minute."""
         tenths = judged.tenths[start:stop].to_pylist()
         lines = judged.lines[start:stop].to_pylist()
-        for place, money, line in zip(range(start, stop), tenths, lines, strict=True):
-            if place in judged.reasons:
+        for position, income, line in zip(range(start, stop), tenths, lines, strict=True):
+            if position in judged.reasons:
                 self.dead += 1
                 self.read += 1
                 self.dead_in.add(batch)
                 continue
-            stamp = stamps[place]
+            stamp = stamps[position]
             self.newest[batch] = max(self.newest[batch], stamp)
             if line:
                 window = batch, stamp - stamp % MINUTE_MS + MINUTE_MS
-                self.tenths[window] += money
+                self.tenths[window] += income
                 self.lines[window] += 1
                 self.read += 1
 
     def expected(self) -> Expected:
-        """`watermarks[n]` closes minutes in batch n; late is judged by the one before it."""
+        """What the job must have left, by Spark's rules for late data. `watermarks[n]` closes
+        minutes in batch n; whether a line is late is judged by the watermark of the batch before
+        its own."""
         watermarks = [0]
         for batch, newest in enumerate(self.newest[:-1]):
-            # A dead letter stands at the time its batch begins (source.py).
+            # A dead letter has the time at which its batch begins (source.py).
             begins = self.ends[batch - 1].until_ms if batch else floor_minute(min(self.firsts))
-            seen = max(newest, begins if batch in self.dead_in else 0)
-            watermarks.append(max(watermarks[-1], seen))
+            newest_seen = max(newest, begins if batch in self.dead_in else 0)
+            watermarks.append(max(watermarks[-1], newest_seen))
         late = still_open = 0
         missing: dict[str, tuple[int, int]] = {}
         for (batch, end_ms), lines in self.lines.items():
@@ -421,13 +428,14 @@ class Replay:
             else:
                 continue
             minute = minute_text(end_ms - MINUTE_MS)
-            tenths, gone = missing.get(minute, (0, 0))
-            missing[minute] = tenths + self.tenths[batch, end_ms], gone + lines
+            tenths, missing_lines = missing.get(minute, (0, 0))
+            missing[minute] = tenths + self.tenths[batch, end_ms], missing_lines + lines
         return Expected(self.read, self.dead, late, still_open, missing)
 
 
 def replay_orders(address: str, order_topic: str, folder: Path) -> Expected:
-    """Replays topic Order through the batches of the query whose checkpoint is `folder`."""
+    """Compute what the query whose checkpoint is `folder` must have left: reads topic Order again,
+    batch by batch, without Spark."""
     numbers = files.batches(folder)
     if numbers != list(range(len(numbers))) or not numbers:
         raise IncomeError(
@@ -605,6 +613,8 @@ def _count_cancelled(reading: Reading, rejected: Sequence[Rejected]) -> int:
 
 
 def _write_down(rejected: Sequence[Rejected], file: Path) -> Path | None:
+    """Write the rejected lines to a CSV file and return it; None, and no file, where there are
+    none. Raises IncomeError where it cannot be written."""
     if not rejected:
         file.unlink(missing_ok=True)
         return None

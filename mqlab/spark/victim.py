@@ -21,14 +21,16 @@ from .warm import warm_up
 
 
 def main(master: str | None) -> int:
+    """Start Spark, wait for a job on stdin, and run it until the kill ends this process. Returns an
+    exit code only where nothing was to be killed (0), or the kill point was not reached (1)."""
     spark = session(master)
     warm_up(spark)
-    line = sys.stdin.readline()
-    if not line:
-        return 0
+    task = sys.stdin.readline()
+    if not task:
+        return 0  # stdin was closed: no job will come
     from pyspark import cloudpickle
 
-    target, sink, plan, kill, rule = cloudpickle.loads(base64.b64decode(line))
+    target, sink, plan, kill, rule = cloudpickle.loads(base64.b64decode(task))
     jvm, driver = process_ids(spark)
     # The JVM first: were it left alive for a moment, it could still write `commits/N`.
     run_income(spark, target, sink, plan, replace(kill, pids=(jvm, driver)), rule=rule)

@@ -101,13 +101,13 @@ def test_a_reading_that_counts_more_than_the_other_is_not_equal(
     """The old fault: a row that is too long was cut by the one reader that both counts stood on."""
     from mqlab.spark import files
 
-    records = files._records
+    records = files._read_rows
 
     def cut(*given: object) -> object:
         for at, fields, lines in records(*given):  # type: ignore[arg-type]
             yield at, fields[:8], lines
 
-    monkeypatch.setattr(files, "_records", cut)
+    monkeypatch.setattr(files, "_read_rows", cut)
     code, said = shop.run("orders.csv", HEAD + A + row(UnitPrice="3,39"))
     assert code == 1 and "→ NOT BALANCED" in said and "without Spark £33.90 → NOT EQUAL" in said
 

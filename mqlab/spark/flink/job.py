@@ -59,27 +59,28 @@ def find_python(folder: Path = FOLDER) -> Path:
 
 
 def make_python(say: Callable[[str], None], folder: Path = FOLDER) -> Path:
-    """The same, made where it is not there yet. Raises IncomeError."""
+    """The Python interpreter of a virtual environment with PyFlink, which is installed the first
+    time. Raises IncomeError."""
     if _is_complete(folder):
         return find_python(folder)
-    here = sys.version_info[:2]
-    if here not in PYTHONS:
+    version = sys.version_info[:2]
+    if version not in PYTHONS:
         raise IncomeError(
             "PyFlink 2.2 runs on Python 3.11 and 3.12, and this is {}.{}: run `make "
             "clean`, then `make setup PYTHON=python3.12`",
-            here[0],
-            here[1],
+            version[0],
+            version[1],
         )
     say(f"making {folder}: PyFlink 2.2 and what it needs, 830 MB")
     shutil.rmtree(folder, ignore_errors=True)
     venv.create(folder, with_pip=True)
-    done = subprocess.run(
+    result = subprocess.run(
         [folder / "bin" / "python", "-m", "pip", "install", "--quiet",
          "--disable-pip-version-check", "--require-hashes", "--requirement", LOCK],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
-    if done.returncode:
-        errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
+    if result.returncode:
+        errors = [line for line in result.stderr.splitlines() if line.startswith("ERROR")]
         raise IncomeError(
             "pip could not install PyFlink: {}; run the same command again",
             (errors or ["it did not say why"])[0],

@@ -99,25 +99,26 @@ class Bench:
         return Trial(f"Spark {__version__}", sink, instant, *sums, round(seconds, 1))
 
     def try_flink(self, sink: str, instant: Instant) -> Trial:
-        """One run of the Flink job, killed or not. Raises IncomeError."""
+        """Run the Flink job once, killed at `instant` and restarted or not killed, and compare its
+        output with the truth. Raises IncomeError."""
         name = f"flink-{sink}-{instant.name.lower()}"
-        one = Job(
+        flink_job = Job(
             self.address, self.setup.source, f"Income-{name}", ends_of(self.records), sink,
             self.folder / name, self.flink.jar,
             parallelism=1,  # one writer: one transaction, one commit
         )  # fmt: skip
-        topics.create(self.address, one.topic, job.INCOME_PARTITIONS)
+        topics.create(self.address, flink_job.topic, job.INCOME_PARTITIONS)
         if instant is not Instant.NEVER:
-            one = replace(one, source=f"Order-{name}")
-            feeder.feed(self.address, one.source, self.records, only=self.half)
-            self._kill_flink(one, instant)
-            one = replace(one, restored=last_checkpoint(one.folder))
-        with Process(self.flink, one) as process:
-            seconds = self._until_whole(one.topic, lambda: process.ended)
-            _wait_for_checkpoints(one, process)  # whatever it may still have to write is out
+            flink_job = replace(flink_job, source=f"Order-{name}")
+            feeder.feed(self.address, flink_job.source, self.records, only=self.half)
+            self._kill_flink(flink_job, instant)
+            flink_job = replace(flink_job, restored=last_checkpoint(flink_job.folder))
+        with Process(self.flink, flink_job) as process:
+            seconds = self._until_whole(flink_job.topic, lambda: process.ended)
+            _wait_for_checkpoints(flink_job, process)  # whatever it may still have to write is out
             if process.ended:
                 process.wait()  # raises, where it has failed
-        sums = add_up(self.address, one.topic, self.true)
+        sums = add_up(self.address, flink_job.topic, self.true)
         return Trial(f"Flink {VERSION}", sink, instant, *sums, round(seconds, 1))
 
     def _kill_flink(self, one: Job, instant: Instant) -> None:

@@ -67,36 +67,42 @@ class SparkLevels(Levels):
         self.rows, self.index = Rows(self.rows.layout), Index()
 
     def _put_first(self) -> tuple[Numbers, Numbers]:
-        """Write the worlds that the local search has found as the first level on disk. Returns its
-        edges. `order` numbers a world by its parent and by its how many-th successor it is."""
+        """Write the worlds that the local search has found as level 0 on disk, and return its
+        edges: the successors of all worlds, and where those of each world end.
+
+        `order` combines a world's parent with the position among its parent's successors, by which
+        worlds are numbered.
+        """
         search = self.search
         parents = search.parents.all.astype(np.int64)
+        # From 1: the first world, which has no parent, is stored as a successor of itself.
         nth = np.arange(len(parents)) - np.searchsorted(parents, parents) + (parents > 0)
         order = (parents << PLACES | nth).view(np.uint64)
         words, layout = self.rows.words, self.rows.layout
         keys = self.parts.keys(layout, words)
         bucket = (keys * np.uint64(MIX) >> np.uint64(32)) % np.uint64(self.buckets)
-        for number in range(self.buckets):
-            at = np.flatnonzero(bucket == number)
-            columns = {"key": keys[at], "order": order[at]}
-            store.write(self.store.known(0, number), columns, [word[at] for word in words])
+        for target in range(self.buckets):
+            chosen = np.flatnonzero(bucket == target)
+            columns = {"key": keys[chosen], "order": order[chosen]}
+            store.write(self.store.known(0, target), columns, [word[chosen] for word in words])
         columns = {"order": order, "key": keys, "choice": search.chosen.all}
         store.write(self.store.worlds(0, 0), columns, words)
         self.layouts.append(layout)
         self.parts_of.append([len(parents)])
         self.count = len(parents)
-        first = search.starts[-1]
+        first = search.starts[-1]  # of the deepest level, which is expanded next
         self._find_groups(np.arange(first, self.count), [word[first:] for word in words])
         return search.edges.all.astype(np.int64), np.cumsum(self.degrees.all, dtype=np.int64)
 
     # -- one level ----------------------------------------------------------------------------
 
     def level(self) -> Iterator[None]:
-        """Expand one level on the cluster: first what peers of stopped nodes become, where that is
-        new, then the successors, then the new worlds."""
+        """Expand the deepest level on the cluster, in two jobs: first what the peers of a stopped
+        node become, where that is not known yet; then the successors, of which the new ones are the
+        next level. Raises Full where the budget's states are used up."""
         search = self.search
-        first, here = search.starts[-2], self.count
-        job = self._prepare(self._divide(first))
+        first_expanded, first_new = search.starts[-2], self.count
+        job = self._prepare(self._divide(first_expanded))
         if self.steps.sets:
             self._learn_missing(job)
             job.table.destroy()
@@ -108,27 +114,29 @@ class SparkLevels(Levels):
         self.parts_of.append([part.worlds for part in parts])
         self.count += sum(part.worlds for part in parts)
         search.transitions += sum(part.counted for part in parts)
-        self._take_in(here, parts)
-        if self.count > here and self.count >= search.budget.states:
+        self._take_in(first_new, parts)
+        if self.count > first_new and self.count >= search.budget.states:
             raise Full
 
     def _divide(self, first: int) -> list[Run]:
-        """The worlds from number `first` on, in pieces of one size."""
+        """Divide the worlds from number `first` on into runs of one size, a task each. A run's
+        pieces are (part of the last level, from, to)."""
         level = len(self.parts_of) - 1
-        sizes, number = self.parts_of[level], self.count - sum(self.parts_of[level])
-        most = min(LARGEST, max(LEAST, -(-(self.count - first) // self.cores)))
-        runs, room = [], 0
+        sizes, part_first = self.parts_of[level], self.count - sum(self.parts_of[level])
+        # an equal share for each core, rounded up
+        run_size = min(LARGEST, max(LEAST, -(-(self.count - first) // self.cores)))
+        runs, free = [], 0
         for part, size in enumerate(sizes):
-            low = max(0, first - number)
+            low = max(0, first - part_first)
             while low < size:
-                if not room:
-                    runs.append(Run(number + low, []))
-                    room = most
-                high = min(size, low + room)
+                if not free:
+                    runs.append(Run(part_first + low, []))
+                    free = run_size
+                high = min(size, low + free)
                 runs[-1].pieces.append((part, low, high))
-                room -= high - low
+                free -= high - low
                 low = high
-            number += size
+            part_first += size
         return runs
 
     def _prepare(self, runs: list[Run]) -> Level:
@@ -158,7 +166,8 @@ class SparkLevels(Levels):
         return sorted(parts.collect(), key=lambda part: part.part)
 
     def _take_in(self, first: int, parts: list[Part]) -> None:
-        """Runs the handlers and claims that new worlds need, in the worlds' sequence."""
+        """Run the claims and handlers on the worlds in which something was met for the first time,
+        in the sequence of their numbers, from `first` on; report claims that they decide."""
         ends = first + np.cumsum([part.worlds for part in parts])
         numbers = np.concatenate(
             [part.new + end - part.worlds for part, end in zip(parts, ends, strict=True)]
@@ -167,11 +176,12 @@ class SparkLevels(Levels):
             return
         count = self.rows.layout.words
         words = [np.concatenate([part.words[word] for part in parts]) for word in range(count)]
+        # a bit for each claim
         news = self._judge(words, numbers)
-        for i in range(len(self.search.properties)):
-            at = np.flatnonzero(news & (1 << i))
-            if self.search.awaited & 1 << i and len(at):
-                self.search.tell(i, int(numbers[at[0]]))
+        for claim in range(len(self.search.properties)):
+            worlds_told = np.flatnonzero(news & (1 << claim))
+            if self.search.awaited & 1 << claim and len(worlds_told):
+                self.search.tell(claim, int(numbers[worlds_told[0]]))
         self._find_groups(numbers, words)
 
     # -- what was found -----------------------------------------------------------------------

@@ -119,12 +119,13 @@ def find_first(
 
 
 def make_table(levels: Levels, judged: News) -> Table:
-    """What workers need to expand worlds without running handlers: all steps met so far, as
-    arrays."""
+    """Make the table that workers need to expand worlds without running handlers: all steps met so
+    far, as arrays."""
     steps, parts = levels.steps, levels.parts
     judged.grow()
     parts.draw(len(levels.rows.layout.fields))  # so that there is one for each
     nodes = parts.fields.nodes
+    # empty for a node with one value only: what claims read of it never differs
     read = [column.all if len(nodes[i].part.values) > 1 else column.all[:0]
             for i, column in enumerate(judged.read)]  # fmt: skip
     return Table(
@@ -251,67 +252,69 @@ class Level:
                         yield target, whole.take(mine, counted)
 
     def _successors(self, numbers: Numbers, keys: Words, words: list[Words]) -> Block:
-        """The successors of some worlds: each world's words plus what each of its steps adds, and
-        for a stop what its peers add besides. `order` says from which world and by its how many-th
-        step."""
+        """The successors of some worlds, as a block: each world's words plus what each of its steps
+        adds, and for the stop of a node what its peers add besides. `order` is the parent and by
+        its how many-th step."""
         table = self.table.value
         groups = table.groups(words)
         step, parent = _steps(table, groups, len(numbers))
         rows = [w[parent] + added[step] for w, added in zip(words, table.words, strict=True)]
         keys = keys[parent] + table.keys[step]
         stops = table.stops[step]
-        for which, peers in enumerate(table.peers, 1):
-            at = np.flatnonzero(stops == which)
+        # `stops` has 0 for a step that stops no node
+        for peer_set, peers in enumerate(table.peers, 1):
+            stopped = np.flatnonzero(stops == peer_set)
             for part, after in peers:
-                before = table.layout.numbers(words, part)[parent[at]]
-                more = after[before.view(np.int64)].view(np.uint64) - before
+                before = table.layout.numbers(words, part)[parent[stopped]]
+                change = after[before.view(np.int64)].view(np.uint64) - before
                 place, shift, _ = table.layout.fields[part]
-                rows[place][at] += more << np.uint64(shift)
-                keys[at] += more * table.draws[part]
+                rows[place][stopped] += change << np.uint64(shift)
+                keys[stopped] += change * table.draws[part]
+        # the successor's place among those of its parent, from 1
         nth = np.arange(len(parent)) - np.searchsorted(parent, parent) + 1
         order = (numbers[parent] << PLACES | nth).view(np.uint64)
         counted = int(table.sums[groups].sum())
-        whole = Block(counted, order, keys, table.choices[step], rows)
-        return whole if self.lasting else whole.take(Distinct(table.layout, whole).firsts, counted)
+        block = Block(counted, order, keys, table.choices[step], rows)
+        return block if self.lasting else block.take(Distinct(table.layout, block).firsts, counted)
 
     def settle(
         self, bucket: int, blocks: Iterable[tuple[int, Block]]
     ) -> Iterator[tuple[int, Block]]:
-        """Of one bucket's successors those that no level has had before, the first of equal ones;
-        writes them and, where edges are kept, the edges."""
+        """Yield the successors in one bucket that no level has had before, to the run of their
+        parents; of equal ones the first. Writes them and, where edges are kept, the edges."""
         layout = self.table.value.layout
-        whole = join(blocks, layout.words)
-        distinct = Distinct(layout, whole)
-        order = self._find_earlier(bucket, distinct, whole)
+        block = join(blocks, layout.words)
+        distinct = Distinct(layout, block)
+        order = self._find_earlier(bucket, distinct, block)
         if self.lasting:
-            path, parent = self.store.edges(self.number, bucket), find_parent(whole.order)
+            path, parent = self.store.edges(self.number, bucket), find_parent(block.order)
             store.write(path, {"parent": parent, "to": order[distinct.numbers]})
-        mine = distinct.firsts
-        new = whole.take(mine[order == whole.order[mine]], whole.counted)
+        firsts = distinct.firsts
+        new = block.take(firsts[order == block.order[firsts]], block.counted)
         path = self.store.known(self.number, bucket)
         store.write(path, {"key": new.keys, "order": new.order}, new.words)
         parents = find_parent(new.order)
-        for target, run in enumerate(self.runs):
+        for run_number, run in enumerate(self.runs):
             end = run.first + sum(high - low for _, low, high in run.pieces)
             low, high = np.searchsorted(parents, [run.first, end])
-            if high > low or not target:
-                yield target, new.take(slice(low, high), 0 if target else new.counted)
+            if high > low or not run_number:  # the first has the bucket's number of transitions
+                yield run_number, new.take(slice(low, high), 0 if run_number else new.counted)
 
-    def _find_earlier(self, bucket: int, distinct: Distinct, whole: Block) -> Words:
-        """The order of each distinct row: that of the world of an earlier level which it is, or
-        its own. Rows with equal keys are compared in full."""
-        order = whole.order[distinct.firsts]
-        keys = np.sort(whole.keys[distinct.firsts])
+    def _find_earlier(self, bucket: int, distinct: Distinct, block: Block) -> Words:
+        """The order of each distinct row: that of the earlier level's world that it equals, or its
+        own where it is new. Keys are looked up first; rows with equal keys are compared in full."""
+        order = block.order[distinct.firsts]
+        keys = np.sort(block.keys[distinct.firsts])
         for level, layout in enumerate(self.layouts if len(keys) else []):
             path = self.store.known(level, bucket)
             (known,), _ = store.read(path, "key")
-            at = np.flatnonzero(keys.take(np.searchsorted(keys, known), mode="clip") == known)
-            if len(at):
+            possible = np.flatnonzero(keys.take(np.searchsorted(keys, known), mode="clip") == known)
+            if len(possible):
                 (orders,), words = store.read(path, "order", words=layout.words)
-                rows = layout.repack([word[at] for word in words], distinct.rows.layout)
-                numbers = distinct.index.find(distinct.rows, known[at], rows)
-                same = np.flatnonzero(numbers >= 0)
-                order[numbers[same]] = orders[at[same]]
+                rows = layout.repack([word[possible] for word in words], distinct.rows.layout)
+                matches = distinct.index.find(distinct.rows, known[possible], rows)
+                same = np.flatnonzero(matches >= 0)
+                order[matches[same]] = orders[possible[same]]
         return order
 
     def number_worlds(self, part: int, blocks: Iterable[tuple[int, Block]]) -> Iterator[Part]:

@@ -16,23 +16,25 @@ ROUNDS = 4  # tasks of each core, as some walks are longer than others
 def swarm_on_spark(
     make: Callable[[], System], budget: Budget, seeds: range, master: str, tasks: int | None = None
 ) -> Swarm:
-    """What `swarm` finds. `make` makes the system, in every process again: it is sent by its name.
-    Raises ValueError as `swarm` does, and IncomeError where Spark is missing."""
+    """Do the random walks of `swarm` on Spark, and return what it would find. `make` makes the
+    system, in every process again: it is sent by its name. Raises ValueError as `swarm` does, and
+    IncomeError where Spark is missing."""
     system = make()
-    Walker(system, budget)  # which refuses some
+    Walker(system, budget)  # refuses (ValueError) a system or a budget that it cannot walk
     context = session(master).sparkContext
-    count = tasks or max(1, min(len(seeds), ROUNDS * context.defaultParallelism))
-    starts = range(seeds.start, seeds.stop, -(-len(seeds) // count))
-    runs = [range(at, min(at + starts.step, seeds.stop)) for at in starts]
+    task_count = tasks or max(1, min(len(seeds), ROUNDS * context.defaultParallelism))
+    # as many seeds for each task, rounded up
+    starts = range(seeds.start, seeds.stop, -(-len(seeds) // task_count))
+    runs = [range(start, min(start + starts.step, seeds.stop)) for start in starts]
 
-    def walk(some: Iterable[range]) -> Iterator[Walked]:
-        for run in some:
+    def walk(ranges: Iterable[range]) -> Iterator[Walked]:
+        for run in ranges:
             walker, walked = Walker(make(), budget), Walked()
             for seed in run:
                 walked.add(seed, *walker.walk(seed))
             yield walked
 
-    whole = Walked()
+    total = Walked()
     for walked in context.parallelize(runs, len(runs)).mapPartitions(walk).collect():
-        whole.join(walked)
-    return tell_walks(system, budget, whole)
+        total.join(walked)
+    return tell_walks(system, budget, total)
