@@ -44,7 +44,8 @@ class AgainstRuns(Hinted):
     other: Text
 
     def check(self, rule: Rule, graded: bool = False) -> Verdict:
-        """Judge a rule by every moment of every story; `graded`: of the unseen ones too."""
+        """Judge a learner's rule: at every moment of every scenario it must answer what happened
+        there; `graded`: in the unseen scenarios too."""
         runs = [run_scenario(story) for story in self.stories]
         moments = [(run, moment) for run in runs for moment in self.look(run)]
         try:

@@ -74,23 +74,23 @@ class Limit:
 
 @contextmanager
 def limit_time(seconds: float) -> Iterator[None]:
-    """Raise `TooLong` in what runs inside when it has run for so many seconds, and again and
-    again until it has ended, should it catch that."""
+    """Let the code inside run for so many seconds, then raise `TooLong` in it, again and again
+    should it catch that. Where it cannot be interrupted, `TooLong` comes when it has ended."""
     limit = Limit(seconds)
     if not can_interrupt():
         yield
         limit.check()
         return
-    before = signal.signal(signal.SIGALRM, limit)
+    old_handler = signal.signal(signal.SIGALRM, limit)
     try:
         try:
             limit.start()
             yield
         finally:
             _disarm()
-    finally:  # should it have rung on the way into the one above
+    finally:  # the alarm may have rung on the way into the inner `finally`
         _disarm()
-        signal.signal(signal.SIGALRM, before)
+        signal.signal(signal.SIGALRM, old_handler)
 
 
 @contextmanager
@@ -209,21 +209,22 @@ class Exercise(Hinted):
     right: Text = RIGHT
 
     def check(self, rule: Rule, graded: bool = False) -> Verdict:
-        """Judge a learner's rule by every schedule of the exercise's systems; `graded`: of the
-        unseen ones too."""
+        """Judge a learner's rule: no schedule of the exercise's systems may break a claim, and what
+        must happen in some schedule happens; `graded`: of the unseen systems too."""
         guarded = _guard(self, rule)
         try:
             if all(call_rule(rule, sample) is None for sample in self.samples):
                 return Verdict(False, NOT_WRITTEN)
-            for sample in self.samples:
+            for sample in self.samples:  # raises RuleError for an answer of the wrong kind
                 guarded(*sample)
             for system, budget in self._tried(guarded, graded):
                 verdict = explore(system, budget)
+                # the shortest counterexample, if there is one
                 for example in sorted(
                     verdict.counterexamples.values(), key=lambda c: len(c.schedule)
                 ):
                     return _wrong(self, guarded, example.property, example.schedule, system)
-                if verdict.missing:
+                if verdict.missing:  # a claim that must come true, and never does
                     return _wrong(self, guarded, verdict.missing[0], (), None)
         except RuleError as error:
             return Verdict(False, error.text)

@@ -111,46 +111,48 @@ class Choice(Hinted):
     play: Callable[[Shown], Run] = Shown.play
 
     def check(self, answer: object, graded: bool = False) -> Verdict:
-        """Judge the lines, situation by situation; the first that is not right is told."""
+        """Judge the lines `situation: way because example, example`, situation by situation; the
+        verdict is about the first that is not right."""
         if not isinstance(answer, str) or not answer.strip():
             return Verdict(False, NOT_WRITTEN)
-        given: dict[str, tuple[str, list[str]]] = {}
+        picks: dict[str, tuple[str, list[str]]] = {}
         for line in filter(None, map(str.strip, answer.splitlines())):
-            name, colon, rest = line.partition(":")
-            way, _, because = rest.partition("because")
+            name, colon, choice = line.partition(":")
+            way, _, because = choice.partition("because")
             if not colon or name.strip() not in {one.name for one in self.situations}:
                 return Verdict(False, NO_SITUATION(line=line, form=FORM))
             names = re.split(r"[\s,]+(?:and\s+)?", because.strip(" ,."))
-            given[name.strip()] = way.strip(" ,."), [name for name in names if name]
+            picks[name.strip()] = way.strip(" ,."), [name for name in names if name]
         for situation in self.situations:
-            if (wrong := self._judge(situation, *given.get(situation.name, ("", [])))) is not None:
+            if (wrong := self._judge(situation, *picks.get(situation.name, ("", [])))) is not None:
                 return wrong
         return Verdict(True, FIT)
 
     def _judge(self, situation: Situation, way: str, names: list[str]) -> Verdict | None:
-        """What is wrong with one choice; None where nothing is."""
-        at = situation.name
+        """What is wrong with a choice: a way to send, and the names of examples that rule out its
+        rivals. None where nothing is."""
+        place = situation.name
         if not way:
-            return Verdict(False, UNCHOSEN(at=at, form=FORM))
+            return Verdict(False, UNCHOSEN(at=place, form=FORM))
         if way not in WAYS:
-            return Verdict(False, NO_WAY(at=at, way=way, ways=", ".join(WAYS)))
+            return Verdict(False, NO_WAY(at=place, way=way, ways=", ".join(WAYS)))
         if not names:
-            return Verdict(False, NO_REASON(at=at))
+            return Verdict(False, NO_REASON(at=place))
         if unknown := [name for name in names if name not in self.runs]:
             there = ", ".join(self.runs)
-            return Verdict(False, NO_RUN(at=at, name=unknown[0], there=there))
+            return Verdict(False, NO_RUN(at=place, name=unknown[0], there=there))
         if way not in situation.fits:
             belief, message, name = situation.wrong[way]
-            return self._show(UNFIT(at=at, way=way, why=message), name, belief)
+            return self._show(UNFIT(at=place, way=way, why=message), name, belief)
         for name in names:
             if name not in situation.forbids:
-                return self._show(IDLE(at=at, name=name), name, ANY_FAILURE)
+                return self._show(IDLE(at=place, name=name), name, ANY_FAILURE)
             if not self.runs[name].holds(self.play(self.runs[name]).trace):
                 return Verdict(False, STALE(name=name))
         ruled_out = {rival for name in names for rival in situation.forbids[name]}
         if missing := sorted(situation.rivals - ruled_out):
             ways = Text(" or ".join(missing), "、".join(missing))
-            return Verdict(False, LEFT(at=at, ways=ways))
+            return Verdict(False, LEFT(at=place, ways=ways))
         return None
 
     def _show(self, message: Text, name: str, belief: str) -> Verdict:

@@ -117,12 +117,13 @@ class Way:
         return COUNTED(messages=price.messages, writes=price.writes, flushes=price.flushes)
 
     def tell(self, link: Link, language: str = "") -> Iterator[str]:
-        """The facts as lines of Markdown, a section each: price, settings, times, limits …,
-        clients. With a language only the clients in it. `link` makes the links to scenarios."""
+        """Yield what is known of this way to send as lines of Markdown, a section each: cost,
+        settings, times, limits and others, clients (of `language` only, if it is given). `link`
+        makes the links to scenarios."""
         yield from _head("price", [str(self.price())])
         lines = [
-            (f"`{one.code}`: " if one.code else "") + f"{one.says} *{one.tell(link)}*"
-            for one in self.settings
+            (f"`{row.code}`: " if row.code else "") + f"{row.says} *{row.tell(link)}*"
+            for row in self.settings
         ]
         yield from _head("settings", lines)
         yield from _head(
@@ -141,9 +142,9 @@ class Way:
             yield from _head(about, list(map(str, self.lists[about])))
         names = ask_questions()["language"].options
         clients = [
-            f"{names[one]}: {name}: " + "; ".join(filter(None, (str(does), str(done))))
-            for one, name, does, tried in self.clients
-            if language in ("", one)
+            f"{names[code]}: {name}: " + "; ".join(filter(None, (str(does), str(done))))
+            for code, name, does, tried in self.clients
+            if language in ("", code)
             for done in (TRIED if tried else NOT_TRIED,)
         ]
         yield from _head("clients", clients)

@@ -64,22 +64,24 @@ def _write(fact: Fact) -> str:
 
 
 def holds(claim: str, trace: Trace) -> bool:
-    """Whether a run shows what is claimed; ValueError for a claim of no known kind."""
-    kind, _, words = claim.partition(":")
-    lines, words, end = list_carried(trace), words.strip(), trace.snapshot(len(trace))
+    """Whether a trace shows what is claimed, as `kind: argument`: that some narrated line contains
+    the argument, that none does, that one line comes before another (order), that a log contains
+    just these records, that an invariant holds at the end (green). ValueError for another kind."""
+    kind, _, argument = claim.partition(":")
+    lines, argument, end = list_carried(trace), argument.strip(), trace.snapshot(len(trace))
     match kind.split():
         case ["some"]:
-            return any(words in line for line in lines)
+            return any(argument in line for line in lines)
         case ["none"]:
-            return not any(words in line for line in lines)
+            return not any(argument in line for line in lines)
         case ["order"]:
-            early, late = (_find(one.strip(), lines) for one in words.split(" < "))
+            early, late = (_find(one.strip(), lines) for one in argument.split(" < "))
             return early < late
         case ["log", name]:
             (log,) = (one for one in end.logs if one.name == name)
-            return [cell.label for cell in log.cells if cell.kind != "control"] == words.split()
+            return [cell.label for cell in log.cells if cell.kind != "control"] == argument.split()
         case ["green"]:
-            (light,) = (one for one in end.lights if one.name == words)
+            (light,) = (one for one in end.lights if one.name == argument)
             return light.ok
     raise ValueError(f"{claim!r} begins with none of some, none, order, log NAME, green")
 

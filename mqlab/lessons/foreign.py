@@ -118,25 +118,27 @@ def _argument_of(function: FunctionType, default: Any) -> str:
 
 
 def _used(
-    function: FunctionType, used: dis.Instruction, around: dict[str, Any], seen: set[CodeType]
+    function: FunctionType, instruction: dis.Instruction, outer: dict[str, Any], seen: set[CodeType]
 ) -> Iterator[Text]:
-    """What is wrong with one instruction."""
-    name, mine = str(used.argval), function.__name__
-    match used.opname:
+    """Yield what is wrong with one instruction of a learner's function: that it changes or reads
+    something outside of the function that a rule must not depend on. `outer`: the values of the
+    variables of the function around it."""
+    name, function_name = str(instruction.argval), function.__name__
+    match instruction.opname:
         case "STORE_GLOBAL" | "DELETE_GLOBAL":
-            yield GLOBAL(function=mine, name=name)
+            yield GLOBAL(function=function_name, name=name)
         case "STORE_DEREF" | "DELETE_DEREF" if name in function.__code__.co_freevars:
-            yield GLOBAL(function=mine, name=name)
+            yield GLOBAL(function=function_name, name=name)
         case "IMPORT_NAME":
-            yield from _judge_module(mine, name, name)
-        case "LOAD_DEREF" | "LOAD_CLASSDEREF" if name in around:
-            yield from _judge(function, name, around[name], seen)
+            yield from _judge_module(function_name, name, name)
+        case "LOAD_DEREF" | "LOAD_CLASSDEREF" if name in outer:
+            yield from _judge(function, name, outer[name], seen)
         case "LOAD_GLOBAL" | "LOAD_NAME":
             known = function.__globals__
             if name in known:
                 yield from _judge(function, name, known[name], seen)
             elif name in REACHES_OUT and hasattr(builtins, name):
-                yield OUTSIDE(function=mine, name=name)
+                yield OUTSIDE(function=function_name, name=name)
 
 
 def _judge(function: FunctionType, name: str, value: Any, seen: set[CodeType]) -> Iterator[Text]:

@@ -63,8 +63,9 @@ class Client:
 
 
 def ask_java(open_client: Callable[[], Client], recording: str, fetch: bool = False) -> Laid:
-    """Print whether the client ran, and lay what it was told beside the recording, whose name is
-    as "rocketmq-5.5.0/5.5/java-heir". `fetch`: let Maven fetch the client where it is not here."""
+    """Run Apache's Java client and compare the answers it got with the recording, whose name is as
+    "rocketmq-5.5.0/5.5/java-heir"; prints whether the client ran, and returns both for display.
+    `fetch`: let Maven fetch the client where it is not here."""
     recorded = load(RECORDINGS / f"{recording}.json")
     if sys.platform == "emscripten":
         print(NOT_RUN(why=IN_A_BROWSER))
@@ -74,12 +75,12 @@ def ask_java(open_client: Callable[[], Client], recording: str, fetch: bool = Fa
         print(NOT_RUN(why=why))
         return Laid(recorded)
     try:
-        ran = client.run(recorded.scenario, recorded.profile)
+        run = client.run(recorded.scenario, recorded.profile)
     except RealBrokerError as error:  # Maven does not reach its repository
         print(NOT_RUN(why=error))
         return Laid(recorded)
     print(RAN(product=client.product, version=client.version))
-    return Laid(recorded, ran)
+    return Laid(recorded, run)
 
 
 def open_rocketmq() -> Client:

@@ -200,7 +200,8 @@ class Excuses(Hinted):
     hints: tuple[Text, ...]
 
     def check(self, answer: object, graded: bool = False) -> Verdict:
-        """Judge the lines one by one; the first that is not right is told."""
+        """Judge the learner's list: each line must be right (`judge_row`), and together they must
+        cover every difference between the brokers."""
         if not isinstance(answer, str) or not answer.strip():
             return Verdict(False, NOT_WRITTEN)
         excused: set[str] = set()
@@ -218,15 +219,15 @@ class Excuses(Hinted):
 
 
 def judge_row(pattern: str, reason: str) -> Verdict | None:
-    """What is wrong with one line of the learner's list of accepted differences, a pattern of
-    questions and a reason; None where nothing is."""
-    covered = {a: row for a, row in list_questions().items() if fnmatchcase(a, pattern)}
-    if not covered:
+    """Judge one line of the learner's list of accepted differences: a pattern of questions, and the
+    reason why the brokers differ there. Returns what is wrong with it, or None."""
+    matching = {a: row for a, row in list_questions().items() if fnmatchcase(a, pattern)}
+    if not matching:
         return Verdict(False, NO_QUESTION(pattern=pattern))
     if reason not in REASONS:
-        there = Text(", ".join(REASONS), "、".join(REASONS))
-        return Verdict(False, UNKNOWN(reason=reason, there=there))
-    for question, row in covered.items():
+        known = Text(", ".join(REASONS), "、".join(REASONS))
+        return Verdict(False, UNKNOWN(reason=reason, there=known))
+    for question, row in matching.items():
         if row is None:  # both brokers answer alike
             message = TOO_WIDE(pattern=pattern, question=question)
             return Verdict(False, message, WIDE)

@@ -106,24 +106,24 @@ class Passage(Hinted):
         return sentence.experiment.stands(self.play(sentence.experiment).trace)
 
     def check(self, marks: object, graded: bool = False) -> Verdict:
-        """Judge which sentences of the article a learner marked as wrong. Each sentence's run says
-        whether it is true (`stands`). The verdict shows the first true one that was marked, else
-        the first wrong one that was missed."""
+        """Judge which sentences of the article a learner marked as wrong. Each sentence's example
+        says whether it is true (`stands`). The verdict shows the first true one that was marked,
+        else the first wrong one that was missed."""
         if not isinstance(marks, str) or not marks.strip():
             return Verdict(False, NOT_WRITTEN)
         try:
-            marked = {one.name for one in map(self.find, split_marks(marks))}
+            marked = {sentence.name for sentence in map(self.find, split_marks(marks))}
         except NoSentence as error:
             return Verdict(False, error.text)
         if len(marked) == len(self.sentences):
             return Played(False, ALL, THROUGHOUT.en, behind=THROUGHOUT)
-        true = {one.name for one in self.sentences if self.stands(one)}
-        for one in self.sentences:
-            if one.name in marked & true:
-                return self._show(one, Text(one.name), DOUBTED)
-        left = [one for one in self.sentences if one.name not in marked | true]
-        if left:
-            return self._show(left[0], MORE(count=len(left)), left[0].behind)
+        true = {sentence.name for sentence in self.sentences if self.stands(sentence)}
+        for sentence in self.sentences:
+            if sentence.name in marked & true:
+                return self._show(sentence, Text(sentence.name), DOUBTED)
+        missed = [sentence for sentence in self.sentences if sentence.name not in marked | true]
+        if missed:
+            return self._show(missed[0], MORE(count=len(missed)), missed[0].behind)
         return Verdict(True, RIGHT)
 
     def _show(self, sentence: Sentence, head: Text, belief: Text) -> Verdict:
@@ -203,15 +203,17 @@ Row = tuple[str, str, str, str]
 
 
 def open_marks(passage: Passage, marks: str, locked: str = "") -> None:
-    """A menu of what was marked; each opens its run at the step that tells, below a sentence. What
-    stands opens in the same way, so that one sees why. The first marks are locked: the others of
-    this passage are not opened, in this kernel or in a later one, for which the cell keeps them
-    as `locked`."""
+    """Show a menu of the sentences that the learner has marked as wrong; each opens its example at
+    the step that shows whether it is, below an explanation.
+
+    The first marks are locked: those of this passage that are marked later are not opened, in this
+    kernel or in a later one, for which the cell keeps them as `locked`.
+    """
     try:
         sentences = {name: passage.find(name) for name in split_marks(marks)}
         marked = set(sentences)
-        if kept := split_marks(locked or _LOCKED.get(passage.name, "")):
-            sentences = {name: passage.find(name) for name in kept}
+        if locked_names := split_marks(locked or _LOCKED.get(passage.name, "")):
+            sentences = {name: passage.find(name) for name in locked_names}
     except NoSentence as error:
         return print(f"{error}.")
     if not sentences:
@@ -223,15 +225,15 @@ def open_marks(passage: Passage, marks: str, locked: str = "") -> None:
         _write_lock(_LOCKED[passage.name])
     if sentences.keys() != marked:
         print(f"{THESE(marks=_LOCKED[passage.name])}.")
-    menu, words = Dropdown(options=list(sentences)), HTML()
+    menu, caption = Dropdown(options=list(sentences)), HTML()
 
     def show_words(_: object = None) -> None:
-        words.value = _describe(passage, sentences[menu.value])
+        caption.value = _describe(passage, sentences[menu.value])
 
     menu.observe(show_words, "value")
     show_words()
     show: Any = display  # IPython does not say its type
-    show(words)
+    show(caption)
     vary(partial(_open, passage), mark=menu)
 
 

@@ -87,33 +87,35 @@ class Call:
             return inspect(self.broker, Ask(self.target, now_ms=self.now_ms), play)
 
     def check(self, answer: object, graded: bool = False) -> Verdict:
-        """Judge a report: its evidence, then its remedy, then its sentence."""
+        """Judge a report, in this sequence: its evidence, its remedy (its example is shown where it
+        does not help), and its sentence to the customer."""
         try:
-            given = self._read(answer)
+            report = self._read(answer)
         except ValueError as error:
             return Verdict(False, error.args[0])
-        if not any(given.values()):
+        if not any(report.values()):
             return Verdict(False, NOT_WRITTEN)
-        if missing := [name for name, value in given.items() if not value]:
+        if missing := [name for name, value in report.items() if not value]:
             return Verdict(False, MISSING(names=", ".join(missing)))
         for name, right in self.evidence.items():
-            if "".join(given[name].lower().split()).strip("`.") not in right:
+            if "".join(report[name].lower().split()).strip("`.") not in right:
                 return Verdict(False, WRONG(name=name, looks=self.looks))
-        remedy = self.remedies.get(given[REMEDY].strip("`."))
+        remedy = self.remedies.get(report[REMEDY].strip("`."))
         if remedy is None:
-            there = ", ".join(self.remedies)
-            return Verdict(False, NO_REMEDY(name=given[REMEDY], there=there))
+            known = ", ".join(self.remedies)
+            return Verdict(False, NO_REMEDY(name=report[REMEDY], there=known))
         if remedy.belief is not None:
             trace = remedy.experiment.play().trace
             step = At(remedy.experiment.step(trace))
-            message = TRIED(name=given[REMEDY], tells=remedy.tells)
+            message = TRIED(name=report[REMEDY], tells=remedy.tells)
             belief = remedy.belief
             return Played(
                 False, message, belief.en, tells=step, shortest=False, played=trace, behind=belief
             )
-        if jargon := INSIDE.search(given[CUSTOMER]):
+        if jargon := INSIDE.search(report[CUSTOMER]):
             return Verdict(False, JARGON(word=jargon[0]))
-        return Verdict(*((True, RIGHT) if len(given[CUSTOMER]) >= SHORTEST else (False, SHORT)))
+        # long enough to say what happened
+        return Verdict(*((True, RIGHT) if len(report[CUSTOMER]) >= SHORTEST else (False, SHORT)))
 
     def _read(self, answer: object) -> dict[str, str]:
         """The lines of a report; ValueError with a text for one that is none."""
@@ -176,21 +178,21 @@ def look(call: Call) -> Report:
 
 
 def try_remedies(call: Call) -> None:
-    """A menu of remedies, none of them chosen at first; each opens its run at the step that tells,
-    below a sentence."""
-    menu, words = Dropdown(options=[("…", ""), *((name, name) for name in call.remedies)]), HTML()
+    """Show a menu of remedies, none of them chosen at first; each opens its example at the step
+    that shows what it does, below a sentence."""
+    menu, caption = Dropdown(options=[("…", ""), *((name, name) for name in call.remedies)]), HTML()
 
     def show_words(_: object = None) -> None:
-        words.value = f"<p>{escape(str(FIRST))}</p>"
+        caption.value = f"<p>{escape(str(FIRST))}</p>"
         if menu.value:
-            one = call.remedies[menu.value]
-            says, tells = escape(str(one.says)), escape(str(one.tells))
-            words.value = str(TRY(says=says, tells=tells[0].upper() + tells[1:]))
+            remedy = call.remedies[menu.value]
+            says, tells = escape(str(remedy.says)), escape(str(remedy.tells))
+            caption.value = str(TRY(says=says, tells=tells[0].upper() + tells[1:]))
 
     menu.observe(show_words, "value")
     show_words()
     show: Any = display  # IPython does not say its type
-    show(words)
+    show(caption)
     vary(partial(_open, call), remedy=menu)
 
 

@@ -141,10 +141,10 @@ def read_laid(*names: str, only: bool = False) -> Laid:
 def ask_both(
     *scenarios: str, engine: RunningBroker | None = None, real: bool = False
 ) -> list[Laid]:
-    """Run Kafka's programs of these names against the engine behind sockets, and lay each beside
-    the recording. `engine`: a server that runs already; `real`: start a real Kafka in place of
-    the recordings (Java 17; its jars come by Maven, 45 MB, the first time). RealBrokerError where
-    that cannot be."""
+    """Run Kafka's programs of these names against the engine behind sockets, and pair each outcome
+    with the recording of a real Kafka. `engine`: a server that runs already; `real`: start a real
+    Kafka in place of the recordings (Java 17; its jars come by Maven, 45 MB, the first time).
+    RealBrokerError where that cannot be."""
     from . import asking  # with kio, which a browser's Python has not
 
     programs = asking.find_programs(scenarios)
@@ -154,7 +154,7 @@ def ask_both(
     else:
         folder = RECORDINGS / f"kafka-{VERSION}"
         theirs = [load(folder / p.profiles[0] / f"{p.name}.json") for p in programs]
-    return [Laid(one, other) for one, other in zip(theirs, ours, strict=True)]
+    return [Laid(recorded, answered) for recorded, answered in zip(theirs, ours, strict=True)]
 
 
 # One silence, three brokers: what each does about an application that never says how it ended

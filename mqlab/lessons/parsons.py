@@ -135,7 +135,9 @@ def write_order(order: Order) -> bool:
 
 
 def judge(parsons: Parsons, order: Order) -> Verdict:
-    """Judge an order, given by the keys of its pieces; ValueError for an unknown key."""
+    """Judge the order in which a learner has put the pieces, given by their keys: a piece that is a
+    wrong belief, or a search that breaks a promise, says what is wrong. ValueError for an unknown
+    key."""
     chosen = tuple(order)
     known = {piece.key: piece for piece in parsons.pieces}
     for key in chosen:
@@ -147,29 +149,30 @@ def judge(parsons: Parsons, order: Order) -> Verdict:
         if (belief := known[key].belief) is not None:
             return Verdict(False, belief, known[key].misconception or key)
     for system, budget in parsons.systems(chosen):
-        verdict = _tried(parsons, system, budget)
+        verdict = _search(parsons, system, budget)
         if verdict is not None:
             return verdict
     return Verdict(True, parsons.right.get(chosen, RIGHT))
 
 
-def _tried(parsons: Parsons, system: System, budget: Budget) -> Verdict | None:
-    """What is wrong with an order in this system; None if nothing is."""
+def _search(parsons: Parsons, system: System, budget: Budget) -> Verdict | None:
+    """Search the system that an order makes, and return what is wrong with it; None where nothing
+    is. First without faults (what must happen happens), then with those of the budget."""
     claims = [p for p in system.properties() if p.name in parsons.messages]
-    reached = tuple(p for p in claims if p.kind == "sometimes")
-    calm = explore(system, Budget(states=budget.states), reached)
-    if calm.missing:
-        name = next(name for name in parsons.messages if name in calm.missing)
+    must_happen = tuple(p for p in claims if p.kind == "sometimes")
+    faultless = explore(system, Budget(states=budget.states), must_happen)
+    if faultless.missing:
+        name = next(name for name in parsons.messages if name in faultless.missing)
         return Verdict(False, parsons.messages[name], name, light=name)
-    kept = tuple(p for p in claims if p.kind == "always")
-    lasting = tuple(p for p in claims if p.kind == "can_always")
-    verdict = explore(system, budget, (_together(kept), *lasting))
+    must_hold = tuple(p for p in claims if p.kind == "always")
+    stay_possible = tuple(p for p in claims if p.kind == "can_always")
+    verdict = explore(system, budget, (_together(must_hold), *stay_possible))
     examples = sorted(verdict.counterexamples.values(), key=lambda one: len(one.schedule))
     for example in examples:
         broken = _broken(system, example.schedule)
         name = next(name for name in parsons.messages if name in broken)
         return Verdict(False, parsons.messages[name], name, example.schedule, system, name)
-    if not (calm.complete and verdict.complete):
+    if not (faultless.complete and verdict.complete):
         raise ValueError(f"{parsons.name}: {verdict}; give the exercise a smaller system")
     return None
 

@@ -123,34 +123,34 @@ its name in `NAMES` and that of the state after it."""
 
 
 def explore_states(name: str) -> tuple[list[State], list[tuple[str, ...]]]:
-    """Every state that can be played of the system of this name in `LINES`, breadth first from the
-    moment at which the service has sent its first message; and the engine's choices to each. The
-    service stops at most once and is started again at most once."""
-    built = system(LINES[name])
-    assert isinstance(built, ShopSystem)
-    first = Run(built)
-    _settle(built, first)
+    """Every state of the payment page that can be played from the moment at which the service has
+    sent its first message, breadth first, and the engine's choices that lead to each. `name`: of a
+    system in `LINES`. The service stops at most once and is started again at most once."""
+    shop = system(LINES[name])
+    assert isinstance(shop, ShopSystem)
+    first = Run(shop)
+    _settle(shop, first)
     first.do(f"call {SERVICE}")
-    _settle(built, first)
+    _settle(shop, first)
     numbers = {(first.world, 0, 0): 0}
     queue = deque([(first, 0, 0)])
-    states, ways = [], []
+    states, choices = [], []
     while queue:
         run, stops, starts = queue.popleft()
         moves = []
-        for choice, move in _list_moves(built, run, stops, starts):
-            then = run.fork()
-            then.do(choice)
-            _settle(built, then)
+        for choice, move in _list_moves(shop, run, stops, starts):
+            successor = run.fork()
+            successor.do(choice)
+            _settle(shop, successor)
             after = (stops + (move == "stop"), starts + (move == "start"))
-            key = (then.world, *after)
+            key = (successor.world, *after)
             if key not in numbers:
                 numbers[key] = len(numbers)
-                queue.append((then, *after))
+                queue.append((successor, *after))
             moves.append([NAMES.index(move), numbers[key]])
         states.append(_draw(run, moves, starts > 0))
-        ways.append(tuple(run.choices))
-    return states, ways
+        choices.append(tuple(run.choices))
+    return states, choices
 
 
 def _settle(built: ShopSystem, run: Run) -> None:
@@ -183,11 +183,12 @@ def _list_moves(
         yield f"restart {SERVICE}", "start"
 
 
-def _name(built: ShopSystem, run: Run, choice: Choice) -> str:
-    """The name of a call or an arrival that an outsider would notice; "" for any other choice."""
+def _name(shop: ShopSystem, run: Run, choice: Choice) -> str:
+    """The name in `MOVES` of a choice that an outsider would notice: a call, or a request's
+    arrival; "" for any other choice."""
     if choice.kind not in ("call", "request"):
         return ""
-    body: Any = getattr(apply(built, run.world, choice)[0].event, "body", None)
+    body: Any = getattr(apply(shop, run.world, choice)[0].event, "body", None)
     if choice.kind == "call":
         match body:
             case Commit():
@@ -199,36 +200,39 @@ def _name(built: ShopSystem, run: Run, choice: Choice) -> str:
         return ""
     if isinstance(body, WriteTxnMarkers):
         return f"{TO[choice.b]} {'counts' if body.commit else 'void'}"
-    late = choice.conn != current(built, run.world, choice.a, choice.b)
+    # it was sent on a connection that its sender, since stopped, no longer has
+    late = choice.conn != current(shop, run.world, choice.a, choice.b)
     return f"late {TO[choice.b]}" if late else TO[choice.b]
 
 
 def _draw(run: Run, moves: list[list[int]], is_second: bool) -> State:
     """The state of the payment page after a run (see `State`): the service, both logs, the
-    decision, the sums, and the mark, a key of `MEANS`, that says what customer and shop have."""
+    decision, the sums, the mark (what customer and shop have, a key of `MEANS`) and the moves."""
     snapshot = run.snapshots[-1]
     logs = [
         [2 if cell.aborted else 1 - cell.readable for cell in log.cells if cell.kind == "data"]
         for log in snapshot.logs
         if log.name in TO
     ]
-    paid, got = sums = _add_up(snapshot)
+    paid, received = sums = _add_up(snapshot)
+    # the coordinator's state of the transaction; "" where there is no coordinator
     state = next((graph.path[-1] for graph in snapshot.graphs if graph.path), "")
     decided = next((i for i, end in enumerate(DECIDED) if state.endswith(end)), UNDECIDED)
-    done = not any(MOVES[NAMES[name]][2] not in ("stop", "start") for name, _ in moves)
+    # nothing can happen any more but another stop or start
+    over = not any(MOVES[NAMES[name]][2] not in ("stop", "start") for name, _ in moves)
     written = any(1 in log for log in logs)
-    if done and not written and paid > got:
-        mark = "short" if got else "lost"
-    elif paid == got == 2 * PRICE:
+    if over and not written and paid > received:
+        mark = "short" if received else "lost"
+    elif paid == received == 2 * PRICE:
         mark = "twice"
-    elif paid != got:
+    elif paid != received:
         mark = "again" if is_second and not state else "half"
     elif written:
         mark = "written" if decided == UNDECIDED else "decided"
     else:
-        mark = "paid" if paid else "void" if done else "nothing"
-    up = int(run.world.nodes[SERVICE].up)
-    return [up, *logs, decided, *sums, MARKS.index(mark), moves]
+        mark = "paid" if paid else "void" if over else "nothing"
+    is_up = int(run.world.nodes[SERVICE].up)
+    return [is_up, *logs, decided, *sums, MARKS.index(mark), moves]
 
 
 def _add_up(snapshot: Snapshot) -> tuple[int, int]:

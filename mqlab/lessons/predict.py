@@ -24,13 +24,15 @@ class Predict(mqlab_widgets.Predict):
         self, question: Any, options: Sequence[Any] = (), answer: Any = None,
         explanations: Sequence[Any] = (), **how: Any,
     ) -> None:  # fmt: skip
+        """Show the stored question of this name, or one given in full with its options. Where the
+        cell is executed again, an answer that was given is kept."""
         if options:
             super().__init__(question, options, answer, explanations, **how)
             return
         stored = find_question(question)
-        before = _SHOWN.get(stored.name)
-        if before is not None and not before.kept and write_answer(before):
-            how |= {"chosen": before.chosen, "revealed": before.revealed}
+        earlier = _SHOWN.get(stored.name)
+        if earlier is not None and not earlier.kept and write_answer(earlier):
+            how |= {"chosen": earlier.chosen, "revealed": earlier.revealed}
         how = {"until": stored.until, "shows": stored.shows} | how
         super().__init__(
             stored.text, stored.options, stored.answer, stored.explanations, name=stored.name, **how

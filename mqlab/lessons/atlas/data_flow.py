@@ -125,21 +125,21 @@ def _written(trace: Trace, sent: Fact) -> str:
     return wrote
 
 
-def _draw(scene: Scene, before: str, step: Step, y: float) -> None:
-    """One row: the stage where it begins, its number in the usual figure, an arrow with the
-    request, what was written."""
+def _draw(scene: Scene, stage_above: str, step: Step, y: float) -> None:
+    """Draw one row of the diagram: the stage where it begins, its number in the usual figure, an
+    arrow with the request, and what was written."""
     key, middle = f"{step.stage}/{step.request}", y + 16
-    if step.stage != before:
+    if step.stage != stage_above:
         scene.text(f"{key}/stage", 12, middle + 4, in_words(step.stage), "note lab")
     if step.usual:
         scene.text(f"{key}/usual", 150, middle + 4, f"({step.usual})", "sub")
     places = dict(ROLES.values())
     start, end = places[step.source], places[step.target]
     if step.request:
-        ahead = 1 if end > start else -1
+        direction = 1 if end > start else -1
         scene.line(f"{key}/arrow", start, middle, end, middle, "stem")
-        tip = f"M{end},{middle}l{-7 * ahead},-4v8z"
-        scene.path(f"{key}/tip", tip, "point")
+        arrowhead = f"M{end},{middle}l{-7 * direction},-4v8z"
+        scene.path(f"{key}/tip", arrowhead, "point")
         request = in_words(step.request)
         left = (start + end - measure_text(request, "name")) / 2
         scene.text(f"{key}/request", left, middle - 4, request, "name")

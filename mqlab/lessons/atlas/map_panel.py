@@ -77,16 +77,16 @@ def _alt(broker: Broker) -> str:
 
 
 def _node(scene: Scene, node: Node, top: float) -> float:
-    """One band; returns where it ends."""
+    """Draw one node as a band, its items in columns by kind, and return the y at which it ends."""
     role = wrap(in_words(node.role), LEFT[0] - EDGE - 30, 10.5, 3)
-    ends = [top + PAD + 11 + len(role) * LINE]
+    bottoms = [top + PAD + 11 + len(role) * LINE]
     for i, (_, kinds) in enumerate(COLUMNS):
         y = top + PAD
         room_px = (LEFT[i + 1] if i + 1 < len(LEFT) else WIDTH - EDGE) - LEFT[i] - ICON - 8
         for item in (item for item in node.items if item.kind in kinds):
             y = _item(scene, f"{node.name}/{item.name}", item, LEFT[i], y, room_px)
-        ends.append(y - GAP)
-    bottom = max(ends) + PAD
+        bottoms.append(y - GAP)
+    bottom = max(bottoms) + PAD
     scene.rect(f"{node.name}/box", EDGE, top, WIDTH - 2 * EDGE, bottom - top, "box", rx=8)
     scene.text(f"{node.name}/name", EDGE + 12, top + PAD + 11, in_words(node.name), "heading")
     for i, line in enumerate(role):
@@ -109,7 +109,8 @@ def _item(scene: Scene, key: str, item: Item, x: float, y: float, room_px: float
 
 
 def _icon(scene: Scene, key: str, kind: str, part: bool, x: float, y: float) -> None:
-    """A shape a kind; filled and blue where it takes part in a transaction."""
+    """Draw an item's icon, a shape for each kind; filled and blue where it takes part in a
+    transaction (`part`)."""
     fill = ("hand " if part else "hollow ") + ("t1" if part else "t0")
     match kind:
         case "memory":

@@ -76,7 +76,7 @@ TOP, ROW, LINE, BOTTOM = 40, 26, 14, 56
 
 
 def timeline() -> Picture:
-    """The timeline as a picture; its `text` is `timeline_table()`."""
+    """Draw the timeline of message queues; the picture's `text` is `timeline_table()`."""
     scene = Scene(WIDTH, 0)
     scene.text("title", EDGE, 20, in_words("Message queues since 2004"), "heading")
     y: float = TOP
@@ -112,24 +112,26 @@ def _at(event: Event) -> float:
 
 
 def _lane(scene: Scene, product: Product, y: float) -> float:
-    """Name, line and events; labels that would overlap go one line down."""
+    """Draw a product's line with its name and events, and return the y at which it ends; labels
+    that would overlap go one line down."""
     middle = y + 8
     scene.text(f"{product.name}/name", EDGE, y + 12, product.name, "heading")
-    start = _at(product.events[0])
+    start_x = _at(product.events[0])
     end = _at(Event(product.until, 0, "")) if product.until else RIGHT
-    scene.line(f"{product.name}/line", start, middle, end, middle, "stem")
-    ends: list[float] = []
+    scene.line(f"{product.name}/line", start_x, middle, end, middle, "stem")
+    line_ends: list[float] = []
     for i, event in enumerate(product.events):
         key, x = f"{product.name}/{i}", _at(event)
         words = f"{event.when}  {in_words(event.what)}"
         cls = "sub ours strong" if event.transactions else "sub"
-        wide = measure_text(words, cls)
-        left = min(x - 4, RIGHT - wide)
-        line = next((n for n, end in enumerate(ends) if end + 10 < left), len(ends))
-        ends[line : line + 1] = [left + wide]
+        text_px = measure_text(words, cls)
+        left = min(x - 4, RIGHT - text_px)
+        # the first line of labels with room for this one, or a new one
+        line = next((n for n, end in enumerate(line_ends) if end + 10 < left), len(line_ends))
+        line_ends[line : line + 1] = [left + text_px]
         _mark(scene, key, event, x, middle)
         scene.text(f"{key}/words", left, middle + 16 + line * LINE, words, f"{cls} lab")
-    return y + ROW + len(ends) * LINE
+    return y + ROW + len(line_ends) * LINE
 
 
 def _mark(scene: Scene, key: str, event: Event, x: float, y: float) -> None:

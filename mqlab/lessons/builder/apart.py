@@ -41,8 +41,9 @@ class Kept:
         self.numbers: dict[Any, int] = {}
 
     def answer(self, request: Message) -> Message:
-        """What becomes of a request: ("role", number, effects), ("value", what), ("loaded",),
-        ("failed", words)."""
+        """Do with the learner's file what the engine's process requests, and return the answer:
+        ("role", number, effects), ("value", what), ("loaded",), or ("failed", words for the
+        learner)."""
         try:
             with limit_time(STEP_S):
                 match request:
@@ -53,14 +54,14 @@ class Kept:
                         return self._call(lambda: getattr(self.loaded, name)(*given))
                     case ("recover", config, disk, int(at_ms), int(epoch)):
                         given = unpack(config), unpack(disk), at_ms, epoch
-                        return self._take(lambda: self.kind.recover(*given[: self.takes]))
+                        return self._check_step(lambda: self.kind.recover(*given[: self.takes]))
                     case ("step", int(number), event, disk):
                         event, disk = unpack(event), unpack(disk)
-                        return self._take(lambda: self.states[number].step(event, disk))
+                        return self._check_step(lambda: self.states[number].step(event, disk))
                     case ("serve", int(number), event, disk):
                         event, disk = unpack(event), unpack(disk)
-                        self._keep(number)
-                        return self._take(lambda: self.states[number].step(event, disk))
+                        self._keep(number)  # a server goes back to no earlier state
+                        return self._check_step(lambda: self.states[number].step(event, disk))
             return "failed", "it was asked for nothing that it knows"
         except TooLong as over:
             return "failed", f"it was stopped after {over}: is there a loop without an end?"
@@ -72,8 +73,8 @@ class Kept:
             return "failed", explain(error, self.file)
 
     def _load(self, source: str, file: str, kind: str, needs: tuple[str, ...]) -> Message:
-        """Execute the learner's file as a module; "loaded", or what is wrong with it. `needs`: the
-        functions that the module must have, or its class `kind` if that is not ""."""
+        """Execute the learner's file as a module, and answer "loaded", or what is wrong with it.
+        `needs`: the functions that the module must have, or its class `kind` if that is not ""."""
         name = file.removesuffix(".py")
         module = ModuleType(name)
         sys.modules[name] = module  # its dataclasses look themselves up
@@ -84,11 +85,11 @@ class Kept:
             self.kind = self.loaded = getattr(module, kind, None)
         missing = [one for one in needs if not callable(getattr(self.loaded, one, None))]
         if missing and kind:
-            every = " and ".join(f"`{one}`" for one in needs)
-            return "failed", f"{file} has no class `{kind}` with {every}"
+            methods = " and ".join(f"`{one}`" for one in needs)
+            return "failed", f"{file} has no class `{kind}` with {methods}"
         if missing:
             return "failed", f"{file} has no function `{missing[0]}`"
-        if kind:
+        if kind:  # four where it asks for the epoch
             self.takes = max(3, len(inspect.signature(self.kind.recover).parameters))
         return ("loaded",)
 
@@ -100,21 +101,23 @@ class Kept:
             return "failed", "called twice with the same values, it did two different things"
         return "value", pack(first)
 
-    def _take(self, run: Callable[[], Any]) -> Message:
-        """Run the learner's function twice with the same event, check what it returns, and number
-        the new state. Messages that begin with "failed" are told to the learner."""
-        first, second = run(), run()
-        if first is None:
+    def _check_step(self, run: Callable[[], Any]) -> Message:
+        """Run the learner's function twice with the same event, check what it returns, and answer
+        with the new state's number and the packed effects, or with what is wrong ("failed", for the
+        learner)."""
+        result, repeated = run(), run()
+        if result is None:
             return "failed", "one way through it has no `return`"
-        if not (isinstance(first, tuple) and len(first) == 2):
+        if not (isinstance(result, tuple) and len(result) == 2):
             return "failed", "it must return two values, the coordinator and a tuple of effects"
-        if first != second:
+        if result != repeated:
             return "failed", "taken twice with the same event, it did two different things"
-        role, effects = first
+        role, effects = result
         if not isinstance(role, self.kind):
             return "failed", f"it returned {role!r:.80} in place of a Coordinator"
         if not isinstance(effects, tuple | list):
             return "failed", f"its effects are {effects!r:.80}, and must be a tuple"
+        # equal states have one number
         number = self.numbers.setdefault(role, self.count)
         if number == self.count:
             self.states[number] = role

@@ -26,12 +26,14 @@ MEND = Words("{why}. Mend {file}, save it, and reload this page.")
 def begin(
     source: str, line: str = "", sitting: int = 1, choices: Sequence[str] = ()
 ) -> tuple[Play, FileHost]:
-    """Start the learner's coordinator in its process, and a play with it. A play of the system
-    `line`, or of the first trial of a sitting, whose part the file in `source` plays; after as many
-    of the `choices` as are possible with it. The process of the file is the caller's to end.
+    """Start the learner's coordinator in a process of its own, and return a play with it and that
+    process, which the caller ends.
 
-    BuildError where the file cannot be loaded; ValueError for what is no system line, and where
-    there is no such sitting."""
+    Played is the system of `line`, or that of the sitting's first trial, with the part that the
+    file in `source` programs; as many of `choices` are made as are possible with it. BuildError
+    where the file cannot be loaded; ValueError for what is no system line, and where there is no
+    such sitting.
+    """
     what = find_what(source)
     if sitting not in what.sittings:
         raise ValueError(str(NO_SITTING(sitting=sitting, last=len(what.sittings))))
@@ -42,7 +44,7 @@ def begin(
     except BaseException:
         host.close()
         raise
-    with suppress(ValueError):
+    with suppress(ValueError):  # the first choice that is impossible ends them
         for choice in choices:
             play.do(choice)
     return play, host
@@ -60,8 +62,9 @@ class ByHand:
         self._host: FileHost | None = None
 
     def begin(self) -> tuple[Playground | None, Text]:
-        """The playground, and what is to be said of it; None where the file cannot be played now.
-        ValueError as above."""
+        """Read the file again and return its playground, at the choices made so far, with a
+        sentence on it; (None, why) where the file cannot be played now. ValueError as in
+        `begin`."""
         from mqlab_widgets import Playground
 
         if self._play is not None:
@@ -73,11 +76,11 @@ class ByHand:
             return None, MEND(why=str(error), file=file)
         self.close()
         self._play, self._host = play, host
-        count, done = len(self._choices), len(play.choices)
-        says = SAYS(file=file)
-        if done < count:
-            says = SHORTER(all=count, left=done, file=file)
-        return Playground(play), says
+        wanted, made = len(self._choices), len(play.choices)
+        sentence = SAYS(file=file)
+        if made < wanted:
+            sentence = SHORTER(all=wanted, left=made, file=file)
+        return Playground(play), sentence
 
     def close(self) -> None:
         """End the process of the file."""

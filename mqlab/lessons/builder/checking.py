@@ -71,9 +71,12 @@ def check_file(path: Path, sitting: int = 1) -> Card:
 def check_source(
     source: str, sitting: int = 1, what: What | None = None, alone: bool = False
 ) -> Card:
-    """Judge a file by all trials up to this sitting's, or by this sitting's `alone`; what it is, it
-    says where nobody else does. BuildError where it cannot be loaded, and where there is no such
-    sitting."""
+    """Judge the text of a learner's file by all trials up to this sitting's, or by this sitting's
+    `alone`, and return a card that shows the first failure, or that all hold.
+
+    `what`: which part of a broker it programs; by default the file itself tells. BuildError where
+    it cannot be loaded, and where there is no such sitting.
+    """
     what = what or find_what(source)
     if sitting not in what.sittings:
         raise BuildError(str(NO_SITTING(sitting=sitting, last=len(what.sittings))))
@@ -104,10 +107,11 @@ def search_trial(trial: Trial, host: Any, what: What = COORDINATOR) -> Card:
 
 
 def _search(trial: Trial, system: Any, what: What, host: Any) -> Card:
-    """Search a trial with the learner's role: the card shows the shortest run that breaks a
-    promise, one that never keeps it, or that all is well."""
+    """Search all schedules of a trial with the learner's role, and return a card: with the shortest
+    run that breaks a promise, with one that never keeps it, or that all is well."""
     search = Search(system, replace(trial.budget, states=MOST_STATES))
     always = {i for i, claim in enumerate(search.properties) if claim.kind == "always"}
+    # until all is searched, or something that must always hold is broken
     while search.advance(SLICE_S) and not always & search.found.keys():
         if host.asked > MOST_ASKED:
             search.stop()
@@ -118,23 +122,24 @@ def _search(trial: Trial, system: Any, what: What, host: Any) -> Card:
     if verdict.missing:
         # The last world that was found is one of those in which nothing more can happen.
         schedule = search.schedule(search.states - 1)
-        says = what.explain_missing(system, schedule, verdict.missing[0])
+        sentence = what.explain_missing(system, schedule, verdict.missing[0])
         card = Card(
-            False, says, "", schedule, system,
+            False, sentence, "", schedule, system,
             states=search.states, trial=trial.name, shortest=False,
         )  # fmt: skip
         card.trace()
         return card
     if not verdict.complete:
-        says = TOO_MANY(states=search.states)
-        return Card(False, says, states=search.states, trial=trial.name)
+        sentence = TOO_MANY(states=search.states)
+        return Card(False, sentence, states=search.states, trial=trial.name)
     return Card(True, Text(trial.name), states=search.states, trial=trial.name)
 
 
 def run_trial(trial: Trial, timed: Timed, system: Any, what: What) -> Card:
-    """Run one system in simulated time, once from each seed. The coordinator hears no time, as in a
-    search: so the run is its choices, and can be played again. What must stay reachable, or must
-    be reached, holds at the end."""
+    """Run one system in simulated time, once from each seed, and return a card with the first run
+    that breaks a promise, or that all hold. The coordinator gets no time, as in a search: so the
+    run is its choices, and can be played again. What must stay possible, or must happen, is judged
+    at the end."""
     steps, asked = 0, system.cluster.partitions if timed.loss else ()
     lossy = tuple((what.restart, name) for name in asked)
     timing = Timing(call_ms=timed.call_ms, loss=timed.loss, lossy=lossy)
@@ -145,10 +150,10 @@ def run_trial(trial: Trial, timed: Timed, system: Any, what: What) -> Card:
         with suppress(Breaks):
             advance(run, Random(seed), timed.until_ms, sorted(stops + starts), timing)
         steps += len(run.choices)
-        late = [one for one in system.properties() if one.kind != "always"]
-        claim = run.broken or next((one.name for one in late if not one.holds(run.world)), "")
-        if claim:
-            return _show_run(trial, claim, tuple(run.choices), system, steps, what)
+        final = [one for one in system.properties() if one.kind != "always"]
+        broken = run.broken or next((one.name for one in final if not one.holds(run.world)), "")
+        if broken:
+            return _show_run(trial, broken, tuple(run.choices), system, steps, what)
     return Card(True, Text(trial.name), states=steps, trial=trial.name)
 
 
@@ -215,21 +220,22 @@ def _light(system: Any, claim: str, what: What) -> Any:
 
 
 def _show(trial: Trial, example: Counterexample, system: Any, states: int, what: What) -> Card:
-    """The run in words and as a trace, with a light for the claim that breaks in it."""
-    schedule, shown, lost = example.schedule, _light(system, example.property, what), 0
-    if example.claim.kind == "can_always":  # no way leads to anything good: it is shown to its end
-        play = Play(shown, schedule)
-        lost = len(play.trace)
+    """A card with the counterexample in words and as a trace, in which an invariant stands for the
+    claim that breaks."""
+    schedule, marked, lost_at = example.schedule, _light(system, example.property, what), 0
+    if example.claim.kind == "can_always":  # no way leads back to it: the run is played to its end
+        play = Play(marked, schedule)
+        lost_at = len(play.trace)
         play.go_on()
         restart = f"restart {what.restart}"
         if restart in [option.choice for option in play.options()]:
             play.do(restart)
             play.go_on()
         schedule = play.choices
-    says = what.explain(shown, schedule, example.property)
+    says = what.explain(marked, schedule, example.property)
     card = Card(
-        False, says, example.property, schedule, shown, example.property,
-        states=states, trial=trial.name, lost=lost, shortest=not lost,
+        False, says, example.property, schedule, marked, example.property,
+        states=states, trial=trial.name, lost=lost_at, shortest=not lost_at,
     )  # fmt: skip
     card.trace()
     return card

@@ -53,9 +53,12 @@ def judge(path: Path, older: bool) -> Report:
 
 
 def ask_clients(path: Path, sitting: int) -> Verdict:
-    """Judge a coordinator that a search has found right by what released clients see. Where they
-    cannot be asked the verdict is right, and says so; it says nothing where they are not asked: in
-    the sittings before `FIRST`, and of a file that is no coordinator."""
+    """Judge a coordinator by what released Kafka clients see of it, after a search has found it
+    right.
+
+    The verdict is also right where they cannot be asked, which it says, and where they are not: in
+    the sittings before `FIRST`, and of a file that is no coordinator.
+    """
     if sitting < FIRST or find_what(read_file(path)) is not COORDINATOR:
         return Verdict(True, NOTHING)
     from ...check.kafka.story import Refused, Unanswered

@@ -164,7 +164,8 @@ WAS_TOLD = Words("{who}: {call} {result}; the log says {states}")
 
 
 def explain_wait(evidence: Evidence) -> Text:
-    """Who waits for the coordinator at the end, and for which answer."""
+    """Say who waits for the coordinator at the end, and for which answer: the first caller it has
+    not answered; else a refusal; else an application that repeats its request after an error."""
     world, system = evidence.run.world, evidence.system
     states = evidence.states or str(NOBODY)
     role: Any = world.nodes[system.cluster.leader(world, TC)]

@@ -104,23 +104,24 @@ SENT = Words("a marker went to {missing}, which has none, and none is sent again
 
 
 def _explain_stuck(evidence: Evidence) -> Text:
-    """Why a decided transaction never completes: a marker refused, lost, sent only once before a
-    restart, or never sent."""
+    """Why a decided transaction never completes: a marker was refused, lost with its connection,
+    sent only once before a restart, or never sent."""
     decided = [entry for entry in evidence.latest.values() if entry.state in PREPARED]
     if evidence.refused:
         return _explain_refused_marker(evidence)
+    # since the coordinator was last started
     steps = evidence.done[evidence.start :]
-    lost = [one.event.peer for one in steps if isinstance(one.event, ConnectionLost)]
-    told = {one.event.peer for one in steps if isinstance(one.event, Response)}
-    owed = [one for entry in decided for one in entry.partitions if one not in told]
-    if set(lost) & set(owed):
+    disconnected = [one.event.peer for one in steps if isinstance(one.event, ConnectionLost)]
+    answered = {one.event.peer for one in steps if isinstance(one.event, Response)}
+    unanswered = [one for entry in decided for one in entry.partitions if one not in answered]
+    if set(disconnected) & set(unanswered):
         return LOST
-    missing = evidence.unmarked or owed
+    missing = evidence.unmarked or unanswered
     if not missing:
         return ANSWERED
-    sent = {effect.to for _, effect in evidence.list_markers(evidence.start)}
+    sent_to = {effect.to for _, effect in evidence.list_markers(evidence.start)}
     names = ", ".join(missing)
-    if set(missing) & sent:
+    if set(missing) & sent_to:
         return SENT(missing=names)
     return (LOST_AGAIN if evidence.killed else UNSENT)(missing=names)
 
@@ -199,7 +200,9 @@ LATE = Words(
 
 
 def _explain_late(evidence: Evidence) -> Text:
-    """Explains the anomaly by a marker of a coordinator that leads no more."""
+    """Explain what is wrong with a marker of a coordinator that leads no more: it was refused,
+    nothing in the log of the new leader decides it, or it came after the marker of the new
+    leader."""
     epochs = {one.node: effect.body.coordinator_epoch for one, effect in evidence.list_markers()}
     if any(one.error is FENCED for one in evidence.refused):
         return tr(
@@ -233,7 +236,8 @@ def _explain_epoch(evidence: Evidence) -> Text:
 
 
 def _explain_asked(evidence: Evidence) -> Text:
-    """A commit that nobody has asked for: who has made the coordinator decide it?"""
+    """Explain a commit that no application has requested by the event that made the coordinator
+    decide it."""
     cause = evidence.find_cause(TxnState.PREPARE_COMMIT)
     if cause is None:
         return explain_outcome(evidence)
@@ -256,10 +260,10 @@ def _explain_asked(evidence: Evidence) -> Text:
         return tr("two producers have one epoch: InitProducerId gives the next one each time")
     match cause.event:
         case Request(body=EndTxn(txn_id=txn_id, epoch=asked)):
-            before = [one for one in evidence.entries if one.txn_id == txn_id]
-            known = [one.epoch for one in before if one.state is TxnState.ONGOING]
-            if known and known[-1] != asked:
-                return STALE(asked=asked, known=known[-1])
+            entries = [one for one in evidence.entries if one.txn_id == txn_id]
+            epochs = [one.epoch for one in entries if one.state is TxnState.ONGOING]
+            if epochs and epochs[-1] != asked:
+                return STALE(asked=asked, known=epochs[-1])
     return ASKED_LATE
 
 

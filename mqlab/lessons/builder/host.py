@@ -308,16 +308,16 @@ class Host(FileHost):
         return replace(event, body=AddPartitionsToTxn(ask.txn_id, ask.pid, ask.epoch, (where,)))
 
     def _understand(
-        self, reply: Message, before: Hosted, disk: Disk, config: KafkaConfig
+        self, reply: Message, role: Hosted, disk: Disk, config: KafkaConfig
     ) -> tuple[Hosted, Effects]:
-        """The learner's process has answered: the role's new state and its effects, or, where the
-        answer makes no sense, a role that is `broken`, with the reason."""
+        """Read the answer of the learner's process: the role's new state and its effects, or, where
+        the answer makes no sense, a role that is `broken`, with the reason."""
         match reply:
             case ("role", int(number), packed):
                 try:
                     effects: Effects = unpack(packed)
                     check_effects(effects, disk, config)
-                    return replace(before, number=number, waiting=answer(before, effects)), effects
+                    return replace(role, number=number, waiting=answer(role, effects)), effects
                 except SpeechError as error:
                     why = str(error)
                 except Exception as error:  # what it says is no value of the engine's
@@ -326,7 +326,7 @@ class Host(FileHost):
                 why = words
             case _:
                 why = "its process said what is no answer"
-        return replace(before, broken=why), ()
+        return replace(role, broken=why), ()
 
 
 def keep_logs(disk: Disk) -> MemoryDisk:
@@ -353,7 +353,8 @@ def answer(role: Hosted, effects: Effects) -> Map[tuple[Any, ...], Reply]:
 
 
 def check_imports(source: str, page: str, noun: str) -> None:
-    """BuildError where the file imports more than the page that it is written with."""
+    """Refuse (BuildError) a learner's file that imports anything but `page`, the module that it is
+    written with, and the harmless ones of IMPORTS. `noun`: what the file is called."""
     try:
         nodes = list(ast.walk(ast.parse(source)))
     except SyntaxError as error:
@@ -361,7 +362,7 @@ def check_imports(source: str, page: str, noun: str) -> None:
     for node in nodes:
         if not isinstance(node, ast.Import | ast.ImportFrom):
             continue
-        names = [one.name for one in node.names]
+        names = [alias.name for alias in node.names]
         if isinstance(node, ast.ImportFrom):
             names = [node.module or "."]
         for name in names:
@@ -372,8 +373,9 @@ def check_imports(source: str, page: str, noun: str) -> None:
 
 
 def check_effects(effects: Effects, disk: Disk, config: KafkaConfig) -> None:
-    """SpeechError for what a coordinator cannot do, or what its log cannot hold."""
-    written: dict[str, int] = {}
+    """Refuse (SpeechError) effects that a coordinator does not have, and records that its log
+    cannot have: at another offset than the next, or of a state that may not follow."""
+    written: dict[str, int] = {}  # log → next offset, after the records of these effects
     states = {txn_id: entry.state for txn_id, entry in entries_of(disk).items()}
     for effect in effects:
         if not isinstance(effect, MAY_DO):
@@ -390,15 +392,15 @@ def check_effects(effects: Effects, disk: Disk, config: KafkaConfig) -> None:
             raise SpeechError(f"a record for offset {record.base} is written, where {end} is next")
         written[log] = end + 1
         entry, old = record.entry, states.get(record.entry.txn_id)
-        new = entry.state
+        state = entry.state
         if min(entry.pid, entry.epoch) < 0:
             raise SpeechError(f"it writes pid {entry.pid}, epoch {entry.epoch}: both begin at 0")
-        if new in COMPLETED and entry.partitions:
-            raise SpeechError(f"it writes {new} with partitions: what has ended has none")
-        if old is None and new is not TxnState.EMPTY:
-            raise SpeechError(f"it writes {new} of a new id: its first record says Empty")
-        if old is not None and not may_enter(new, old, config.transaction_version):
-            commits = new is TxnState.PREPARE_COMMIT
+        if state in COMPLETED and entry.partitions:
+            raise SpeechError(f"it writes {state} with partitions: what has ended has none")
+        if old is None and state is not TxnState.EMPTY:
+            raise SpeechError(f"it writes {state} of a new id: its first record says Empty")
+        if old is not None and not may_enter(state, old, config.transaction_version):
+            commits = state is TxnState.PREPARE_COMMIT
             only = "; only what is Ongoing is committed" if commits else ""
-            raise SpeechError(f"it writes {new} behind {old}: no transaction goes that way{only}")
-        states[entry.txn_id] = new
+            raise SpeechError(f"it writes {state} behind {old}: no transaction goes that way{only}")
+        states[entry.txn_id] = state

@@ -206,14 +206,15 @@ class Lights(Hinted):
     hints: tuple[Text, ...]
 
     def check(self, light: Rule, graded: bool = False) -> Verdict:
-        """Judge a learner's invariant. It must hold in every world of a right coordinator, and be
-        broken by each wrong one of BROKEN (and HIDDEN)."""
-        known: dict[tuple[Any, ...], bool] = {}
+        """Judge a learner's invariant: it must hold in every world of a right coordinator, and
+        break with each wrong one of BROKEN (and HIDDEN, if `graded`)."""
+        answers: dict[tuple[Any, ...], bool] = {}
 
+        # Many worlds look the same to it: each look is asked once.
         def ask(*seen: Any) -> bool:
-            if seen not in known:
-                known[seen] = ask_rule(light, seen, _expects)
-            return known[seen]
+            if seen not in answers:
+                answers[seen] = ask_rule(light, seen, _expects)
+            return answers[seen]
 
         cases = (*BROKEN, *(HIDDEN if graded else ()))
         try:
@@ -231,8 +232,8 @@ class Lights(Hinted):
         except RuleError as error:
             return Verdict(False, error.text)
         if missed:
-            named = [one.says for one in missed if one in BROKEN] or [UNNAMED]
-            listed = Text("; ".join(one.en for one in named), "；".join(one.zh for one in named))
+            lines = [one.says for one in missed if one in BROKEN] or [UNNAMED]
+            listed = Text("; ".join(one.en for one in lines), "；".join(one.zh for one in lines))
             caught = len(cases) - len(missed)
             return Verdict(False, SOME(caught=caught, all=len(cases), missed=listed))
         return Verdict(True, ALL(all=len(cases)))

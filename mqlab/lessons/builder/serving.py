@@ -52,15 +52,16 @@ class ServedHost(Host):
         return self._log_break(role, *self._understand(reply, role, seen, config))
 
     def take(self, role: Hosted, event: Event, disk: Disk) -> tuple[Hosted, Effects]:
-        """A step of the learner's coordinator behind a real socket: what only administrators ask is
+        """Let the learner's coordinator take one event behind a real socket: the role's new state
+        and its effects. What only administrators ask, and producers without a transactional id, are
         answered here, all else in the learner's process."""
         if isinstance(event, Request):
-            if said := self.describe(event, disk):
-                return role, said
+            if described := self.describe(event, disk):
+                return role, described
             if isinstance(event.body, InitProducerId) and event.body.txn_id is None:
                 return role, (Reply(event.caller, self._introduce(event.at_ms)),)
         event = self.translate(event)
-        if role.broken:
+        if role.broken:  # it has failed: nothing but refusals comes from it
             return role, (refuse(event),) if isinstance(event, Request) else ()
         seen = latest(disk)
         reply = self._ask("serve", role.number, pack(event), pack(seen))

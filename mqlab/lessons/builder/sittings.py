@@ -89,7 +89,9 @@ class BuildSystem(Built, KafkaSystem):
 
     @cached_property
     def _properties(self) -> tuple[Property, ...]:
-        mine: tuple[Property, ...] = (
+        """The claims that a learner's coordinator is judged by: those of its system, and its own:
+        it runs, and its answers and markers are right. Those in `dropped` are left out."""
+        own: tuple[Property, ...] = (
             Property("runs", RUNS(), self._runs, "always", self._reads),
             Property("told", TOLD(), self._told, "sometimes", self._reads),
             Property("promised", PROMISED(), self._promised, "always", self._reads),
@@ -102,9 +104,9 @@ class BuildSystem(Built, KafkaSystem):
         if self.timed:
             ended = Property("ended", ENDED(), self._ended, "can_always", self._reads)
             kept = Property("kept", KEPT(), self._kept, "can_always", self._reads)
-            mine = (*mine, ended, kept)
-        every = (*mine, *(self._narrow(one) for one in super()._properties))
-        return tuple(one for one in every if one.name not in self.dropped)
+            own = (*own, ended, kept)
+        all_properties = (*own, *(self._narrow(one) for one in super()._properties))
+        return tuple(one for one in all_properties if one.name not in self.dropped)
 
     def find_broken(self, world: World) -> str:
         """Why the code does no more, on any of its nodes; "" while it does."""

@@ -38,7 +38,8 @@ class SpeechError(Exception):
 
 
 def pack(value: Any) -> Any:
-    """A value as the wire takes it: texts, numbers, tuples, and dictionaries of one pair."""
+    """Make of a value what the wire between the two processes carries: texts, numbers, None,
+    tuples, and dictionaries of one pair, type → content. SpeechError for other types."""
     if type(value) in (str, int, bool, type(None)):  # most are: a search packs many
         return value
     if isinstance(value, Enum):
@@ -58,26 +59,27 @@ def pack(value: Any) -> Any:
 
 
 def unpack(packed: Any) -> Any:
-    """The way back; SpeechError."""
+    """Make of what the wire carried the value that was packed (`pack`). SpeechError for unknown
+    types and for fields of another type."""
     if isinstance(packed, tuple):
         return tuple(map(unpack, packed))
     if not isinstance(packed, dict):
         return packed
-    ((name, inside),) = packed.items()
+    ((name, content),) = packed.items()
     if name == "Map":
-        return api.Map((unpack(key), unpack(one)) for key, one in inside)
+        return api.Map((unpack(key), unpack(one)) for key, one in content)
     if name == "frozenset":
-        return frozenset(inside)
+        return frozenset(content)
     kind = KINDS.get(name)
     if kind is None:
         raise SpeechError(f"{name} is nothing that such a file says")
     if issubclass(kind, Enum):
-        return kind[inside]
-    given = tuple(map(unpack, inside))
-    for (field, wanted), one in zip(_plain_fields(name), given, strict=True):
-        if wanted is not None and not isinstance(one, wanted):
-            raise SpeechError(f"`{field}` of {name} is {one!r}, and must be {wanted.__name__}")
-    return kind(*given)
+        return kind[content]
+    values = tuple(map(unpack, content))
+    for (field, field_type), one in zip(_plain_fields(name), values, strict=True):
+        if field_type is not None and not isinstance(one, field_type):
+            raise SpeechError(f"`{field}` of {name} is {one!r}, and must be {field_type.__name__}")
+    return kind(*values)
 
 
 @cache

@@ -127,17 +127,18 @@ class RemoteApp:
         self._left = False
 
     def __getattr__(self, call: str) -> Callable[..., Any]:
-        """A call of the application that the judge runs: what it returns or raises there, this one
-        returns or raises here."""
+        """A method of the application that runs in the judge's process: calling it sends the call
+        there, and returns or raises what the call returns or raises there."""
         modules = [importlib.import_module(name) for name in RAISING]
 
-        def remote(*given: Any) -> Any:
+        def remote(*arguments: Any) -> Any:
             if self._left:
                 raise _Left
-            kind, value = (*self._ask(call, given), "")[:2]
+            # an answer of one word has no value: "" in its place
+            kind, value = (*self._ask(call, arguments), "")[:2]
             if kind == "raise":
-                name, words = value
-                raise next(getattr(one, name) for one in modules if hasattr(one, name))(words)
+                name, message = value
+                raise next(getattr(one, name) for one in modules if hasattr(one, name))(message)
             if kind != "result":
                 self._left = True  # whatever a `finally` still calls, leaves it the same way
                 raise _Left
@@ -387,7 +388,8 @@ def page_of(lab: Lab) -> Path:
 
 
 def read_page(lab: Lab) -> Page:
-    """The page of a lab; LabError where there is none or a part is missing."""
+    """Read the instructor's page of a lab. LabError where there is none, or a section is
+    missing."""
     from .notebooks import LabError  # with Jupyter, for which nobody waits who only judges
 
     path = page_of(lab)
@@ -397,18 +399,18 @@ def read_page(lab: Lab) -> Page:
     head = re.search(r"(?m)^\*(\d+) minutes, ([\d.]+) points\.\*", text)
     if head is None:
         raise LabError(f"{path.name}: below the title goes “*60 minutes, 10 points.*”")
-    parts = dict(_parts(text))
-    missing = [part for part in PARTS if part not in parts]
+    sections = dict(_parts(text))
+    missing = [section for section in PARTS if section not in sections]
     if missing:
         raise LabError(f"{path.name}: no part “## {missing[0]}”")
     return Page(
         minutes=int(head[1]),
         points=float(head[2]),
-        timing=tuple(_rows(parts["Timing"])),
-        questions=tuple(_rows(parts["Questions"])),
-        cells=tuple(_rows(parts["Graded cells"])),
-        trouble=tuple(_rows(parts["Trouble"])),
-        wrong=tuple(_wrong(parts["Graded cells"])),
+        timing=tuple(_rows(sections["Timing"])),
+        questions=tuple(_rows(sections["Questions"])),
+        cells=tuple(_rows(sections["Graded cells"])),
+        trouble=tuple(_rows(sections["Trouble"])),
+        wrong=tuple(_wrong(sections["Graded cells"])),
     )
 
 

@@ -108,7 +108,8 @@ def withhold(module: ModuleType) -> None:
 
 
 def main() -> int:
-    """Take one answer after the other until the judge ends."""
+    """Run the cells of one answer after the other, each in a process of its own, until the judge
+    ends. stdin and stdout are the wire to it, so that no cell can use them."""
     wire = Wire(os.dup(0), os.dup(1))
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)  # what a cell writes past Python goes to the log
@@ -128,7 +129,7 @@ def main() -> int:
             try:
                 answer(shell, cells, name, wire)
             finally:
-                os._exit(0)
+                os._exit(0)  # nothing of what the cells left behind runs
         os.waitpid(child, 0)
         wire.say("ended")
 

@@ -184,7 +184,8 @@ class Course:
 
 
 def create(folder: Path, kind: str) -> Course:
-    """The course in `folder`, made where the folder is new or empty; nothing is overwritten.
+    """Return the course in `folder`, of a `kind` (the sample class or a real one), made where the
+    folder is new or empty; nothing is overwritten.
 
     Raises ClassError where the folder holds something else, or a course of the other kind.
     """
@@ -219,10 +220,10 @@ def clear_sample(folder: Path, samples: Sequence[str]) -> None:
     if course.kind() != SAMPLE:
         return  # `create` says what is wrong with it, if anything is
     strangers = [student for student in course.students() if student not in samples]
-    files = sorted(path.name for path in course.folder.iterdir() if path.name not in OURS)
-    if strangers or files:
+    other_files = sorted(path.name for path in course.folder.iterdir() if path.name not in OURS)
+    if strangers or other_files:
         what = [f"work of {', '.join(strangers)}"] if strangers else []
-        what += [f"{', '.join(files)}"] if files else []
+        what += [f"{', '.join(other_files)}"] if other_files else []
         raise ClassError(
             f"the sample class in {course.folder} holds more than the sample students: "
             f"{'; '.join(what)}. Nothing was deleted: take that out, or name another folder"
@@ -231,17 +232,17 @@ def clear_sample(folder: Path, samples: Sequence[str]) -> None:
 
 
 def release(course: Course, lab: Lab, api: NbGraderAPI, lang: Lang = "en") -> str:
-    """Make the assignment of a lab from the lab's source, in a language, and release it; what was
-    done, in words.
+    """Make the assignment of a lab from its source, in a language, and release it to the students;
+    returns a sentence on what was done.
 
     A lab that is released already stays as the students have it.
     """
     notebook = read_source(lab, lang)
     source = course.folder / "source" / lab.name / f"{lab.name}.ipynb"
     if course.released(lab.name).exists():
-        same = read(source).metadata["mqlab"]["source"] == notebook.metadata["mqlab"]["source"]
-        more = "" if same else "; the lab has changed since, your students keep what they have"
-        return f"{lab.name}: released before{more}"
+        unchanged = read(source).metadata["mqlab"]["source"] == notebook.metadata["mqlab"]["source"]
+        note = "" if unchanged else "; the lab has changed since, your students keep what they have"
+        return f"{lab.name}: released before{note}"
     source.parent.mkdir(parents=True, exist_ok=True)
     source.write_text(text_of(notebook), encoding="utf-8")
     images = lab.student.parent / "images"
@@ -370,17 +371,18 @@ def _misplaced(course: Course) -> list[Path]:
 
 
 def _grade_all(course: Course, lab: str, say: Say) -> None:
-    """Several at a time, in processes that stay: each keeps what it has imported, and the verdicts
-    on answers that it has seen before (`mqlab.lessons.course.judging`)."""
+    """Grade the submissions of a lab that are new, and say each report, in the students' sequence.
+    Several are graded at a time, in processes that stay: each keeps what it has imported, and the
+    verdicts on answers that it has seen before (`mqlab.lessons.course.judging`)."""
     students = _to_grade(course, lab)
-    count = min(len(students), os.cpu_count() or 1, MOST_WORKERS)
-    if count == 0:
+    worker_count = min(len(students), os.cpu_count() or 1, MOST_WORKERS)
+    if worker_count == 0:
         return
-    with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as workers:
-        graded = [workers.submit(_grade, course, lab, student) for student in students]
-        for student, lines in zip(students, graded, strict=True):
+    with ProcessPoolExecutor(worker_count, mp_context=get_context("spawn")) as workers:
+        pending_reports = [workers.submit(_grade, course, lab, student) for student in students]
+        for student, pending_report in zip(students, pending_reports, strict=True):
             try:
-                report = lines.result()
+                report = pending_report.result()
             except BrokenProcessPool:
                 report = [
                     f"{lab}: {student} could not be graded: the process that graded was ended; "

@@ -87,8 +87,8 @@ class FeedbackExporter(HTMLExporter):
 
 
 def course_settings(folder: Path) -> Config:
-    """nbgrader's settings with which submissions are taken in and mended, and only their text is
-    shown."""
+    """nbgrader's settings for a course in this folder: what is handed in is collected and mended,
+    and made inert, so that only its text is shown."""
     c = Config()
     c.ExchangeFactory.collect = Collect
     c.ZipCollectApp.extractor_plugin = Extract
@@ -128,28 +128,32 @@ def find_released(releases: str, resources: ResourcesDict) -> Path | None:
 
 
 def make_inert(notebook: Notebook, released: Iterable[Notebook]) -> None:
-    """Change a submission so that only text is left of what its student could put into it."""
-    ours = list(released)
-    texts = {cell.source for cell in ours if cell.cell_type == "markdown"}
+    """Change a submission so that only text is left of what its student could put into it.
+
+    A cell gets the metadata of the released cell of its name, or none; Markdown that was not
+    released becomes a comment in a code cell.
+    """
+    released_cells = list(released)
+    texts = {cell.source for cell in released_cells if cell.cell_type == "markdown"}
     named = {
         cell.metadata.nbgrader.grade_id: cell.metadata
-        for cell in ours
+        for cell in released_cells
         if "nbgrader" in cell.metadata
     }
     notebook.metadata = deepcopy({"kernelspec": KERNEL, "language_info": {"name": "python"}})
-    for place, cell in enumerate(notebook.cells):
+    for index, cell in enumerate(notebook.cells):
         given = cell.metadata.get("nbgrader")
         name = given.get("grade_id") if isinstance(given, dict) else None
-        known = named.get(name) if isinstance(name, str) else None
+        original = named.get(name) if isinstance(name, str) else None
         if cell.cell_type != "code" and cell.source not in texts:
             cell = new_code_cell(_as_comments(cell.source))
-        cell["id"] = f"cell-{place}"
-        cell.metadata = deepcopy(known) if known is not None else type(notebook)()
+        cell["id"] = f"cell-{index}"
+        cell.metadata = deepcopy(original) if original is not None else type(notebook)()
         cell.pop("attachments", None)
         if cell.cell_type == "code":
             cell.execution_count = None
             cell.outputs = [kept for one in cell.outputs for kept in _text_of(one)]
-        notebook.cells[place] = cell
+        notebook.cells[index] = cell
 
 
 def _as_comments(text: str) -> str:

@@ -42,24 +42,24 @@ class Names:
 
 
 def find_needed_cells(cells: Sequence[Notebook], name: str) -> list[int]:
-    """The places of the cells that what is bound to `name` depends on, in order.
+    """Find the cells that the value of `name` depends on: their indexes, in sequence.
 
     A cell is needed if it binds or changes the name, or one that a needed cell uses after it, or if
     its effect cannot be read off its text (a magic, `import *`, a syntax error). In doubt a cell is
     run: too many rather than too few.
     """
     names: dict[int, Names | None] = {
-        place: _names(cell.source)
-        for place, cell in enumerate(cells)
+        index: _find_names(cell.source)
+        for index, cell in enumerate(cells)
         if cell.cell_type == "code" and not utils.is_grade(cell)
     }
-    needed = {place for place, known in names.items() if known is None or name in known.changed}
-    while more := _givers(names, needed):
-        needed |= more
+    needed = {index for index, found in names.items() if found is None or name in found.changed}
+    while givers := _find_givers(names, needed):
+        needed |= givers
     return sorted(needed)
 
 
-def _givers(names: dict[int, Names | None], needed: set[int]) -> set[int]:
+def _find_givers(names: dict[int, Names | None], needed: set[int]) -> set[int]:
     """The cells not yet found that bind or change a name which a found one uses."""
     used = {name for place in needed for name in getattr(names[place], "used_later", ())}
     givers = set()
@@ -71,20 +71,21 @@ def _givers(names: dict[int, Names | None], needed: set[int]) -> set[int]:
     return givers
 
 
-def _names(source: str) -> Names | None:
-    """None where the text does not say it."""
+def _find_names(source: str) -> Names | None:
+    """Find the names that a cell changes, those it uses, and those it uses later (in functions);
+    None where its text does not say it."""
     try:
-        tree, top = ast.parse(source), symtable(source, "cell", "exec")
+        tree, cell_scope = ast.parse(source), symtable(source, "cell", "exec")
     except (SyntaxError, ValueError):  # a magic is no Python, nor is a null character
         return None
     nodes = list(ast.walk(tree))
     if any(isinstance(node, ast.alias) and node.name == "*" for node in nodes):
         return None
     names = Names({name for node in nodes for name in _owners(node)}, set(), set())
-    for scope in _scopes(top):
+    for scope in _scopes(cell_scope):
         is_later = scope.get_type() == "function"
         for symbol in scope.get_symbols():
-            if scope is top or symbol.is_global():
+            if scope is cell_scope or symbol.is_global():
                 if symbol.is_assigned() or symbol.is_imported():
                     names.changed.add(symbol.get_name())
                 if symbol.is_referenced():

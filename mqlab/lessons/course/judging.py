@@ -57,14 +57,15 @@ class Known:
     def judge(
         self, exercise: str, value: Any, ask: Ask, judge: Callable[[Ask], Verdict]
     ) -> Verdict:
-        """The verdict on an answer to this exercise with this input (`value`). It is cached: an
-        answer that gives the same values to the same questions gets the same verdict. Otherwise
-        `judge` is called, and its questions are recorded with the values and the verdict."""
-        tree = self._trees.setdefault((exercise, _key(value)), _Node())
-        cached = _walk(tree, ask)
+        """The verdict on an answer to this exercise with this input (`value`), from the cache if it
+        is there: an answer that gives the same values to the same questions gets the same verdict.
+        Otherwise `judge` is called, and its questions are recorded with the values and the
+        verdict."""
+        root = self._trees.setdefault((exercise, _key(value)), _Node())
+        cached = _walk(root, ask)
         if cached is not None:
             return cached
-        node = tree
+        node = root
 
         def ask_and_record(*question: Any) -> Message:
             nonlocal node
@@ -201,7 +202,9 @@ class Judge:
             self._process = None
 
     def judge(self, task: Task) -> Result:
-        """Raises GradingError where the process with the answers cannot be started."""
+        """Run a task's cells in the process for answers, and judge the answer that they define.
+        Where it cannot be asked, or the time of the notebook is spent, the result says so. Raises
+        GradingError where the process cannot be started."""
         if self.is_spent:
             return Result(False, f"not yet: {self.spent}: this answer was not run")
         if self._process is None:
@@ -220,9 +223,9 @@ class Judge:
         except WireError as error:
             self._end()
             why = self.spent if self.is_spent else error
-            says = f"not yet: the program with this answer cannot be asked: {why}"
-            return Result(False, says, ran)
-        except BaseException:  # what it still says would be taken for the next answer's
+            sentence = f"not yet: the program with this answer cannot be asked: {why}"
+            return Result(False, sentence, ran)
+        except BaseException:  # what it still sends would be taken for the next answer's
             self._end()
             raise
 
@@ -236,8 +239,8 @@ class Judge:
             self._left_s -= time.monotonic() - began
 
     def _judge(self, task: Task, wire: Wire, ran: Ran) -> Result:
-        """Judge one answer that its process has handed over; functions are run there, question by
-        question, and what was judged before is not searched again."""
+        """Judge one answer that its process has handed over, a value or functions. Functions are
+        run there, question by question, and what was judged before is not searched again."""
         exercise, kind = find_exercise(task.exercise)
         match self._hear(wire):
             case ("value", value):
@@ -246,7 +249,7 @@ class Judge:
                 return Result(False, _explain_missing(task.name, ran), ran)
             case _:
                 raise WireError("it did not say what its answer is")
-        talk = _Talk(wire, self._hear)
+        conversation = _Talk(wire, self._hear)
 
         def search(ask: Ask) -> tuple[bool, str]:
             try:
@@ -257,12 +260,12 @@ class Judge:
                 return False, FAILED.format(kind=type(error).__name__, error=error)
             return verdict.ok, str(verdict)
 
-        # Of a function the text has its address in it, which each process places elsewhere.
+        # Only values are keys of the cache: the text of a function has its address in it.
         constant = value if kind == "value" else None
         try:
             question = f"{task.exercise} in {spoken()}"
-            result = Result(*KNOWN.judge(question, constant, talk.ask, search), ran)
-            talk.leave()
+            result = Result(*KNOWN.judge(question, constant, conversation.ask, search), ran)
+            conversation.leave()
         except Lost as lost:
             raise WireError(str(lost)) from lost
         return result
@@ -366,15 +369,17 @@ class Process:
     """`command`, in an empty folder and with an environment that says nothing of the course."""
 
     def __init__(self, command: Sequence[str]) -> None:
+        """Start the process for answers, in an empty folder of its own. Raises GradingError where
+        the command cannot be started."""
         self._folder = tempfile.TemporaryDirectory(prefix="mqlab-grading-")
-        here = {
+        own_folders = {
             "HOME": self._folder.name, "TMPDIR": self._folder.name, "PYTHONDONTWRITEBYTECODE": "1",
             "IPYTHONDIR": self._folder.name,
         }  # fmt: skip
-        known = {name: os.environ[name] for name in ENVIRONMENT if name in os.environ}
+        environment = {name: os.environ[name] for name in ENVIRONMENT if name in os.environ}
         try:
             self._process = subprocess.Popen(
-                list(command), cwd=self._folder.name, env={**known, **here},
+                list(command), cwd=self._folder.name, env={**environment, **own_folders},
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                 start_new_session=True, bufsize=0,
             )  # fmt: skip

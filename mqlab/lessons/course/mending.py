@@ -32,26 +32,26 @@ class Mend(NbGraderPreprocessor):
 
 
 def mend(submitted: Notebook, released: Notebook) -> list[str]:
-    """Change a submission so that each named cell of the released lab is there once; what was
-    done, in sentences."""
-    wanted = {name: cell for cell in released.cells if (name := name_of(cell))}
+    """Change a submission so that each named cell of the released lab is there once, and return
+    sentences on what was done."""
+    released_cells = {name: cell for cell in released.cells if (name := name_of(cell))}
     notes = []
     seen: set[str] = set()
     for cell in submitted.cells:
         name = name_of(cell)
-        if name in seen and name in wanted:
+        if name in seen and name in released_cells:
             notes.append(
                 f"the cell “{name}” is there twice: the second is taken as an ordinary one"
             )
-        if name not in wanted or name in seen:
+        if name not in released_cells or name in seen:
             cell.metadata.pop("nbgrader", None)
         seen.add(name)
-    before = ""
-    for name, cell in wanted.items():
+    name_before = ""
+    for name, cell in released_cells.items():
         if name not in seen:
             notes.append(f"the cell “{name}” was deleted: it is put back as it was released")
-            submitted.cells.insert(_place_after(submitted, before), deepcopy(cell))
-        before = name
+            submitted.cells.insert(_place_after(submitted, name_before), deepcopy(cell))
+        name_before = name
     return notes
 
 

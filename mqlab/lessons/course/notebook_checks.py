@@ -48,7 +48,7 @@ def structure(lab: Lab) -> list[str]:
     """What can be seen without running: headings, cells, pictures, links."""
     notebook = read_source(lab)
     texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
-    faults = [*_headings(texts), *_pictures(texts), *_links(lab, texts), *_ways(notebook)]
+    faults = [*_headings(texts), *_pictures(texts), *_links(lab, texts), *_check_route(notebook)]
     count = sum("\n" in cell.source or not heading_level(cell) for cell in notebook.cells)
     if count > MOST_CELLS:
         faults.append(f"{count} cells: {MOST_CELLS} at most")
@@ -72,9 +72,9 @@ def _headings(texts: list[str]) -> Iterator[str]:
         yield f"{titles} first-level headings: one is the title"
 
 
-def _ways(notebook: Notebook) -> Iterator[str]:
-    """A quick route of 25 minutes that has an experiment and a graded cell, or the check of a file
-    that takes longer to write; the rest is folded."""
+def _check_route(notebook: Notebook) -> Iterator[str]:
+    """Yield what is wrong with the quick route of a lab: 25 minutes at most, with an experiment and
+    a graded cell, or the check of a file that takes longer to write; the rest is folded."""
     for cell in notebook.cells:
         if cell.cell_type != "markdown":
             continue
@@ -84,22 +84,23 @@ def _ways(notebook: Notebook) -> Iterator[str]:
         if DEEPER in cell.metadata.get("tags", []) and not re.fullmatch("## .+", cell.source):
             title = cell.source.partition("\n")[0]
             yield f"the cell “{title}” is tagged as deeper: it holds one `##` heading only"
-    short = short_way(notebook.cells)
-    if len(short) > MOST_IN_SIGHT:
-        yield f"the quick route has {len(short)} cells: {MOST_IN_SIGHT} at most"
-    if len(short) == len(notebook.cells):
+    route = short_way(notebook.cells)
+    if len(route) > MOST_IN_SIGHT:
+        yield f"the quick route has {len(route)} cells: {MOST_IN_SIGHT} at most"
+    if len(route) == len(notebook.cells):
         yield "no part is folded: tag the headings that are not of the quick route, “deeper”"
-    if not any(utils.is_grade(cell) or FILE_CHECK in cell.source for cell in short):
+    if not any(utils.is_grade(cell) or FILE_CHECK in cell.source for cell in route):
         yield "the quick route has no graded cell, and checks no file"
-    extent = measure(short)
+    extent = measure(route)
     if not extent.questions:
         yield "the quick route asks nothing"
     if extent.minutes > SHORT_MINUTES:
         yield f"the quick route takes {extent.minutes} minutes: {SHORT_MINUTES} at most"
-    stated, due = SAID.search(notebook.cells[0].source), -(-extent.minutes // 5) * 5
-    if stated and int(stated[1]) != due:
-        says = f"the first cell says “a quick route of {stated[1]}”"
-        yield f"{says}: write {due} (`mqlab labs times`)"
+    # the minutes, rounded up to fives
+    stated, rounded = SAID.search(notebook.cells[0].source), -(-extent.minutes // 5) * 5
+    if stated and int(stated[1]) != rounded:
+        quote = f"the first cell says “a quick route of {stated[1]}”"
+        yield f"{quote}: write {rounded} (`mqlab labs times`)"
 
 
 def _pictures(texts: list[str]) -> Iterator[str]:
@@ -146,23 +147,24 @@ def _without_code(text: str) -> str:
 
 
 def freshness(lab: Lab) -> Iterator[str]:
-    """The committed copies are what the source gives; outputs are nbval's business."""
+    """Yield where the committed copies of a lab are not what its source gives; outputs are compared
+    by nbval."""
     source = read_source(lab)
-    again = f"run `mqlab labs build {lab.name[:2]}` and commit"
+    advice = f"run `mqlab labs build {lab.name[:2]}` and commit"
     for path in (lab.student, lab.solution):
         if not path.exists():
-            yield f"{lab.name}: {path.parent.name}/{path.name} is missing: {again}"
+            yield f"{lab.name}: {path.parent.name}/{path.name} is missing: {advice}"
             return
     if lab.student.read_text(encoding="utf-8") != text_of(student_copy(source)):
-        yield f"{lab.name}: the student copy is not what the source gives: {again}"
-    wanted, solution = _without_outputs(unexecuted_solution(source)), read(lab.solution)
-    if _without_outputs(solution) != wanted:
-        yield f"{lab.name}: the solution is not what the source gives: {again}"
+        yield f"{lab.name}: the student copy is not what the source gives: {advice}"
+    expected, solution = _without_outputs(unexecuted_solution(source)), read(lab.solution)
+    if _without_outputs(solution) != expected:
+        yield f"{lab.name}: the solution is not what the source gives: {advice}"
     code = [cell for cell in solution.cells if cell.cell_type == "code"]
     if any(cell.execution_count is None and cell.source.strip() for cell in code):
-        yield f"{lab.name}: the solution is not executed: {again}"
+        yield f"{lab.name}: the solution is not executed: {advice}"
     if any(cell.outputs and not is_kept(lab.name, cell) for cell in code):
-        yield f"{lab.name}: the solution holds outputs that nobody reads: {again}"
+        yield f"{lab.name}: the solution holds outputs that nobody reads: {advice}"
     if (size := lab.solution.stat().st_size) > MOST_BYTES:
         yield f"{lab.name}: the solution has {size / 1e6:.1f} MB of outputs: show less"
 
@@ -201,18 +203,19 @@ def short_way_runs(lab: Lab) -> Iterator[str]:
 
 
 def stub_is_wrong(lab: Lab) -> Iterator[str]:
-    """The untouched copy runs to its end, fails where one must write, and gets no point. What is
-    long and the same in the solution runs there."""
+    """Yield what is wrong with the student copy as it is handed out: it must run to its end, fail
+    only where one must write, and get no point. What is long and the same in the solution is run
+    there."""
     source = read_source(lab)
     student = student_copy(source)
     student.cells = [c for c in student.cells if LONG not in c.metadata.get("tags", [])]
     executed = run_for_grading(student, source, lab.student.parent)
     allowed = may_fail(executed)
-    for place, cell in enumerate(executed.cells):
+    for index, cell in enumerate(executed.cells):
         error = _error(cell)
-        if error and place not in allowed:
-            first = cell.source.partition("\n")[0]
-            yield f"{lab.name}: student copy, cell {place + 1} “{first}” fails: {error}"
+        if error and index not in allowed:
+            first_line = cell.source.partition("\n")[0]
+            yield f"{lab.name}: student copy, cell {index + 1} “{first_line}” fails: {error}"
     for grade in grades(executed):
         if grade.points > 0:
             yield (

@@ -125,7 +125,8 @@ def labs_in(folder: Path, names: list[str] | None = None) -> list[Lab]:
 
 
 def read_source(lab: Lab, lang: Lang = "en") -> Notebook:
-    """The whole lab as nbgrader's source version in one language, not yet executed."""
+    """Read a lab in one language from its source: the notebook with solutions and hidden tests,
+    which nbgrader calls the source version, not yet executed."""
     text = lab.source.read_text(encoding="utf-8")
     notebook = jupytext.reads(text, fmt="py:percent")
     if lang == "zh":
@@ -140,12 +141,12 @@ def read_source(lab: Lab, lang: Lang = "en") -> Notebook:
             | ({} if lang == "en" else {"lang": lang}),
         }
     )
-    seen: dict[str, int] = {}
+    ids: dict[str, int] = {}
     for cell in notebook.cells:
         cell.metadata.pop("lines_to_next_cell", None)  # jupytext's note on the source's layout
         if "nbgrader" in cell.metadata:
             cell.metadata["nbgrader"] = _complete(cell.metadata["nbgrader"])
-        cell["id"] = _cell_id(cell, seen)
+        cell["id"] = _cell_id(cell, ids)
     fold_deeper_parts(notebook)
     return notebook
 
@@ -195,7 +196,8 @@ def _digest(text: str) -> str:
 
 
 def student_copy(source: Notebook) -> Notebook:
-    """What a student gets: stubs for solutions, no hidden tests, no outputs."""
+    """Make the notebook that a student gets: stubs for solutions, no hidden tests, no outputs.
+    LabError where nbgrader refuses a cell."""
     steps = (
         preprocessors.LockCells(),
         preprocessors.ClearSolutions(code_stub={"python": STUB}),
@@ -246,14 +248,15 @@ def _with_links_from_solutions(notebook: Notebook) -> Notebook:
 
 
 def execute(notebook: Notebook, folder: Path, allow_errors: bool = False) -> Notebook:
-    """A fresh kernel runs a copy of all cells, in the folder given."""
+    """Run all cells of a copy of the notebook in a fresh kernel, in the folder given, and return
+    the copy with its outputs. Raises CellError where a cell fails, unless `allow_errors`."""
     copy = deepcopy(notebook)
     folder.mkdir(parents=True, exist_ok=True)
     client = NotebookClient(
         copy,
         timeout=HANGS_S,
         startup_timeout=HANGS_S,
-        # nbclient leaves off what a cell shows, its error too, where it is 4 s late
+        # by default nbclient drops what a cell shows, its error too, where it is 4 s late
         iopub_timeout=HANGS_S,
         raise_on_iopub_timeout=True,
         kernel_name=KERNEL["name"],
@@ -325,10 +328,10 @@ def _check_printed(notebook: Notebook) -> None:
 def _normalise(notebook: Notebook) -> None:
     """Take out of an executed notebook what differs from run to run (ids, addresses, the Python
     version) and the outputs that are not kept."""
-    names: dict[str, str] = {}
+    new_ids: dict[str, str] = {}
 
     def rename(match: re.Match[str]) -> str:
-        return names.setdefault(match[0], f"00000000-0000-4000-8000-{len(names):012d}")
+        return new_ids.setdefault(match[0], f"00000000-0000-4000-8000-{len(new_ids):012d}")
 
     notebook.metadata.pop("widgets", None)
     notebook.metadata["language_info"] = {"file_extension": ".py", "name": "python"}
@@ -338,7 +341,7 @@ def _normalise(notebook: Notebook) -> None:
         if not is_kept(_name(notebook), cell):
             cell.outputs = []
         compared = COMPARED in cell.metadata.get("tags", [])  # nbval wants such an output whole
-        cell.outputs = [output for one in cell.outputs if (output := _in_words(one, compared))]
+        cell.outputs = [output for raw in cell.outputs if (output := _in_words(raw, compared))]
         text = ADDRESS.sub("at 0x0", UUID.sub(rename, json.dumps(cell.outputs)))
         cell.outputs = nbformat.from_dict(json.loads(text))
 
@@ -358,10 +361,13 @@ def _in_words(output: Notebook, whole: bool) -> Notebook | None:
 
 
 def build(lab: Lab, say: Callable[[str], None], student_only: bool, force: bool) -> None:
-    """Writes what differs. `student_only` is quick: nothing is executed, fresh copies stay.
+    """Write the student copy and the executed solution of a lab, where they differ from those that
+    are there. `student_only` is quick: nothing is executed, and copies of this source stay.
 
     A student copy that somebody has worked in, or that cannot be read, is kept; `force` sets it
-    aside under another name and makes a new one."""
+    aside under another name and makes a new one. LabError with the line of the source where the
+    solution fails.
+    """
     source = read_source(lab)
     if force or not (student_only and _is_fresh(lab)):
         _renew(lab.student, student_copy(source), say, force)
@@ -371,8 +377,8 @@ def build(lab: Lab, say: Callable[[str], None], student_only: bool, force: bool)
             solution = solution_copy(source, lab.solution.parent, previous)
         except CellError as error:
             line = error.line_of(lab.source.read_text(encoding="utf-8"))
-            where = f"{lab.source.parent.name}/{lab.source.name}:{line}"
-            message = f"{lab.name}: its solution fails\n{where}: {error.what}\n\n{error}"
+            place = f"{lab.source.parent.name}/{lab.source.name}:{line}"
+            message = f"{lab.name}: its solution fails\n{place}: {error.what}\n\n{error}"
             raise LabError(message) from error
         _write(lab.solution, solution, say)
 

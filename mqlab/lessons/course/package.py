@@ -68,21 +68,21 @@ LEFT_OUT = ("__pycache__", ".ipynb_checkpoints", ".egg-info", ".pyc", "scenarios
 
 
 def write_package(course: Course) -> Path:
-    """`students.zip` in the course's folder, with every lab released so far."""
+    """Write `students.zip` to the course's folder: the program, and every lab released so far."""
     path = course.folder / "students.zip"
-    part = path.with_suffix(".part")
-    with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as package:
+    unfinished = path.with_suffix(".part")
+    with zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED) as package:
         package.writestr(f"{NAME}/README.md", README)
         for name in PARTS:
             _add(package, places.ROOT / name, name)
-        read_catalogue("mqlab")  # which leaves it compiled
+        read_catalogue("mqlab")  # this compiles it
         _add(package, places.PACKAGE, "mqlab")
         _add(package, Path(mqlab_widgets.__file__).parent, "widgets/mqlab_widgets")
         for file in _files(places.LABS / "images"):
             package.write(file, f"{NAME}/labs/images/{file.name}")
         for folder in ("coordinator", "check_round", "pending_acks"):
-            begin = f"labs/{folder}/begin.py"  # the others there are right
-            _add(package, places.ROOT / begin, begin)
+            skeleton = f"labs/{folder}/begin.py"  # not the solutions beside it
+            _add(package, places.ROOT / skeleton, skeleton)
         _add(package, places.LABS / "reports", "labs/reports")
         stories = {*(run.story for run in RUNS.values()), *(way.story for way in ORDER.values())}
         stories |= {RUN, *ELSEWHERE}
@@ -91,7 +91,7 @@ def write_package(course: Course) -> Path:
             _add(package, places.ROOT / name, name)
         for lab in course.labs():
             package.write(course.released(lab), f"{NAME}/labs/{lab}.ipynb")
-    os.replace(part, path)
+    os.replace(unfinished, path)
     return path
 
 
@@ -213,10 +213,11 @@ def _copy(lab: Original, copy: Path, say: Say) -> None:
 
 
 def _may_replace(lab: Original, copy: Path, say: Say) -> bool:
-    """The lab is another than this copy was made from, and nothing is lost with the copy."""
+    """Whether a student's copy may be replaced by the lab: it was made from another version, and
+    nothing is lost with it. Says why, where it is kept."""
     number = lab.name[:2]
     try:
-        mine = read(copy)
+        notebook = read(copy)
     except DAMAGE:
         say(
             f"{copy} cannot be read and stays as it is: `mqlab labs renew {number}` sets it aside "
@@ -224,11 +225,11 @@ def _may_replace(lab: Original, copy: Path, say: Say) -> bool:
         )
         return False
     try:
-        if lab.origin == _origin(mine):
+        if lab.origin == _origin(notebook):
             return False
     except DAMAGE:
         return False
-    if was_worked_on(mine) or _was_run(mine):
+    if was_worked_on(notebook) or _was_run(notebook):
         say(
             f"kept {copy.name}: you have worked in it; the lab has changed since, or is another "
             f"language's (`mqlab labs renew {number}` sets yours aside and gives you the new one)"

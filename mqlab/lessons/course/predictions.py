@@ -97,25 +97,26 @@ def _chosen_in(path: Path) -> dict[str, int]:
 
 
 def draw_histogram(predictions: Sequence[Prediction]) -> str:
-    """For each question that was answered: how many chose each option, with a bar, the right one
-    marked, and the belief behind the others."""
+    """Draw, for each question that was answered, how many chose each option: a line with a bar, the
+    right option marked, below the others the belief that they show."""
     lines = []
     for lab, name in dict.fromkeys((one.lab, one.question) for one in predictions):
         question = load_questions(lab[:2])[name]
-        mine = [one for one in predictions if (one.lab, one.question) == (lab, name)]
-        counts = Counter(one.option for one in mine)
-        beliefs = {one.option: one.belief for one in mine}
-        lines.append(f"{name}: {len(mine)} predicted, {counts[_right(question)]} rightly")
+        of_question = [one for one in predictions if (one.lab, one.question) == (lab, name)]
+        counts = Counter(one.option for one in of_question)
+        beliefs = {one.option: one.belief for one in of_question}
+        lines.append(f"{name}: {len(of_question)} predicted, {counts[_right(question)]} rightly")
         lines.append(f"       {question.text}")
         for option in question.options:
-            bar = "▇" * -(-counts[option] * WIDTH // len(mine))
+            # rounded up, so that every choice is seen
+            bar = "▇" * -(-counts[option] * WIDTH // len(of_question))
             mark = "✓" if option == _right(question) else " "
             belief = beliefs.get(option, "")
             lines.append(f"{counts[option]:>6} {mark} {bar:<{WIDTH}} {option}")
             if belief:
                 label = label_chosen(name, question.options.index(option))
-                called = f" [{label}]" if label else ""
-                lines.append(f"{'':>{WIDTH + 9}} (the belief behind it: {belief}){called}")
+                suffix = f" [{label}]" if label else ""
+                lines.append(f"{'':>{WIDTH + 9}} (the belief behind it: {belief}){suffix}")
     return "\n".join(lines)
 
 

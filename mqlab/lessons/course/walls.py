@@ -92,7 +92,8 @@ class Root:
         return self._at / path.relative_to("/")
 
     def bring(self, path: Path) -> None:
-        """What is at `path`, to read only; links on the way are links here too."""
+        """Mount what is at `path` into this root, to read only; a link on the way becomes a link
+        here too, and what it leads to is mounted."""
         path = Path(os.path.abspath(path))
         if not path.exists():
             return
@@ -101,11 +102,11 @@ class Root:
                 self._link(part)
                 return self.bring(part.parent / part.readlink() / path.relative_to(part))
         if not self._has(path):
-            here = self.find(path)
-            here.parent.mkdir(parents=True, exist_ok=True)
-            here.mkdir(exist_ok=True) if path.is_dir() else here.touch()
-            _mount(path, here, "", MS_BIND | MS_REC)
-            _protect(here)
+            target = self.find(path)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.mkdir(exist_ok=True) if path.is_dir() else target.touch()
+            _mount(path, target, "", MS_BIND | MS_REC)
+            _protect(target)
             self._brought.append(path)
         return None
 

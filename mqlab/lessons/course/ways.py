@@ -79,7 +79,8 @@ class Extent:
 
 
 def measure(cells: Iterable[Notebook]) -> Extent:
-    """Counts and minutes of these cells, the words of their questions and options included."""
+    """Measure some cells: their words, questions, answers to write, and the minutes they take.
+    Words of their questions and options count."""
     words = questions = to_write = 0
     minutes = 0.0
     for cell in cells:
@@ -95,4 +96,5 @@ def measure(cells: Iterable[Notebook]) -> Extent:
         to_write += utils.is_solution(cell)
     minutes += words / WORDS_PER_MINUTE
     minutes += MINUTES["question"] * questions + MINUTES["to write"] * to_write
+    # minutes are rounded up
     return Extent(words, questions, to_write, -int(-minutes // 1))

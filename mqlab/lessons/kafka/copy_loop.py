@@ -18,13 +18,16 @@ ID = {"transactional.id": "accounting-0"}
 
 
 def main(address: str, count: int, pause_at: str = "") -> None:
-    """Raises KafkaException where the client does."""
+    """Copy orders to invoices, one in a transaction with its position, from the group's position on
+    up to offset `count`; before the commit of order `pause_at` the program waits for ever, to be
+    killed. Raises KafkaException where the client does."""
     kafka: Any = importlib.import_module("confluent_kafka")
-    named = {"bootstrap.servers": address, "log_level": 0}
-    producer = kafka.Producer({**named, **ID})
-    producer.init_transactions(WAIT_S)  # what another life has left open is aborted
-    consumer = kafka.Consumer({**named, **GROUP, "isolation.level": "read_committed"})
+    common = {"bootstrap.servers": address, "log_level": 0}
+    producer = kafka.Producer({**common, **ID})
+    producer.init_transactions(WAIT_S)  # what an earlier process left open is aborted
+    consumer = kafka.Consumer({**common, **GROUP, "isolation.level": "read_committed"})
     (at,) = consumer.committed([kafka.TopicPartition("orders", 0)], WAIT_S)
+    # it is negative where the group has committed none
     at.offset = max(at.offset, 0)
     print(f"begins at offset {at.offset}", flush=True)
     consumer.assign([at])

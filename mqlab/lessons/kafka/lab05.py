@@ -350,29 +350,30 @@ def construct_producer(client: str, **settings: Setting) -> str:
     return _librdkafka(given, {**defaults, **given})
 
 
-def _java(given: dict[str, Setting], now: dict[str, Setting]) -> str:
-    """How the Java client resolves its idempotence settings. What was asked for is checked; what is
-    only the default gives way without an error, except that more than five in flight is always
-    one."""
-    if not now["enable.idempotence"]:
+def _java(given: dict[str, Setting], settings: dict[str, Setting]) -> str:
+    """How the Java client resolves its idempotence settings: `given` by the program, `settings`
+    with the defaults. What contradicts an idempotence that was asked for is an error; what
+    contradicts the default switches it off without one, except that more than five in flight is
+    always an error."""
+    if not settings["enable.idempotence"]:
         return "not idempotent"
     explicit = "enable.idempotence" in given
     gives_way = False
-    if now["retries"] == 0:
+    if settings["retries"] == 0:
         if explicit:
             return _config("Must set retries to non-zero when using the idempotent producer.")
         gives_way = True
-    if now["acks"] not in ("all", "-1"):
+    if settings["acks"] not in ("all", "-1"):
         if explicit:
             return _config(
                 "Must set acks to all in order to use the idempotent producer. Otherwise we "
                 "cannot guarantee idempotence."
             )
         gives_way = True
-    if int(now[IN_FLIGHT]) > 5:
+    if int(settings[IN_FLIGHT]) > 5:
         return _config(
             f"To use the idempotent producer, {IN_FLIGHT} must be set to at most 5. Current "
-            f"value is {now[IN_FLIGHT]}."
+            f"value is {settings[IN_FLIGHT]}."
         )
     return "not idempotent" if gives_way else "idempotent"
 

@@ -109,7 +109,7 @@ def requests(trace: Trace, coordinator: str = "coordinator") -> str:
     rows = []
     for fact in trace:
         if _asks(fact, coordinator):
-            wrote, answer, later = _handled(trace, fact, coordinator)
+            wrote, answer, later = _describe_handling(trace, fact, coordinator)
             rows.append((f"{fact.node}: {_wish(fact.body)}", wrote or "–", answer, later or "–"))
     return table("request | writes | answers | afterwards", rows)
 
@@ -129,9 +129,9 @@ def _wish(request: object) -> str:
     return type(request).__name__
 
 
-def _handled(trace: Trace, request: Fact, coordinator: str) -> tuple[str, str, str]:
-    """How the coordinator handles one request: (written before the answer, the answer, what the
-    coordinator does from then on until somebody asks it again)."""
+def _describe_handling(trace: Trace, request: Fact, coordinator: str) -> tuple[str, str, str]:
+    """How the coordinator handles one request: what it writes or sends before its answer, the
+    answer, and what it does from then on until the next request."""
     before: list[str] = []
     later: list[str] = []
     answer = ""
@@ -197,17 +197,17 @@ def coordinator_of(*txn_ids: str) -> str:
 
 
 def transitions(*traces: Trace, transaction_version: int = 2) -> str:
-    """The table of states: from each line to each column, by the numbers in which the log
-    keeps them. ● a run went that way, ○ it may be gone, · it may not. What is only ever
-    pending, and never written, is in brackets."""
-    seen = {step for trace in traces for step in _steps(trace)}
+    """The table of a transaction's states: from each line to each column, by the numbers that the
+    log has for them. ● one of the traces took that step, ○ it is allowed, · it is not. A state that
+    is only ever pending, and never written, is in brackets."""
+    taken = {step for trace in traces for step in _steps(trace)}
     previous: Mapping[TxnState, frozenset[TxnState]]
     previous = PREVIOUS_V2 if transaction_version >= 2 else PREVIOUS
     rows = [
         (
             f"{NUMBERS[old]} {_short(old)}",
             *(
-                "●" if (old, new) in seen else "○" if old in previous[new] else "·"
+                "●" if (old, new) in taken else "○" if old in previous[new] else "·"
                 for new in TxnState
             ),
         )
@@ -368,18 +368,19 @@ UNANSWERED = KillExercise(STORY, _killed, KILLS)
 
 
 def never_unknown(searched: System, outcome: str) -> Property:
-    """That no commit ends “unknown” while its transaction has the outcome "COMMIT" or "ABORT".
-    Kafka promises neither: a client without an answer cannot tell."""
+    """The claim that no commit ends “unknown” (without an answer) while its transaction has the
+    outcome "COMMIT" or "ABORT". Kafka promises neither: a client without an answer cannot tell."""
     assert isinstance(searched, KafkaSystem)
     cluster = searched.cluster
 
     def holds(world: World) -> bool:
         apps = [world.nodes[name].app for name, _ in cluster.producers]
-        given = [result for app in apps if app is not None for result in app.results]
-        if not any(isinstance(r.call, Commit) and r.status == UNKNOWN for r in given):
+        results = [result for app in apps if app is not None for result in app.results]
+        if not any(isinstance(r.call, Commit) and r.status == UNKNOWN for r in results):
             return True
         return all(txn.outcome != outcome for txn in read_world(cluster, world).list_txns())
 
+    # What `holds` reads of each node: a search judges equal parts once.
     def part(name: str, node: NodeState) -> Hashable:
         return reads(cluster, name, node), node.app.results if node.app is not None else ()
 

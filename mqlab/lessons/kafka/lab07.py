@@ -176,8 +176,8 @@ run app: begin, send orders-0 580539, send payments-0 paid-580539, commit
 
 
 def whole(searched: System) -> Property:
-    """That nobody is left with half of a transaction: whenever the coordinator is dead, a
-    reader of committed data gets all of it or nothing. Kafka does *not* promise this."""
+    """The claim that no reader of committed data has a part of a transaction while the coordinator
+    is dead: it gets all of it or nothing. Kafka does *not* promise this."""
     assert isinstance(searched, KafkaSystem)
     cluster = searched.cluster
     tc = cluster.config.coordinator
@@ -188,6 +188,7 @@ def whole(searched: System) -> Property:
         seen = read_world(cluster, world)
         return describe_torn(seen, seen.list_given("read_committed")) is None
 
+    # What `holds` reads of each node: a search judges equal parts once.
     def part(name: str, node: NodeState) -> Any:
         return reads(cluster, name, node), name == tc and node.up
 
@@ -314,24 +315,25 @@ def frontiers(trace: Trace, position: int) -> None:
 
 
 def lag_table(trace: Trace) -> str:
-    """A line each time that a reader has polled and asked for its position, the end and its
-    lag: these, and the lag that counts from the last *record* it was given."""
+    """A table of consumer lag, a line each time that the reader has polled and asked for its
+    position, the end and its lag: these, and the lag that counts from the last *record* it was
+    given."""
     rows: list[tuple[str, ...]] = [
         ("the reader is given", "position", "end", "its lag", "end − (last record + 1)")
     ]
     offsets = {c.label: c.offset for log in trace.snapshot(-1).logs for c in log.cells}
-    last, row = -1, [""]
+    newest, row = -1, [""]  # -1: no record yet, so that all of the log is lag
     for fact in trace:
         match fact.body:
             case Outcome(call=Poll(isolation="read_committed"), status="ok", detail=given):
-                last = max([last, *(offsets.get(value, -1) for value in given.split(", "))])
+                newest = max([newest, *(offsets.get(value, -1) for value in given.split(", "))])
                 row = [given]
             case Outcome(
                 call=PositionOf() | EndOffset(isolation="read_committed"), status="ok", detail=at
             ):
                 row.append(at)
             case Outcome(call=Lag(), status="ok", detail=lag):
-                rows.append((*row, lag, str(int(row[2]) - last - 1)))
+                rows.append((*row, lag, str(int(row[2]) - newest - 1)))
     return columns(rows)
 
 

@@ -142,24 +142,24 @@ def _actor(node: str, request: str) -> str:
 
 
 def assemble_loop(order: tuple[str, ...]) -> Work:
-    """A loop that does these pieces round by round. What is for a failure is done there, in
-    the order in which it is given; everything else makes up a round."""
-    rounds = tuple(piece for piece in order if piece not in ON_FAILURE)
-    failing = tuple(piece for piece in order if piece in ON_FAILURE)
+    """The loop of a worker that does these pieces in each round. Those for a failure are done when
+    a call fails with an abortable error, the others make up a round."""
+    pieces = tuple(piece for piece in order if piece not in ON_FAILURE)
+    on_failure = tuple(piece for piece in order if piece in ON_FAILURE)
 
     def work(app: App) -> None:
         orders: list[Order] = []
-        while rounds:
+        while pieces:
             try:
-                for piece in rounds:
+                for piece in pieces:
                     if piece == "poll":
                         orders = app.poll()
-                        if not orders:
+                        if not orders:  # all orders are copied
                             return
                     else:
                         DO[piece](app, orders)
             except Abortable:
-                for piece in failing:
+                for piece in on_failure:
                     DO[piece](app, orders)
 
     return work
@@ -408,13 +408,13 @@ LOOP = Copying()
 
 
 def _judged(work: Work, many: IncomeSystem = MANY, faults: tuple[Budget, ...] = FAULTS) -> Verdict:
-    """Judge a learner's copy loop, by every rehearsal of many orders, and every schedule of one
-    with each of the faults."""
-    calm = plain(many.with_loop(work))
-    if count_calls(calm, WORKER) == count_calls(plain(many.with_loop(_idle)), WORKER):
+    """Judge a learner's copy loop: by each rehearsal with many orders, then by every schedule of
+    one order with each of the faults."""
+    faultless = plain(many.with_loop(work))
+    if count_calls(faultless, WORKER) == count_calls(plain(many.with_loop(_idle)), WORKER):
         return Verdict(False, NOT_WRITTEN)
-    calls = shape(calm)
-    for run in _rehearsals(work, many, calm):
+    calls = shape(faultless)
+    for run in _rehearsals(work, many, faultless):
         name = find_broken_promise(run)
         if name:
             return _wrong(belief(run, calls, name), run, name)
@@ -493,10 +493,11 @@ def _failing(given: list[Outcome], name: str) -> Named | None:
     return NOT_CAUGHT if name == "unfinished" else None
 
 
-def _shaped(given: list[Outcome]) -> Named | None:
-    """Which mistake of the copy loop the outcomes of its calls show, or None."""
-    calls = [type(one.call) for one in given]
-    if any(isinstance(g.call, SendRecord | SendOffsets) and g.status == FAILED for g in given):
+def _shaped(outcomes: list[Outcome]) -> Named | None:
+    """Which mistake of the copy loop the outcomes of its calls show, or None: from which calls it
+    made, in which sequence, and how far the positions go."""
+    calls = [type(one.call) for one in outcomes]
+    if any(isinstance(g.call, SendRecord | SendOffsets) and g.status == FAILED for g in outcomes):
         return OUTSIDE
     if Commit not in calls:
         return NO_COMMIT if Begin in calls else None
@@ -507,10 +508,10 @@ def _shaped(given: list[Outcome]) -> Named | None:
         return NO_POSITION
     if _apart(calls):
         return TWO_TXNS
-    sent_offsets = [one.call for one in given if isinstance(one.call, SendOffsets)]
+    sent_offsets = [one.call for one in outcomes if isinstance(one.call, SendOffsets)]
     furthest = max(p.offset for call in sent_offsets for p in call.positions)
-    many = len(MANY.orders)
-    return None if furthest >= many else LAST if furthest == many - 1 else PART
+    end = len(MANY.orders)
+    return None if furthest >= end else LAST if furthest == end - 1 else PART
 
 
 def _apart(calls: list[type]) -> bool:

@@ -59,7 +59,8 @@ def make_producer(broker: RunningBroker, **settings: str | bool | int) -> Any:
 
 
 def read_all(address: str, topic: str, level: str = "read_committed") -> list[str]:
-    """The values of partition 0, to its end."""
+    """The values in partition 0 of a topic, read to its end by a released client, in this isolation
+    level."""
     kafka = client()
     consumer = kafka.Consumer(
         {
@@ -83,7 +84,8 @@ def read_all(address: str, topic: str, level: str = "read_committed") -> list[st
 
 
 def lose_an_answer(idempotent: bool) -> str:
-    """A producer sends one payment. The broker stores it, and dies before it has answered."""
+    """Let a producer send one payment to a broker that stores it and dies before it has answered,
+    and return a line: what the producer was told, and how often the payment is stored."""
     if why_not():
         return why_not()
     with serve() as broker:
@@ -96,10 +98,10 @@ def lose_an_answer(idempotent: bool) -> str:
         gate.let_go(gate.wait("Produce"))
         producer.flush(WAIT_S)
         gate.open()
-        times = Counter(read_all(broker.address, "payments"))
+        stored = Counter(read_all(broker.address, "payments"))
     sent = tr("idempotent:    ") if idempotent else tr("not idempotent:")
     answers = ["ok" if error is None else error.name() for error in errors]
-    return str(TOLD(sent=sent, got=", ".join(answers), n=times[ORDERS[0]]))
+    return str(TOLD(sent=sent, got=", ".join(answers), n=stored[ORDERS[0]]))
 
 
 class HeldPayment:
@@ -149,30 +151,31 @@ class HeldPayment:
 
 
 def fence_a_zombie() -> str:
-    """Two programs with one transactional.id: the first is not dead, only slow."""
+    """Let two programs with one transactional.id meet, of which the first is not dead, only slow,
+    and return the lines: what each call came to, and what readers get."""
     if why_not():
         return why_not()
     kafka, lines = client(), []
 
-    def say(who: str, what: str, call: Any) -> None:
+    def note(who: str, method: str, call: Any) -> None:
         try:
             call()
-            lines.append(f"{who:<7} {what}: ok")
+            lines.append(f"{who:<7} {method}: ok")
         except kafka.KafkaException as error:
             fatal = tr(", fatal") if error.args[0].fatal() else ""
-            lines.append(f"{who:<7} {what}: {error.args[0].name()}{fatal}")
+            lines.append(f"{who:<7} {method}: {error.args[0].name()}{fatal}")
 
     with serve() as broker:
         first, second = (make_producer(broker, transactional_id="order-service") for _ in "ab")
-        say("first", "init_transactions", lambda: first.init_transactions(WAIT_S))
+        note("first", "init_transactions", lambda: first.init_transactions(WAIT_S))
         first.begin_transaction()
         first.produce("payments", ORDERS[0])
         first.flush(WAIT_S)
-        say("second", "init_transactions", lambda: second.init_transactions(WAIT_S))
-        say("first", "commit_transaction", lambda: first.commit_transaction(WAIT_S))
+        note("second", "init_transactions", lambda: second.init_transactions(WAIT_S))
+        note("first", "commit_transaction", lambda: first.commit_transaction(WAIT_S))
         second.begin_transaction()
         second.produce("payments", ORDERS[1])
-        say("second", "commit_transaction", lambda: second.commit_transaction(WAIT_S))
+        note("second", "commit_transaction", lambda: second.commit_transaction(WAIT_S))
         for level in ("read_committed", "read_uncommitted"):
             got = ", ".join(read_all(broker.address, "payments", level))
             lines.append(str(GETS(level=level, got=got)))

@@ -86,28 +86,28 @@ def read_questions(lab: str, text: str, lang: Lang = "en") -> dict[str, Question
     }
 
 
-def _question(name: str, given: dict[str, Any], lang: Lang) -> Question:
-    """A question as its TOML says it, in one language. Raises ValueError for an unknown key, or
+def _question(name: str, entry: dict[str, Any], lang: Lang) -> Question:
+    """Make a question of its TOML entry, in one language. Raises ValueError for an unknown key, or
     where not exactly one option is right."""
-    options = given.get("options", [])
-    strange = [
-        *(given.keys() - KEYS),
-        *(key for one in options for key in one.keys() - OPTION_KEYS),
+    options = entry.get("options", [])
+    unknown_keys = [
+        *(entry.keys() - KEYS),
+        *(key for option in options for key in option.keys() - OPTION_KEYS),
     ]
-    if strange:
-        raise ValueError(f"{name}: nothing is called {strange[0]!r} in a question")
-    if "question" not in given or len(options) < 2:
+    if unknown_keys:
+        raise ValueError(f"{name}: nothing is called {unknown_keys[0]!r} in a question")
+    if "question" not in entry or len(options) < 2:
         raise ValueError(f"{name}: a question has a text and at least two options")
-    right = [place for place, one in enumerate(options) if one.get("right")]
-    if len(right) != 1 or not all(one.get("says") and one.get("why") for one in options):
+    right = [index for index, option in enumerate(options) if option.get("right")]
+    if len(right) != 1 or not all(option.get("says") and option.get("why") for option in options):
         raise ValueError(f"{name}: each option says something and why; one of them is right")
-    texts = pick(given, SAID, lang)
+    texts = pick(entry, SAID, lang)
     return Question(
         name,
         texts["question"],
-        tuple(one["says"] for one in texts["options"]),
-        tuple(one["why"] for one in texts["options"]),
+        tuple(option["says"] for option in texts["options"]),
+        tuple(option["why"] for option in texts["options"]),
         right[0],
-        given.get("until"),
-        tuple(given.get("shows", ())),
+        entry.get("until"),
+        tuple(entry.get("shows", ())),
     )

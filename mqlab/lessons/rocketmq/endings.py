@@ -62,25 +62,25 @@ def look_back(story: str, order: str = ORDER) -> Ending:
 
 
 def _count(run: Run, order: str) -> Ending:
-    """What is there when a run is over: rows, half messages, op messages, delivered and discarded
-    ones."""
+    """What is stored of an order when a run is over: its row, half messages, op messages, messages
+    that were delivered, discarded or dead-lettered, and how often consumers booked it."""
     service = run.system
     assert isinstance(service, RocketMQSystem)
-    seen = read_world(service.cluster, run.world)
+    stored = read_world(service.cluster, run.world)
     _, dead = list_group_queues(GROUP)
     queues = (HALF_TOPIC, OP_TOPIC, "orders", DISCARD_TOPIC)
-    halves, ops, messages, parked = (len(seen.read(name_queue(name, 0))) for name in queues)
+    halves, ops, messages, parked = (len(stored.read(name_queue(name, 0))) for name in queues)
     applied = {
         client: run.world.disk(client).table(APPLIED).get(order, 0)
         for client, _ in service.cluster.consumers
     }
     return Ending(
-        row=order in seen.orders,
+        row=order in stored.orders,
         halves=halves,
         ops=ops,
         messages=messages,
         parked=parked,
-        dead=len(seen.read(dead)),
+        dead=len(stored.read(dead)),
         booked=sum(applied.values()),
     )
 
@@ -247,8 +247,12 @@ def measure_outcomes(
     seeds: int = 20,
     many: int = 12,
 ) -> Outcomes:
-    """The same orders once for each seed. `loss`: of the messages to the broker; `death`: how
-    often the process is killed while it is at an order; `check_max`: transactionCheckMax."""
+    """Simulate the same orders once for each seed, and count how many end well, twice, without
+    effect, or with only one of row and message.
+
+    `loss`: the share of messages to the broker that are lost; `death`: how often the process is
+    killed while it is at an order; `check_max`: transactionCheckMax; `many`: how many orders.
+    """
     service = build_service(check_back, check_max, many)
     timing = Timing(loss=loss, lossy=LOSSY)
     until_ms = (check_max + 3) * INTERVAL_MS

@@ -80,13 +80,14 @@ def _short(topic: str) -> str:
 
 
 def compare_properties(story: str) -> str:
-    """One message three times: as it was sent, as half, as consumers get it. – is not there."""
+    """The table of one message's properties at three times: as it was sent, as half message, as
+    consumers get it; “–” for one that is not there."""
     run = run_scenario(story)
     sent = next(f.body.message for f in run.trace if isinstance(f.body, SendMessage))
     stored = [one.message for one in _read_log(run)]
     half = next(one for one in stored if one.topic == HALF_TOPIC)
-    given = next(one for one in stored if one.transaction_type == TransactionType.COMMIT_TYPE)
-    three = (sent, half, given)
+    delivered = next(one for one in stored if one.transaction_type == TransactionType.COMMIT_TYPE)
+    three = (sent, half, delivered)
     names = sorted({name for message in three for name in message.properties})
     rows = [
         ("topic", *(_short(message.topic) for message in three)),

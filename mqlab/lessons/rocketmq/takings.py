@@ -20,25 +20,25 @@ COUNTED = Words("counted by {group}")
 
 
 def count_money(cluster: Cluster, world: World) -> Money | None:
-    """What the orders with a row are worth, and what the first group has counted; None where nobody
-    consumes. Lost is a row that no message will follow; an order that has no row, or is counted
-    once more, is too much."""
+    """Add up what the orders with a row are worth and what the first consumer group has counted;
+    None where there is no consumer. `missing`: rows that no message will follow; `extra`: orders
+    that have no row, or are counted once more."""
     if not cluster.consumer_groups:
         return None
     group = cluster.consumer_groups[0]
     rows = dict.fromkeys(read_world(cluster, world).orders, 1)
     applied: dict[str, int] = {}
-    for name, of in cluster.consumers:
-        for order, times in world.disk(name).table(APPLIED).items() if of == group else ():
+    for name, its_group in cluster.consumers:
+        for order, times in world.disk(name).table(APPLIED).items() if its_group == group else ():
             applied[order] = applied.get(order, 0) + times
-    may_be = rows | dict.fromkeys(find_unjudged(cluster, world), 1)
+    expected = rows | dict.fromkeys(find_unjudged(cluster, world), 1)
     return Money(
         _sum_up(rows),
         _sum_up(applied),
         PAID(),
         COUNTED(group=group),
         missing=_sum_up(dict.fromkeys(list_left_alone(cluster, world), 1)),
-        extra=_sum_up({order: n - may_be.get(order, 0) for order, n in applied.items()}),
+        extra=_sum_up({order: count - expected.get(order, 0) for order, count in applied.items()}),
     )
 
 

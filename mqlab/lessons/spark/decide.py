@@ -49,10 +49,11 @@ def lunch() -> tuple[dict[str, str], ...]:
 
 @cache
 def amounts_of_batches(minutes: int) -> tuple[int, ...]:
-    """Tenths of a penny that each batch writes, where a batch is so many minutes of orders.
+    """The income in tenths of a penny that each batch writes, where a batch is so many minutes of
+    orders.
 
-    A batch closes the minutes that the batches before it have passed (the watermark), so it
-    writes those of the batch before it, without its last minute.
+    A batch closes the minutes that the batches before it have passed (the watermark), so it writes
+    those of the batch before it, without its last minute.
     """
     from ...spark.orders import MINUTE_MS, encode, floor_minute, income_of, time_ms
 
@@ -61,14 +62,15 @@ def amounts_of_batches(minutes: int) -> tuple[int, ...]:
         at = time_ms(line["InvoiceDate"])
         start = floor_minute(at)
         income[start] = income.get(start, 0) + income_of(encode(line), at)
-    first, step = min(income), minutes * MINUTE_MS
-    newest: dict[int, int] = {}  # batch → its last minute
+    first_start, step = min(income), minutes * MINUTE_MS
+    last_start: dict[int, int] = {}  # batch → its last minute
     for start in income:
-        batch = (start - first) // step
-        newest[batch] = max(newest.get(batch, 0), start)
-    newest[max(newest)] += MINUTE_MS  # the closing record
+        batch = (start - first_start) // step
+        last_start[batch] = max(last_start.get(batch, 0), start)
+    last_start[max(last_start)] += MINUTE_MS  # the closing record
     amounts, closed = [], 0
-    for _, seen in [(NONE, 0), *sorted(newest.items())]:
+    # The first batch follows none: the watermark is 0, and it writes nothing.
+    for _, seen in [(NONE, 0), *sorted(last_start.items())]:
         amounts.append(sum(tenths for at, tenths in income.items() if closed <= at < seen))
         closed = max(closed, seen)
     return tuple(amounts)
@@ -277,7 +279,8 @@ class Deciding(Hinted):
     hints: tuple[Text, ...] = HINTS
 
     def check(self, decide: Rule, graded: bool = False) -> Verdict:
-        """Judge a rule; a wrong one hears what it did, which sum came out, and why."""
+        """Judge a learner's rule: first by the money that comes out of each scenario with it, then
+        by what it answers for pairs of batch numbers; `graded`: for the unseen ones too."""
         rule = Remembered(decide)
         try:
             if all(rule(progress, batch) is None for progress, batch, _ in self.pairs):
@@ -286,9 +289,9 @@ class Deciding(Hinted):
                 outcome = story.play(rule)
                 if story.refutes(outcome):
                     return self._named(rule, _describe_story(story, outcome), story.run(outcome))
-            for progress, batch, right in (*self.pairs, *(self.unseen if graded else ())):
-                if (answer := rule(progress, batch)) != right:
-                    return self._named(rule, _describe_answer(progress, batch, answer, right))
+            for progress, batch, expected in (*self.pairs, *(self.unseen if graded else ())):
+                if (answer := rule(progress, batch)) != expected:
+                    return self._named(rule, _describe_answer(progress, batch, answer, expected))
         except RuleError as error:
             return Verdict(False, error.text)
         return Verdict(True, RIGHT)
@@ -435,16 +438,16 @@ do driver<s1
 
 
 def play_both(killed: str = DECIDED, sinks: str = RULE) -> Compare:
-    """A comparison of the Flink and the Spark job, each `killed` at one of the MOMENTS and started
-    again; it opens just before the kill. `sinks`: one of COMMIT_RULES."""
+    """Compare, side by side, the Flink and the Spark job, each `killed` at one of the MOMENTS and
+    started again; the picture opens just before the crash. `sinks`: one of COMMIT_RULES."""
     held = list(MOMENTS)[: list(MOMENTS).index(killed) + 1]
-    left, right = COMMIT_RULES[sinks]
+    flink, spark = COMMIT_RULES[sinks]
     return put_beside(
         _write_story(
-            BARRIERS.format(off=left), [MOMENTS[m][0] for m in held], "sink", "fire jm checkpoint"
+            BARRIERS.format(off=flink), [MOMENTS[m][0] for m in held], "sink", "fire jm checkpoint"
         ),
         _write_story(
-            BATCHES.format(off=right),
+            BATCHES.format(off=spark),
             [MOMENTS[m][1] for m in held],
             "driver",
             "fire driver trigger",

@@ -93,8 +93,8 @@ class Bench:
         say: Say = print,
         show: Show | None = None,
     ) -> Cell:
-        """Kill the job once at `point` of batch 3, start it again, and add up its output. `show`,
-        where given, is called with the money again and again while the job runs.
+        """Kill the job once at `point` of batch 3, start it again, and return what its output adds
+        up to. `show`, where given, is called with the money again and again while the job runs.
 
         Raises IncomeError, whose text says what to do next.
         """
@@ -153,7 +153,8 @@ class Bench:
             say(f"  {ASKED(calls=calls)}")
 
     def _live(self, story: Story, rule: Rule, say: Say) -> Cell:
-        """A story on the real job: the crash by kill -9, the others by an exception."""
+        """Play a scenario on the real job and return the table's cell: the crash by kill -9, the
+        others by an exception, after which the checkpoint is lost, or the output is a new one."""
         from ...spark import crashes, job
         from ...spark.cuts import Plan
         from ...spark.kills import Point
@@ -168,15 +169,16 @@ class Bench:
             target = replace(target, checkpoint=target.checkpoint.with_name(f"{target.query}-new"))
             setup = replace(setup, plan=Plan(minutes=HOUR))
         else:
-            fresh = crashes.target_of(setup, self._name())
-            job.create_topics(fresh)
-            target = replace(fresh, checkpoint=target.checkpoint)
+            new_target = crashes.target_of(setup, self._name())
+            job.create_topics(new_target)
+            target = replace(new_target, checkpoint=target.checkpoint)
         return crashes.restart(setup, target, "exactly-once", Point.COMMITTED, rule)
 
     def try_ends(
         self, source: str, sink: str, point: str, *, say: Say, show: Show | None = None
     ) -> tuple[str, str]:
-        """A job between other ends, as the row of a table: the income, and its error.
+        """Kill a job with another source or sink once and start it again; returns its row of the
+        table: the income, and its error.
 
         `source` "kept" is topic Order. With "deleted once delivered" the broker deletes
         (DeleteRecords) what the job had been handed when it was killed, as a queue would that
@@ -202,16 +204,17 @@ class Bench:
         return pounds(cell.tenths), str(STUCK(error=error)) if cell.stopped else error
 
     def try_resume(self, rule: Rule, say: Say = print) -> None:
-        """Put the rule into the two-phase sink and let it live through the three deaths. A rule
-        that is not written yet, or that raises, starts no Spark."""
-        if trouble := _trouble(rule, OPEN):
-            say(trouble)
+        """Put the learner's rule into the two-phase sink, kill the real job in the three ways of
+        DEATHS, and say what the rule was asked and what came out. A rule that is not written yet,
+        or that raises, starts no Spark."""
+        if reason := _trouble(rule, OPEN):
+            say(reason)
             return
         for death in DEATHS:
             say(f"— {death.title}")
             cell = self._die(death, rule)
-            for prepared, done, answer in cell.asked:
-                say(f"  {ASKED(calls=f'resume({prepared}, {done}) = {answer}')}")
+            for prepared, committed, answer in cell.asked:
+                say(f"  {ASKED(calls=f'resume({prepared}, {committed}) = {answer}')}")
             if cell.stopped:
                 say(f"  {DISAGREE}")
                 continue
@@ -365,20 +368,21 @@ def _pence(tenths: int) -> int:
 
 @contextmanager
 def watch_money(read: Callable[[], Collection[Row]], due_tenths: int, show: Show) -> Iterator[None]:
-    """While the block runs, show every second what `read` finds."""
+    """While the block runs, show every second what the rows that `read` finds add up to, beside the
+    sum that is due."""
     from ...spark import IncomeError
 
-    over = Event()
+    ended = Event()
 
-    def ask() -> None:
-        while not over.wait(EVERY_S):
+    def show_again() -> None:
+        while not ended.wait(EVERY_S):
             with suppress(IncomeError, OSError, sqlite3.Error):  # nothing is there yet
                 show(add_up(read(), due_tenths))
 
-    asker = Thread(target=ask, name="money", daemon=True)
-    asker.start()
+    thread = Thread(target=show_again, name="money", daemon=True)
+    thread.start()
     try:
         yield
     finally:
-        over.set()
-        asker.join()
+        ended.set()
+        thread.join()

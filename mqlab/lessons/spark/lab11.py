@@ -86,7 +86,8 @@ def kill_broker(
     deaths: tuple[tuple[int, Point], ...] = DEATHS,
     say: Say = lambda line: None,
 ) -> Survived:
-    """Count two hours of orders at a broker of its own that is killed so many times."""
+    """Count two hours of orders at a broker of its own that is killed at each of `deaths` (batch,
+    point) and started again; returns the income, its error and the broker's processes."""
     from ...serve.kafka import serve
 
     with (
@@ -99,25 +100,25 @@ def kill_broker(
         target = crashes.target_of(setup, "lunch")
         job.create_topics(target)
         pids = [broker.pid]
-        coming: list[threading.Thread] = []
+        restarts: list[threading.Thread] = []
 
-        def come_back() -> None:
+        def start_again() -> None:
             broker.restart()
             pids.append(broker.pid)
 
-        def strike(batch: int, point: Point) -> None:
-            for thread in coming:
+        def kill_once(batch: int, point: Point) -> None:
+            for thread in restarts:
                 thread.join()
             broker.kill()
             say(str(BROKER_KILLED(batch=batch, point=in_words(point))))
-            coming.append(threading.Thread(target=come_back))
-            coming[-1].start()
+            restarts.append(threading.Thread(target=start_again))
+            restarts[-1].start()
 
-        kill = BrokerKill(deaths=deaths, strike=strike)
+        kill = BrokerKill(deaths=deaths, strike=kill_once)
         try:
             job.run_income(session(), target, sink, setup.plan, kill)
         finally:
-            for thread in coming:
+            for thread in restarts:
                 thread.join()
         rows = job.read_output(sink, target)
         error = job.error_of(rows, setup.true)
@@ -178,24 +179,25 @@ def play_sink(sink: str = TRANSACTION, killed: str = COMMITTED) -> Player:
 
 
 def trace_of(sink: str, killed: str) -> Trace:
-    """The run of `play_sink`."""
+    """The trace of a job that is killed while it writes a batch, and started again: what
+    `play_sink` shows."""
     (batch,), (following,) = records_of(HALF_HOUR, KILLED), records_of(HALF_HOUR, KILLED + 1)
     # Spark hands over what `commits` lacks; only a sink that has kept the number skips it.
-    is_in = killed == NOTED or (killed == COMMITTED and sink == NUMBERED)
-    left = [following] if is_in else [batch, following]
-    first, calls = ("", 2 * len(left)) if sink == PLAIN else ("init, ", 1 + 3 * len(left))
+    is_skipped = killed == NOTED or (killed == COMMITTED and sink == NUMBERED)
+    todo = [following] if is_skipped else [batch, following]
+    first_call, calls = ("", 2 * len(todo)) if sink == PLAIN else ("init, ", 1 + 3 * len(todo))
     kind = "plain" if sink == PLAIN else "income-job"
     lines = [
         f"system sink producers=job:{kind},again:{kind} owed={','.join(list_owed(KILLED))} "
         f"last=again calls={calls}",
-        f"run job: {first}{_write(sink, batch, ended=killed != OUT)}",
+        f"run job: {first_call}{_write(sink, batch, ended=killed != OUT)}",
         "kill job",
     ]
-    if first:
+    if first_call:
         lines.append("run again: init")
-    if first and killed == OUT:
+    if first_call and killed == OUT:
         lines.append("fire again")  # it asks again, once the old transaction is aborted
-    lines += [f"run again: {_write(sink, record)}" for record in left]
+    lines += [f"run again: {_write(sink, record)}" for record in todo]
     title = TITLE(sink=tr(sink, "cell"), killed=tr(killed, "cell"))
     return replace(run_scenario("\n".join(lines)).trace, title=title)
 

@@ -107,14 +107,16 @@ def find_pence(record: str) -> int:
 
 
 def play_job(attempts: Sequence[Sequence[Sequence[str]]], owed: Sequence[str], why: Text) -> Run:
-    """The run of one process after the other, each killed before the next starts. An attempt is
-    the transactions that one process commits, each with its records."""
+    """Run one process of the job after the other, each killed before the next starts. An attempt is
+    the transactions that one process commits, each a list of records; `owed`: what must be there at
+    the end; `why`: the sentence above the scenario."""
     names = ("job", "again")[-len(attempts) :]
-    made = 1 + sum(2 + len(records) for records in attempts[-1])
+    # of the last process: init, then begin, the records and commit of each transaction
+    call_count = 1 + sum(2 + len(records) for records in attempts[-1])
     lines = [
         f"# {why.en}",
         f"system sink producers={','.join(f'{name}:income-job' for name in names)} "
-        f"owed={','.join(owed)} last={names[-1]} calls={made}",
+        f"owed={','.join(owed)} last={names[-1]} calls={call_count}",
     ]
     for name, batches in zip(names, attempts, strict=True):
         lines.append(f"run {name}: init")

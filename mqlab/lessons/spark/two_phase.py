@@ -86,26 +86,27 @@ class Death:
         return outcome
 
     def run(self, answer: str) -> Run:
-        """The same, played by the engine: the open transaction is ended by a single request, as
-        the process that began it is dead. It begins with what the checkpoint lacks."""
+        """Play this crash and the restart in the engine, where the learner's rule gave `answer`:
+        the open transaction is ended by a single request, as the process that began it is dead. The
+        run begins with what the checkpoint lacks."""
         from ...registry import run_scenario
 
-        first = min(KILLED, self.checkpoint + 1)
-        committed = [f"run job: begin, {_sent(batch)}, commit" for batch in range(first, KILLED)]
-        again = [f"run again: begin, {_sent(batch)}, commit" for batch in self.left]
+        missing = min(KILLED, self.checkpoint + 1)
+        committed = [f"run job: begin, {_sent(batch)}, commit" for batch in range(missing, KILLED)]
+        redone = [f"run again: begin, {_sent(batch)}, commit" for batch in self.left]
         return run_scenario(
             "\n".join(
                 [
                     f"# {self.title.en}",
                     "system sink producers=job:income-job,hand:raw,again:income-job "
-                    f"owed={','.join(list_owed(first))} last=again calls={1 + 3 * len(again)}",
+                    f"owed={','.join(list_owed(missing))} last=again calls={1 + 3 * len(redone)}",
                     "run job: init",
                     *committed,
                     f"run job: begin, {_sent(KILLED)}",
                     "kill job",
                     f"run hand: EndTxn {answer} pid=0 epoch={len(committed)} id=income-job v=4",
                     "run again: init",
-                    *again,
+                    *redone,
                 ]
             )
         )

@@ -64,20 +64,21 @@ def _explain(system: CheckRoundSystem, schedule: tuple[str, ...], world: World, 
 
 
 def _explain_lost(system: CheckRoundSystem, schedule: tuple[str, ...], at: int) -> Text:
-    """Why a half message was lost: what the last round was given, and what it did."""
-    before = play(system, schedule[:-1])
-    broker = before.role(system.config.broker)
+    """Say why a half message (at offset `at`) was lost in the schedule's last round of the check:
+    from what the round was given, and what it did."""
+    before_last = play(system, schedule[:-1])
+    broker = before_last.role(system.config.broker)
     if broker is None:
         return TO_THE_END
-    seen = read_round(broker, before.disk(system.config.broker))
-    half = next((half for half in seen.halves if half.offset == at), None)
+    last_round = read_round(broker, before_last.disk(system.config.broker))
+    half = next((half for half in last_round.halves if half.offset == at), None)
     if half is None:
         return TO_THE_END
-    if half.times >= seen.check_max:
+    if half.times >= last_round.check_max:
         return TO_PARK(times=half.times)
     if half.young:
         return IS_YOUNG
-    actions, _, _ = broker.host.ask(seen)
+    actions, _, _ = broker.host.ask(last_round)
     return NOT_PUT_BACK if any(action.half == at for action in actions) else PASSED_OVER
 
 

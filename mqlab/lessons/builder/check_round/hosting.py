@@ -75,11 +75,11 @@ class BuiltBroker(Broker):
 
 
 def make_round(broker: BuiltBroker, disk: Disk, at_ms: int) -> tuple[Broker, Effects]:
-    """A round of the check that the learner's function decides. One round; how far it came is noted
-    last."""
-    seen = read_round(broker, disk)
-    actions, half_to, op_to = broker.host.ask(seen)
-    stored = {one.queue_offset: one for one in read_queue(disk, HALF_QUEUE, seen.half_offset)}
+    """Do a round of the check of half messages as the learner's function decides: returns the
+    broker with its new offsets, and the effects. The offsets are written last."""
+    shown = read_round(broker, disk)
+    actions, half_to, op_to = broker.host.ask(shown)
+    stored = {one.queue_offset: one for one in read_queue(disk, HALF_QUEUE, shown.half_offset)}
     copies: dict[int, Stored] = {}
     writer, producers = Writer(disk, at_ms), broker.producers
     for action in actions:
@@ -93,12 +93,13 @@ def make_round(broker: BuiltBroker, disk: Disk, at_ms: int) -> tuple[Broker, Eff
             case Ask():
                 producers, client = producers.choose(half.message.get(PGROUP) or "", None)
                 if client is not None:
+                    # the question names the copy, if the half message was put back
                     current = copies.get(action.half, half)
                     writer.add(Send(client, stored_halves.build_question(half, current)))
     offsets = broker.offsets
-    if half_to != seen.half_offset:
+    if half_to != shown.half_offset:
         offsets = offsets.set(HALF_KEY, half_to)
-    if op_to != seen.op_offset:
+    if op_to != shown.op_offset:
         offsets = offsets.set(OP_KEY, op_to)
     aged = disk.log(HALF_QUEUE).end
     return replace(broker, offsets=offsets, producers=producers, aged=aged), writer.effects
@@ -126,8 +127,8 @@ def is_young(broker: BuiltBroker, half: Stored) -> bool:
 
 
 def check_round(seen: Round, actions: Any, half_to: Any, op_to: Any) -> None:
-    """Check what the learner's round returned. Broken for what no round does: an action without a
-    half, an offset that is no place, and an end before all is done."""
+    """Refuse (Broken) what no round of the check does: an action without a half message of the
+    round, an offset outside of it, and an end before all is done."""
     halves = {half.offset: half for half in seen.halves}
     for action in actions:
         if not isinstance(action, ACTIONS):
@@ -135,31 +136,31 @@ def check_round(seen: Round, actions: Any, half_to: Any, op_to: Any) -> None:
         if action.half not in halves:
             raise Broken(f"{action} names no half of this round")
     _check_actions(seen, actions)
-    for name, at, start, count in (
+    for name, stop, start, count in (
         ("half_offset", half_to, seen.half_offset, len(seen.halves)),
         ("op_offset", op_to, seen.op_offset, len(seen.ops)),
     ):
-        if type(at) is not int or not start <= at <= start + count:
-            raise Broken(f"`{name}` {at!r} is no place of this round: {start} to {start + count}")
+        if type(stop) is not int or not start <= stop <= start + count:
+            raise Broken(f"`{name}` {stop!r} is no place of this round: {start} to {start + count}")
     _check_stop(seen, halves.get(half_to), actions)
-    late = next((op for op in seen.ops if op.offset == op_to), None)
-    if late is not None and all(half < half_to for half in late.ends):
+    unread = next((op for op in seen.ops if op.offset == op_to), None)
+    if unread is not None and all(half < half_to for half in unread.ends):
         raise Broken(
-            f"op record {late.offset} names only halves that are passed, and the op offset stays "
+            f"op record {unread.offset} names only halves that are passed, and the op offset stays "
             "before it: every round reads it again, and the op topic grows for ever"
         )
 
 
 def _check_actions(seen: Round, actions: Actions) -> None:
-    """Check the order of the round's actions. A half that is old and has not ended is put back and
-    then asked about; or it is parked."""
+    """Refuse (Broken) actions that do not fit a half message or each other. One that is old and has
+    not ended is put back and then asked about; or it is parked."""
     ended = {half for op in seen.ops for half in op.ends}
     for half in seen.halves:
-        mine = [action for action in actions if action.half == half.offset]
-        kinds = [type(action) for action in mine]
-        twice = next((one for one in mine if mine.count(one) > 1), None)
-        if twice is not None:
-            raise Broken(f"{twice} is done twice in one round")
+        own = [action for action in actions if action.half == half.offset]
+        kinds = [type(action) for action in own]
+        repeated = next((one for one in own if own.count(one) > 1), None)
+        if repeated is not None:
+            raise Broken(f"{repeated} is done twice in one round")
         if Park in kinds and len(kinds) > 1:
             raise Broken(
                 f"half {half.offset} is parked and {_name(kinds)} in one round: it is parked when "
@@ -172,13 +173,13 @@ def _check_actions(seen: Round, actions: Actions) -> None:
             )
         if kinds == [Ask, PutBack]:
             raise Broken(
-                f"{mine[0]} comes before {mine[1]}, so the question names a half that is passed "
+                f"{own[0]} comes before {own[1]}, so the question names a half that is passed "
                 "over, and its answer would end that one: put the half back first, then ask, so "
                 "that the question names the copy"
             )
         if kinds == [PutBack]:
             raise Broken(
-                f"{mine[0]} is done without Ask({half.offset}): `PutBack` only writes a copy, "
+                f"{own[0]} is done without Ask({half.offset}): `PutBack` only writes a copy, "
                 "which "
                 "counts as one more check; `Ask` is the question"
             )
@@ -194,7 +195,8 @@ def _name(kinds: list[type]) -> str:
 
 
 def _check_stop(seen: Round, stop: Half | None, actions: Actions) -> None:
-    """Check where the round stopped. A round goes on to the first half that is young."""
+    """Refuse (Broken) a round that stops at a half message (`stop`; None: it went to the end) other
+    than the first young one."""
     if stop is None:
         return
     again = [action for action in actions if action.half >= stop.offset]

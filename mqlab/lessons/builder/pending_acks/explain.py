@@ -86,7 +86,8 @@ def find_broken(system: PendingAckSystem, world: World) -> str:
 
 
 def _explain_held(system: PendingAckSystem, world: World, claim: str) -> Text:
-    """Which acknowledgement the learner's handle keeps, frees or loads wrongly, in one sentence."""
+    """Say in one sentence which acknowledgement the learner's handle keeps, frees or loads wrongly;
+    `claim` is the one that breaks."""
     match claim:
         case "granted":
             for sub, held, granted in list_held(system, world):

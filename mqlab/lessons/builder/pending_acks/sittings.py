@@ -155,28 +155,28 @@ def list_loads(system: PendingAckSystem, world: World) -> Iterator[Load]:
 
 
 def find_granted(records: Iterable[PendingAckEntry]) -> Granted:
-    """Which acknowledgements each transaction must hold: by the log: a request is granted whole,
-    where none of its messages is taken."""
-    held: dict[int, str] = {}
+    """Find which acknowledgements each transaction must hold by the log, and which have committed.
+    A request is granted whole, where none of its messages is taken."""
+    held: dict[int, str] = {}  # message → transaction
     done: set[int] = set()
-    requests = 0
+    granted_count = 0
     for record in records:
-        mine = {at for at, txn in held.items() if txn == str(record.txn)}
+        own = {at for at, txn in held.items() if txn == str(record.txn)}
         if record.op == ACK:
             messages = {position.position for position in record.positions}
             if not messages & (done | held.keys()):
                 held |= dict.fromkeys(sorted(messages), str(record.txn))
-                requests += 1
+                granted_count += 1
             continue
-        done |= mine if record.op == COMMIT else set()
-        held = {at: txn for at, txn in held.items() if at not in mine}
-    return Granted(held, done, requests)
+        done |= own if record.op == COMMIT else set()
+        held = {at: txn for at, txn in held.items() if at not in own}
+    return Granted(held, done, granted_count)
 
 
 def find_unowed(system: PendingAckSystem, world: World) -> dict[int, str]:
-    """Messages that are acknowledged for good though no transaction has committed them and nobody
-    has acknowledged them without one; and who acknowledged them in a transaction."""
-    plain = {
+    """Find the messages that are acknowledged for good though neither a committed transaction nor a
+    client without one has acknowledged them: message → transaction that holds it, or ""."""
+    without_txn = {
         message.position
         for name in system.clients
         for call in list_made(world.nodes[name])
@@ -187,7 +187,7 @@ def find_unowed(system: PendingAckSystem, world: World) -> dict[int, str]:
         at: granted.held.get(at, "")
         for sub, granted in list_subs(system, world)
         for at in list_acked(sub.cursor)
-        if at not in granted.done | plain
+        if at not in granted.done | without_txn
     }
 
 

@@ -49,7 +49,8 @@ class KillExercise:
     timers: tuple[str, ...] = ()
 
     def check(self, kill: object, graded: bool = False) -> Verdict:
-        """Judge a line that kills the victim."""
+        """Judge a scenario's line that kills the victim, by what the run comes to: each wrong
+        moment shows a belief."""
         if isinstance(kill, str) and "…" in kill:
             return Verdict(False, self._blanks())
         if not isinstance(kill, str) or not self._is_kill(kill):

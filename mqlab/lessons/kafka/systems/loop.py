@@ -157,8 +157,12 @@ class App:
             self._ask(Seek(SOURCE, max(0, int(position))))
 
     def _ask(self, call: Any) -> Outcome:
-        """The result of a call. Once a call is out, the function is being left: whatever a
-        `finally` or a bare `except` still calls, leaves it the same way."""
+        """Make a call of the application and return its outcome; raises Abortable or Refused for an
+        error.
+
+        A BaseException of the call ends the learner's function: it is kept, and raised again by
+        whatever a `finally` or a bare `except` still calls.
+        """
         if self._left is None:
             self._calls += 1
             if self._calls > CALLS:
@@ -166,8 +170,8 @@ class App:
             else:
                 try:
                     outcome: Outcome = self._asking(call)
-                except BaseException as left:
-                    self._left = left
+                except BaseException as stop:
+                    self._left = stop
         if self._left is not None:
             raise self._left
         if outcome.ok:

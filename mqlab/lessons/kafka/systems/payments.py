@@ -108,29 +108,30 @@ class PiecewiseLeader(Leader):
         return Leader.handle_request(self, body, caller, disk, at_ms)
 
     def _pieces(
-        self, ask: Produce, todo: tuple[str, ...], caller: Caller | None, disk: Disk
+        self, request: Produce, todo: tuple[str, ...], caller: Caller | None, disk: Disk
     ) -> tuple[Leader, Effects]:
-        """Carry out the pieces of an append in the learner's order. `caller` None: the producer has
-        had its answer, whatever is found out now."""
+        """Carry out the pieces of an append in the learner's order, and return the leader with its
+        effects. `caller` None: the producer has its answer, so what the remaining pieces find
+        reaches nobody."""
         leader: Leader = self
-        batch = replace(ask.batch, base=disk.log(self.name).end)
+        batch = replace(request.batch, base=disk.log(self.name).end)
         appended: Effects = ()
-        for i, piece in enumerate(todo):
+        for index, piece in enumerate(todo):
             if piece == "append":
                 leader = replace(leader, part=leader.part.with_data(batch))
                 appended = (Append(self.name, batch),)
             elif piece == "answer" and caller is not None:
                 ok = ProduceResponse(Error.NONE, batch.base)
-                if not appended:
-                    rest = Send(self.name, Rest(ask, todo[i + 1 :]))
-                    return leader, (Reply(caller, ok), rest)
+                if not appended:  # answered too early: the rest is a later step
+                    later = Send(self.name, Rest(request, todo[index + 1 :]))
+                    return leader, (Reply(caller, ok), later)
                 ack = (batch.base + batch.count, caller, ok)
                 leader = replace(leader, acks=(*leader.acks, ack))
                 caller = None
             elif piece == "duplicate" and leader.part.find_duplicate(batch) is not None:
                 if caller is None:
                     return leader, appended
-                known, answered = append(leader, ask, caller, None, disk)
+                known, answered = append(leader, request, caller, None, disk)
                 return known, (*appended, *answered)
             elif error := _refusal(piece, leader.part, batch):
                 refused = (Reply(caller, ProduceResponse(error)),) if caller is not None else ()
@@ -344,8 +345,8 @@ class PaymentsSystem(KafkaSystem):
     def annotate(
         self, world: World, role: str, event: Event | None, effect: Effect | None
     ) -> Telling:
-        """The numbers of a batch and the offset in its answer are what this is about: they
-        stand in the chart. What `hand` is told repeats the answer and is folded."""
+        """Label an arrow of the chart with the numbers of its batch, or the offset in its answer,
+        which this system is about. What `hand` gets only repeats the answer, and is folded."""
         telling = super().annotate(world, role, event, effect)
         match effect:
             case Return() if role in self._raw:
@@ -362,6 +363,8 @@ class PaymentsSystem(KafkaSystem):
 
     @cached_property
     def _properties(self) -> tuple[Property, ...]:
+        """The claims about payments; those about a producer by hand where one is raw, else those
+        about what must arrive."""
         claims: list[tuple[str, Words, Callable[[World], bool], str]] = [
             ("money", MONEY, self._money, "always"),
             ("in order", IN_ORDER, self._in_order, "always"),
@@ -407,21 +410,22 @@ class PaymentsSystem(KafkaSystem):
         return {value for node in nodes if _at_rest(node) for value in _paid(node)}
 
     def _in_order(self, world: World) -> bool:
-        """Where a producer begins is its own affair; from there every batch follows the one
-        before, or is the first of another epoch. What merely repeats is no hole."""
-        last: dict[tuple[str, int], Batch] = {}
+        """Whether each batch of a producer follows the one before, or is the first of another
+        epoch. Where a producer begins is its own affair; a repeated batch is no gap."""
+        last_batch: dict[tuple[str, int], Batch] = {}
         seen: set[tuple[str, int, int, int]] = set()
         for name, batch in self._logs(world):
-            before = last.get((name, batch.pid))
-            key = (name, batch.pid, batch.epoch, batch.first_seq)
-            if batch.pid < 0 or key in seen:
+            previous = last_batch.get((name, batch.pid))
+            identity = (name, batch.pid, batch.epoch, batch.first_seq)
+            # -1: not idempotent, so without numbers
+            if batch.pid < 0 or identity in seen:
                 continue
-            if before is not None:
-                same = batch.epoch == before.epoch
-                if batch.first_seq != (next_sequence(before.last_seq) if same else 0):
+            if previous is not None:
+                same_epoch = batch.epoch == previous.epoch
+                if batch.first_seq != (next_sequence(previous.last_seq) if same_epoch else 0):
                     return False
-            last[name, batch.pid] = batch
-            seen.add(key)
+            last_batch[name, batch.pid] = batch
+            seen.add(identity)
         return True
 
     def _no_zombie(self, world: World) -> bool:

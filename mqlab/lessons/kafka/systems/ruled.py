@@ -134,26 +134,28 @@ class PiecewiseCoordinator(Coordinator):
     plans: Map[str, Plan] = Map()
 
     def step(self, event: Event, disk: Disk) -> Result:
+        """Take one event as the coordinator whose EndTxn is done in the learner's pieces: events of
+        a transaction that is being ended go to its plan, all others to Kafka's coordinator."""
         match event:
             case Request(body=EndTxn(txn_id=txn_id)) if txn_id not in self.plans:
                 return self._begin(txn_id, event, disk)
             case Request(body=NextPiece(txn_id=txn_id)):
-                return self._go_on(txn_id, self.plans[txn_id], disk)
+                return self._do_next_piece(txn_id, self.plans[txn_id], disk)
             case Appended(log=log, end=end):
                 for txn_id, plan in self.plans.items():
                     if plan.writing and (log, end) == (txn_log(txn_id, self.config), end):
                         return self._written(txn_id, plan, end, disk)
-            case Response(peer=peer, body=WriteTxnMarkersResponse() as said):
-                if said.txn_id in self.plans:
-                    return self._answered(said, peer, disk)
+            case Response(peer=peer, body=WriteTxnMarkersResponse() as response):
+                if response.txn_id in self.plans:
+                    return self._answered(response, peer, disk)
             case ConnectionLost(peer=peer):
-                again = tuple(
+                repeated = tuple(
                     Send(peer, coordinator.build_marker(self, plan.entry))
                     for plan in self.plans.values()
                     if peer in (plan.owed or ())
                 )
                 new, effects = Coordinator.step(self, event, disk)
-                return new, (*effects, *again)
+                return new, (*effects, *repeated)
             case Fired(timer=timer) if timer.removeprefix(TIMEOUT) in self.plans:
                 # It is being ended just now: the next sweep looks again.
                 return self, (SetTimer(timer, self.config.sweep_ms),)
@@ -175,10 +177,11 @@ class PiecewiseCoordinator(Coordinator):
             return whole, effects
         order = dict(self.config.order)[STEP]
         plan = Plan(decided.entry, decided.caller, decided.answer, order)
-        return self._go_on(txn_id, plan, disk)
+        return self._do_next_piece(txn_id, plan, disk)
 
-    def _go_on(self, txn_id: str, plan: Plan, disk: Disk) -> Result:
-        """The next piece, and a note to self unless the one after it must wait."""
+    def _do_next_piece(self, txn_id: str, plan: Plan, disk: Disk) -> Result:
+        """Do the next piece of a plan for ending a transaction, and send this coordinator itself a
+        request for the piece after it, unless that must wait for a record or a marker."""
         if not plan.todo or plan.waiting:
             return self._with(txn_id, plan), ()
         piece, plan = plan.todo[0], replace(plan, todo=plan.todo[1:])
@@ -215,7 +218,7 @@ class PiecewiseCoordinator(Coordinator):
         if plan.writing is None or plan.writing[0] != end:
             return self, ()
         new = replace(self, entries=self.entries.set(txn_id, plan.writing[1]))
-        return new._go_on(txn_id, replace(plan, writing=None), disk)
+        return new._do_next_piece(txn_id, replace(plan, writing=None), disk)
 
     def _answered(self, response: WriteTxnMarkersResponse, peer: str, disk: Disk) -> Result:
         txn_id, plan = response.txn_id, self.plans[response.txn_id]
@@ -225,7 +228,7 @@ class PiecewiseCoordinator(Coordinator):
             return self, (Send(peer, coordinator.build_marker(self, plan.entry)),)
         new = replace(plan, owed=tuple(p for p in plan.owed or () if p != peer))
         free = plan.waiting and not new.waiting and plan.writing is None
-        return self._go_on(txn_id, new, disk) if free else (self._with(txn_id, new), ())
+        return self._do_next_piece(txn_id, new, disk) if free else (self._with(txn_id, new), ())
 
 
 # ---- Single requests, written by hand, to a transaction coordinator or a partition's leader
@@ -293,7 +296,7 @@ def parse_request(
         return None
     given, plain = _given(words[0], words[1:])
     line, txn_id = " ".join(words), str(given.get("id", whose))
-    to, body = _message(words[0], plain, given, txn_id, partitions)
+    to, body = _build_message(words[0], plain, given, txn_id, partitions)
     return Asked(line, to or coordinator, body)
 
 
@@ -307,30 +310,33 @@ def _given(verb: str, words: tuple[str, ...]) -> tuple[dict[str, Any], tuple[str
     return given, tuple(w for w in words if "=" not in w)
 
 
-def _message(
+def _build_message(
     verb: str,
     plain: tuple[str, ...],
     given: Mapping[str, Any],
     txn_id: str,
     partitions: tuple[str, ...],
 ) -> tuple[str, object]:
-    """(partition, "" for the coordinator; message)."""
+    """Build the request that a command describes, and return it with the partition it goes to (""
+    for the coordinator). `plain`: the words after the verb; `given`: its `key=value`. ValueError,
+    with the form that was expected, for others."""
+    # -1 is the protocol's “none yet”
     pid, epoch = given.get("pid", -1), given.get("epoch", -1)
     version = given.get("v")
     match verb, *plain:
         case ("InitProducerId",):
             return "", InitProducerId(txn_id, given.get("timeout_ms", 60_000), pid, epoch)
-        case "AddPartitionsToTxn", where if where in partitions:
-            return "", AddPartitionsToTxn(txn_id, pid, epoch, (where,))
+        case "AddPartitionsToTxn", partition if partition in partitions:
+            return "", AddPartitionsToTxn(txn_id, pid, epoch, (partition,))
         case "EndTxn", "commit" | "abort" as end:
             return "", EndTxn(txn_id, pid, epoch, end == "commit", version in (None, 5))
-        case "WriteTxnMarkers", where, ("commit" | "abort") as end if where in partitions:
-            by = given.get("coordinator", 0)
-            return where, WriteTxnMarkers("", pid, epoch, end == "commit", by, 0)
-        case "Produce", where, value if where in partitions:
+        case "WriteTxnMarkers", partition, ("commit" | "abort") as end if partition in partitions:
+            coordinator_epoch = given.get("coordinator", 0)
+            return partition, WriteTxnMarkers("", pid, epoch, end == "commit", coordinator_epoch, 0)
+        case "Produce", partition, value if partition in partitions:
             first = given.get("seq", 0)
             batch = Batch((value,), 1, -1, pid, epoch, first, transactional=True)
-            return where, Produce(batch, txn_id, 12 if version is None else version)
+            return partition, Produce(batch, txn_id, 12 if version is None else version)
     known = ", ".join(partitions)
     raise ValueError(f"expected `{ADVICE[verb]}`, with a partition of: {known}")
 
@@ -500,8 +506,7 @@ class WatchedCoordinator(AdmittingCoordinator):
 def find_breach(tc: Coordinator, event: Event, effects: Effects) -> str:
     """The name of the sentence in `SENTENCES` that the coordinator's answer violates, or "". Judged
     are AddPartitionsToTxn and the EndTxn of a v1 client, by the entry of the transactional id
-    before the request: was it the holder of pid and epoch that asked, and was a record being
-    written (`busy`)?"""
+    before the request: has the sender its pid and epoch, and is a record being written (`busy`)?"""
     match event:
         case Request(body=AddPartitionsToTxn(verify_only=False, implicit=False) as ask):
             pass
@@ -511,21 +516,21 @@ def find_breach(tc: Coordinator, event: Event, effects: Effects) -> str:
             return ""
     entry = tc.entries.get(ask.txn_id)
     error = next((e.body.error for e in effects if isinstance(e, Reply)), Error.NONE)
-    # Let in, it may still be refused: by the table of states, or because nothing can begin.
-    let_in = error in (Error.NONE, Error.INVALID_TXN_STATE, Error.UNKNOWN_SERVER_ERROR)
+    # After the check of pid and epoch it may still be refused: by its state, or an error inside.
+    accepted = error in (Error.NONE, Error.INVALID_TXN_STATE, Error.UNKNOWN_SERVER_ERROR)
     wait = error is Error.CONCURRENT_TRANSACTIONS
     busy = tc.busy(ask.txn_id)
     if entry is not None and (entry.pid, entry.epoch) == (ask.pid, ask.epoch):
-        if let_in or wait:
+        if accepted or wait:
             return "" if busy is wait else "goes on" if wait else "one at a time"
         return "spared"
-    if let_in:
+    if accepted:
         return "no stranger"
     if wait:
         return "" if busy else "told"
-    same = entry is not None and entry.pid == ask.pid
-    right = Error.PRODUCER_FENCED if same else Error.INVALID_PRODUCER_ID_MAPPING
-    return "" if error is right else "named"
+    same_pid = entry is not None and entry.pid == ask.pid
+    expected = Error.PRODUCER_FENCED if same_pid else Error.INVALID_PRODUCER_ID_MAPPING
+    return "" if error is expected else "named"
 
 
 @dataclass(frozen=True)

@@ -130,7 +130,7 @@ def bookings(text: str) -> list[tuple[str, int]]:
 
 
 def balances(trace: Trace, position: int = -1) -> str:
-    """What each reader is shown, in pounds, as a table: a line per isolation level, a column per
+    """The table of what each reader is shown, in pounds: a line per isolation level, a column per
     account, and the sum, which is money made or lost."""
     rows = []
     for reader in trace.snapshot(position).readers:
@@ -141,8 +141,8 @@ def balances(trace: Trace, position: int = -1) -> str:
         rows.append((reader.name, sums))
     accounts = list(dict.fromkeys(account for _, sums in rows for account in sums))
     names = (*(ACCOUNTS.get(a, a) for a in accounts), "sum")
-    head = "".join(pad(in_words(name), 10, right=True) for name in names)
-    lines = [pad(in_words("reader"), 18) + head]
+    header = "".join(pad(in_words(name), 10, right=True) for name in names)
+    lines = [pad(in_words("reader"), 18) + header]
     for name, sums in rows:
         amounts = (*(sums.get(a, 0) for a in accounts), sum(sums.values()))
         lines.append(f"{name:<18}" + "".join(f"{pence / 100:>+10.2f}" for pence in amounts))

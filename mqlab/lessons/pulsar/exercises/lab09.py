@@ -72,12 +72,13 @@ def judge_run(run: Run) -> Verdict:
 
 
 def find_belief(run: Run) -> str:
-    """Which wrong belief a learner's story shows: why a story hides nothing that was committed."""
+    """The wrong belief that a learner's scenario shows where it hides nothing that was committed;
+    the signs are looked for one by one, the surest first."""
     failed = [f.body for f in run.trace if isinstance(f.body, Outcome) and not f.body.ok]
     ledgers = list(list_ledgers(run))
     committed = {e.txn for entries in ledgers for e in list_markers(entries, MarkerType.TXN_COMMIT)}
-    written = {e.txn for entries in ledgers for e in entries if e.marker is None}
-    if not committed & written:
+    with_messages = {e.txn for entries in ledgers for e in entries if e.marker is None}
+    if not committed & with_messages:
         return UNCOMMITTED
     if any("NotAllowedException" in outcome.detail for outcome in failed):
         return REFUSED

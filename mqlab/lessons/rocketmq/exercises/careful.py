@@ -125,27 +125,30 @@ class _Watched(MutableMapping[str, Any]):
 
 
 def watch(name: str, rule: Rule) -> Rule:
-    """The function under watch; `name` is what a message calls it."""
+    """The learner's function, made to run twice for each call: the second time it is given the same
+    answers, and must do the same. `name` is what a message calls it. Raises Unruly where it does
+    not."""
 
     def watched(order: str, db: Db, memory: Memory) -> Any:
-        first = _Watch(name)
-        end = _run(first, rule, order, db, memory)
-        second = _Watch(name, earlier=first.noted)
-        again = _run(second, rule, order, db, memory)
-        if len(second.noted) < len(first.noted):
-            missed = first.noted[len(second.noted)][0]
-            raise Unruly(DIFFERS(name=name, first=missed, second=again[0]))
-        if first.left is not None:
-            raise first.left
-        if end[0] != again[0]:
-            raise Unruly(DIFFERS(name=name, first=end[0], second=again[0]))
-        return end[1]()
+        first_watch = _Watch(name)
+        first_end = _run(first_watch, rule, order, db, memory)
+        second_watch = _Watch(name, earlier=first_watch.noted)
+        second_end = _run(second_watch, rule, order, db, memory)
+        if len(second_watch.noted) < len(first_watch.noted):
+            missed = first_watch.noted[len(second_watch.noted)][0]
+            raise Unruly(DIFFERS(name=name, first=missed, second=second_end[0]))
+        if first_watch.left is not None:
+            raise first_watch.left
+        if first_end[0] != second_end[0]:
+            raise Unruly(DIFFERS(name=name, first=first_end[0], second=second_end[0]))
+        return first_end[1]()
 
     return watched
 
 
 def _run(noting: _Watch, rule: Rule, order: str, db: Db, memory: Memory) -> tuple[str, Any]:
-    """How a run ended, in words and as a function that ends so again."""
+    """Run the learner's function once, and return how it ended: in words, and as a function that
+    ends the same way (returns the value, or raises the error)."""
 
     def run(statement: Statement) -> Any:
         if not (isinstance(statement.key, str) and isinstance(statement.value, str)):
@@ -158,8 +161,8 @@ def _run(noting: _Watch, rule: Rule, order: str, db: Db, memory: Memory) -> tupl
         return f"return {value!r}", partial(_give, value)
     except NotImplementedError:
         raise Stub from None
-    except TooLong as over:
-        raise Unruly(ENDLESS(name=noting.name, after=str(over))) from None
+    except TooLong as late:
+        raise Unruly(ENDLESS(name=noting.name, after=str(late))) from None
     except Unruly:
         raise
     except BaseException as error:

@@ -158,19 +158,20 @@ def _find_calm(name: str, ways: Iterator[Way]) -> Way:
 def list_ways(
     rule: Rule, order: str, rows: Rows = Map(), memory: Memory = Map(), times: int = 0
 ) -> Iterator[Way]:
-    """Every way through a function. A statement is answered; or the connection breaks, when the
-    statement has been committed or before."""
-    open_ones = [(Task(order, times), rows, memory)]
-    while open_ones:
-        task, rows, memory = open_ones.pop()
+    """Yield every way through a learner's function: after each statement it is answered, or the
+    connection breaks, before or after the statement was committed (once in a way)."""
+    unfinished = [(Task(order, times), rows, memory)]
+    while unfinished:
+        task, rows, memory = unfinished.pop()
         task, memory, result = run_task(rule, task, memory)
         if isinstance(result, Finished):
             yield Way(task.journal, rows, memory, result)
             continue
-        value, after = _perform(result, rows)
-        broken = {rows: LOST, after: LOST} if LOST not in dict(task.journal).values() else {}
-        open_ones += [(task.resume(answer), left, memory) for left, answer in broken.items()]
-        open_ones.append((task.resume(value), after, memory))
+        value, rows_after = _perform(result, rows)
+        # the rows that a lost connection may leave
+        broken = {rows: LOST, rows_after: LOST} if LOST not in dict(task.journal).values() else {}
+        unfinished += [(task.resume(answer), left, memory) for left, answer in broken.items()]
+        unfinished.append((task.resume(value), rows_after, memory))
 
 
 def _perform(statement: Statement, rows: Rows) -> tuple[str | None, Rows]:
