@@ -142,11 +142,12 @@ class Choice(Hinted):
             there = ", ".join(self.runs)
             return Verdict(False, NO_RUN(at=place, name=unknown[0], there=there))
         if way not in situation.fits:
-            belief, message, name = situation.wrong[way]
+            belief, message, name = situation.wrong[way]  # `name`: the example against it
             return self._show(UNFIT(at=place, way=way, why=message), name, belief)
         for name in names:
             if name not in situation.forbids:
                 return self._show(IDLE(at=place, name=name), name, ANY_FAILURE)
+            # a mistake of the lab, not of the learner
             if not self.runs[name].holds(self.play(self.runs[name]).trace):
                 return Verdict(False, STALE(name=name))
         ruled_out = {rival for name in names for rival in situation.forbids[name]}

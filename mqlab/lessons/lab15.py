@@ -115,7 +115,7 @@ class Passage(Hinted):
             marked = {sentence.name for sentence in map(self.find, split_marks(marks))}
         except NoSentence as error:
             return Verdict(False, error.text)
-        if len(marked) == len(self.sentences):
+        if len(marked) == len(self.sentences):  # to mark all of them is no answer
             return Played(False, ALL, THROUGHOUT.en, behind=THROUGHOUT)
         true = {sentence.name for sentence in self.sentences if self.stands(sentence)}
         for sentence in self.sentences:

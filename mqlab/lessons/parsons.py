@@ -168,7 +168,7 @@ def _search(parsons: Parsons, system: System, budget: Budget) -> Verdict | None:
     stay_possible = tuple(p for p in claims if p.kind == "can_always")
     verdict = explore(system, budget, (_together(must_hold), *stay_possible))
     examples = sorted(verdict.counterexamples.values(), key=lambda one: len(one.schedule))
-    for example in examples:
+    for example in examples:  # the shortest, if there is one
         broken = _broken(system, example.schedule)
         name = next(name for name in parsons.messages if name in broken)
         return Verdict(False, parsons.messages[name], name, example.schedule, system, name)

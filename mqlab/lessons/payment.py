@@ -132,6 +132,7 @@ def explore_states(name: str) -> tuple[list[State], list[tuple[str, ...]]]:
     _settle(shop, first)
     first.do(f"call {SERVICE}")
     _settle(shop, first)
+    # (the world, stops so far, starts so far) → the state's place in `states`
     numbers = {(first.world, 0, 0): 0}
     queue = deque([(first, 0, 0)])
     states, choices = [], []
@@ -200,7 +201,7 @@ def _name(shop: ShopSystem, run: Run, choice: Choice) -> str:
         return ""
     if isinstance(body, WriteTxnMarkers):
         return f"{TO[choice.b]} {'counts' if body.commit else 'void'}"
-    # it was sent on a connection that its sender, since stopped, no longer has
+    # from `choice.a` to `choice.b`, on a connection that the sender, since stopped, no longer has
     late = choice.conn != current(shop, run.world, choice.a, choice.b)
     return f"late {TO[choice.b]}" if late else TO[choice.b]
 
@@ -209,7 +210,7 @@ def _draw(run: Run, moves: list[list[int]], is_second: bool) -> State:
     """The state of the payment page after a run (see `State`): the service, both logs, the
     decision, the sums, the mark (what customer and shop have, a key of `MEANS`) and the moves."""
     snapshot = run.snapshots[-1]
-    logs = [
+    logs = [  # 0: readable, 1: not yet, 2: never
         [2 if cell.aborted else 1 - cell.readable for cell in log.cells if cell.kind == "data"]
         for log in snapshot.logs
         if log.name in TO
@@ -217,9 +218,9 @@ def _draw(run: Run, moves: list[list[int]], is_second: bool) -> State:
     paid, received = sums = _add_up(snapshot)
     # the coordinator's state of the transaction; "" where there is no coordinator
     state = next((graph.path[-1] for graph in snapshot.graphs if graph.path), "")
-    decided = next((i for i, end in enumerate(DECIDED) if state.endswith(end)), UNDECIDED)
+    decided = next((number for number, end in enumerate(DECIDED) if state.endswith(end)), UNDECIDED)
     # nothing can happen any more but another stop or start
-    over = not any(MOVES[NAMES[name]][2] not in ("stop", "start") for name, _ in moves)
+    over = not any(MOVES[NAMES[index]][2] not in ("stop", "start") for index, _ in moves)
     written = any(1 in log for log in logs)
     if over and not written and paid > received:
         mark = "short" if received else "lost"

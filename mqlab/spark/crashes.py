@@ -247,6 +247,7 @@ def restart(
     answers: list[tuple[int, int, str]] = []
     judge = rule or (resume if sink == TWO_PHASE else decide)
 
+    # the rule, with a list of what it was asked and answered
     def note(known: int, other: int) -> str:
         answer = judge(known, other)
         answers.append((known, other, answer))

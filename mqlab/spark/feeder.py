@@ -161,10 +161,11 @@ def feed(
     progress: Progress = lambda sent: None,
     only: int | None = None,
 ) -> int:
-    """Send what is not in the topic yet, then close it; gives how many records were sent.
+    """Send the records that the topic does not contain yet, then close its partitions; returns how
+    many were sent.
 
-    `only`: so many of the first records, and the topic stays open for the others.
-    Raises IncomeError if the topic holds anything but the beginning of these records.
+    `only`: so many of the first records, and the topic stays open for the others. Raises
+    IncomeError if the topic contains anything but the beginning of these records.
     """
     with topics.broker_errors(address):
         topics.create(address, topic, partitions)
@@ -208,7 +209,7 @@ def _count_sent(
 
 
 def _send(address: str, topic: str, parts: list[list[Record]], progress: Progress) -> int:
-    """Produce all records, partition by partition in turn; returns their number. Raises what the
+    """Produce the records, a list for each partition, and return their number. Raises what the
     client reports of one that failed."""
     client = topics.producer(
         address,

@@ -207,6 +207,7 @@ def _read_rows(
     and the lines of the file that it spans."""
     lines_read: list[str] = []
 
+    # csv.reader does not say which lines a row was in
     def note() -> Iterator[str]:
         for line in file:
             lines_read.append(line)
@@ -347,6 +348,7 @@ def _texts(path: Path, column: pa.ChunkedArray) -> pa.ChunkedArray:
 
     try:
         if pa.types.is_timestamp(column.type):
+            # without its zone (the value is UTC), then without parts of a second
             column = column.cast(pa.timestamp(column.type.unit)).cast(pa.timestamp("s"), safe=False)
         elif pa.types.is_decimal(column.type):  # Arrow writes a nought of many decimals as 0E-12
             coded = column.combine_chunks().dictionary_encode()

@@ -29,7 +29,8 @@ from .topics import ANY, Span
 
 @contextmanager
 def open_folder(folder: Path) -> Iterator[None]:
-    """Make the folder unless it is there, and hold its lock.
+    """Hold the lock of a checkpoint's folder while the block runs; the folder is made unless it is
+    there.
 
     Raises IncomeError that names the process which holds it, or why nothing can be written.
     """
@@ -51,7 +52,7 @@ def open_folder(folder: Path) -> Iterator[None]:
                 "{} is using this checkpoint: wait until it ends, or give another --checkpoint",
                 file.read().strip() or "another process",
             ) from None
-        _sign(file.fileno(), folder)
+        _sign(file.fileno(), folder)  # the next one is told who holds it
         yield
 
 

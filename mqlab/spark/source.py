@@ -186,6 +186,7 @@ class OrderReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._closed(partition, end) and offset == end - 1
             for partition, (offset, end) in enumerate(zip(offsets, ends, strict=True))
         ]
+        # The last batch has the closing records too.
         return ends if all(all_closed) else tuple(offsets)
 
     def _closed(self, partition: int, end: int) -> bool:

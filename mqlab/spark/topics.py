@@ -158,7 +158,8 @@ def read_span(address: str) -> Span:
     `log.message.timestamp.{before,after}.max.ms`.
 
     Kafka (3.6 and later; `LogValidator.validateTimestamp`) refuses a record beyond them, with the
-    whole batch around it. The last minute that may begin a later one is left to the closing record.
+    whole batch around it. The span ends a minute earlier, as the closing record comes a minute
+    after the last order.
     """
     now_ms = int(time.time() * 1000)
     client = AdminClient({**QUIET, "bootstrap.servers": address})
@@ -334,7 +335,7 @@ def read_chunks(
         batch = client.consume(min(CHUNK, end - at), timeout=0.05)
         records = [message for message in batch if message.error() is None]
         if records:
-            at = (records[-1].offset() or 0) + 1
+            at = (records[-1].offset() or 0) + 1  # `or 0`: for the type, which allows None
             deadline = time.monotonic() + TIMEOUT_S
             if within := [m for m in records if (m.offset() or 0) < end]:
                 yield within

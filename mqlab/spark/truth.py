@@ -119,6 +119,7 @@ def _of_csv(path: Path, span: Span) -> Truth:
     from pyarrow import csv
 
     data = path.read_bytes()
+    # the last line may have no end
     line_count = len(re.findall(rb"\r\n|\r|\n", data)) + (data[-1:] not in (b"\n", b"\r"))
     head = data.lstrip().splitlines()[0]
     separator = max(b",", b";", b"\t", b"|", key=head.count)
@@ -178,6 +179,7 @@ def _of_parquet(path: Path, span: Span) -> Truth:
             str(error).splitlines()[0],
         ) from error
     columns = [column.to_pylist() for column in rows.sort_by("place").columns[1:]]
+    # Java writes 1.0E-4; a null or empty text stays
     for index, schema_field in enumerate(fields):
         if schema_field.dataType.typeName() in ("double", "float"):
             columns[index] = [text and f"{Decimal(text):f}" for text in columns[index]]
@@ -380,7 +382,7 @@ class Replay:
         if offsets[0] == 0:
             self.firsts.append(stamps[0])
         judged = judge(values, stamps)
-        start = 0
+        start = 0  # `end`: the partition's first offset after the batch
         for batch, end in enumerate(self.columns[partition]):
             stop = bisect_left(offsets, end, start)
             if start < stop:
@@ -402,7 +404,7 @@ class Replay:
                 continue
             stamp = stamps[position]
             self.newest[batch] = max(self.newest[batch], stamp)
-            if line:
+            if line:  # not a closing record; a window is the batch and the end of the minute
                 window = batch, stamp - stamp % MINUTE_MS + MINUTE_MS
                 self.tenths[window] += income
                 self.lines[window] += 1
@@ -426,7 +428,7 @@ class Replay:
             elif end_ms > watermarks[-1]:
                 still_open += lines
             else:
-                continue
+                continue  # counted in time, so nothing is missing
             minute = minute_text(end_ms - MINUTE_MS)
             tenths, missing_lines = missing.get(minute, (0, 0))
             missing[minute] = tenths + self.tenths[batch, end_ms], missing_lines + lines

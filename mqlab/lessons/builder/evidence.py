@@ -170,6 +170,7 @@ def explain_wait(evidence: Evidence) -> Text:
     states = evidence.states or str(NOBODY)
     role: Any = world.nodes[system.cluster.leader(world, TC)]
     role = role.roles[0] if role.up else None
+    # The first request that it has not answered, if there is one.
     for reply in getattr(role, "waiting", {}).values():
         request = type(reply.body).__name__.removesuffix("Response")
         return UNANSWERED(who=reply.caller.name, request=request, states=states)

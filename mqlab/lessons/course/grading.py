@@ -54,6 +54,7 @@ def find_needed_cells(cells: Sequence[Notebook], name: str) -> list[int]:
         if cell.cell_type == "code" and not utils.is_grade(cell)
     }
     needed = {index for index, found in names.items() if found is None or name in found.changed}
+    # cells that give names which needed cells use
     while givers := _find_givers(names, needed):
         needed |= givers
     return sorted(needed)

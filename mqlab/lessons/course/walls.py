@@ -104,6 +104,7 @@ class Root:
         if not self._has(path):
             target = self.find(path)
             target.parent.mkdir(parents=True, exist_ok=True)
+            # a folder or an empty file, for the mount to cover
             target.mkdir(exist_ok=True) if path.is_dir() else target.touch()
             _mount(path, target, "", MS_BIND | MS_REC)
             _protect(target)

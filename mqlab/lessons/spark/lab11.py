@@ -185,6 +185,7 @@ def trace_of(sink: str, killed: str) -> Trace:
     # Spark hands over what `commits` lacks; only a sink that has kept the number skips it.
     is_skipped = killed == NOTED or (killed == COMMITTED and sink == NUMBERED)
     todo = [following] if is_skipped else [batch, following]
+    # Calls of the second process, as `_write` has them: two a batch, or init and three a batch.
     first_call, calls = ("", 2 * len(todo)) if sink == PLAIN else ("init, ", 1 + 3 * len(todo))
     kind = "plain" if sink == PLAIN else "income-job"
     lines = [

@@ -67,11 +67,11 @@ class SparkLevels(Levels):
         self.rows, self.index = Rows(self.rows.layout), Index()
 
     def _put_first(self) -> tuple[Numbers, Numbers]:
-        """Write the worlds that the local search has found as level 0 on disk, and return its
-        edges: the successors of all worlds, and where those of each world end.
+        """Write the worlds (states of the system) that the local search has found as level 0 on
+        disk, and return its edges: the successors of all worlds, and where those of each world end.
 
-        `order` combines a world's parent with the position among its parent's successors, by which
-        worlds are numbered.
+        A world is a row of 64-bit words with a hash, its key, which puts it in a bucket. Worlds are
+        numbered by `order`: the parent, then the position among the parent's successors.
         """
         search = self.search
         parents = search.parents.all.astype(np.int64)
@@ -122,6 +122,7 @@ class SparkLevels(Levels):
         """Divide the worlds from number `first` on into runs of one size, a task each. A run's
         pieces are (part of the last level, from, to)."""
         level = len(self.parts_of) - 1
+        # the number of worlds in each part, and the number of the part's first world
         sizes, part_first = self.parts_of[level], self.count - sum(self.parts_of[level])
         # an equal share for each core, rounded up
         run_size = min(LARGEST, max(LEAST, -(-(self.count - first) // self.cores)))
@@ -168,6 +169,7 @@ class SparkLevels(Levels):
     def _take_in(self, first: int, parts: list[Part]) -> None:
         """Run the claims and handlers on the worlds in which something was met for the first time,
         in the sequence of their numbers, from `first` on; report claims that they decide."""
+        # `new` counts within a part: its worlds begin at `end - part.worlds`
         ends = first + np.cumsum([part.worlds for part in parts])
         numbers = np.concatenate(
             [part.new + end - part.worlds for part, end in zip(parts, ends, strict=True)]
@@ -179,9 +181,9 @@ class SparkLevels(Levels):
         # a bit for each claim
         news = self._judge(words, numbers)
         for claim in range(len(self.search.properties)):
-            worlds_told = np.flatnonzero(news & (1 << claim))
-            if self.search.awaited & 1 << claim and len(worlds_told):
-                self.search.tell(claim, int(numbers[worlds_told[0]]))
+            deciding = np.flatnonzero(news & (1 << claim))
+            if self.search.awaited & 1 << claim and len(deciding):
+                self.search.tell(claim, int(numbers[deciding[0]]))
         self._find_groups(numbers, words)
 
     # -- what was found -----------------------------------------------------------------------

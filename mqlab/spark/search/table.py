@@ -252,9 +252,9 @@ class Level:
                         yield target, whole.take(mine, counted)
 
     def _successors(self, numbers: Numbers, keys: Words, words: list[Words]) -> Block:
-        """The successors of some worlds, as a block: each world's words plus what each of its steps
-        adds, and for the stop of a node what its peers add besides. `order` is the parent and by
-        its how many-th step."""
+        """The successors of some worlds, as a block of rows: each world's words plus what each of
+        its steps adds, and for the stop of a node what its peers add besides. `order`: the parent's
+        number, then the position among its successors."""
         table = self.table.value
         groups = table.groups(words)
         step, parent = _steps(table, groups, len(numbers))
@@ -290,6 +290,7 @@ class Level:
             path, parent = self.store.edges(self.number, bucket), find_parent(block.order)
             store.write(path, {"parent": parent, "to": order[distinct.numbers]})
         firsts = distinct.firsts
+        # A row keeps its own order where no earlier world equals it.
         new = block.take(firsts[order == block.order[firsts]], block.counted)
         path = self.store.known(self.number, bucket)
         store.write(path, {"key": new.keys, "order": new.order}, new.words)

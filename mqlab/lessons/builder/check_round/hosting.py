@@ -75,8 +75,9 @@ class BuiltBroker(Broker):
 
 
 def make_round(broker: BuiltBroker, disk: Disk, at_ms: int) -> tuple[Broker, Effects]:
-    """Do a round of the check of half messages as the learner's function decides: returns the
-    broker with its new offsets, and the effects. The offsets are written last."""
+    """Do a round of the check of half messages as the learner's function decides, and return the
+    broker and the effects. The function's `half_to` and `op_to`, the offsets from which the next
+    round reads, are written last."""
     shown = read_round(broker, disk)
     actions, half_to, op_to = broker.host.ask(shown)
     stored = {one.queue_offset: one for one in read_queue(disk, HALF_QUEUE, shown.half_offset)}
@@ -140,6 +141,7 @@ def check_round(seen: Round, actions: Any, half_to: Any, op_to: Any) -> None:
         ("half_offset", half_to, seen.half_offset, len(seen.halves)),
         ("op_offset", op_to, seen.op_offset, len(seen.ops)),
     ):
+        # `type`, as True is an int too
         if type(stop) is not int or not start <= stop <= start + count:
             raise Broken(f"`{name}` {stop!r} is no place of this round: {start} to {start + count}")
     _check_stop(seen, halves.get(half_to), actions)

@@ -143,7 +143,7 @@ class PiecewiseCoordinator(Coordinator):
                 return self._do_next_piece(txn_id, self.plans[txn_id], disk)
             case Appended(log=log, end=end):
                 for txn_id, plan in self.plans.items():
-                    if plan.writing and (log, end) == (txn_log(txn_id, self.config), end):
+                    if plan.writing and log == txn_log(txn_id, self.config):
                         return self._written(txn_id, plan, end, disk)
             case Response(peer=peer, body=WriteTxnMarkersResponse() as response):
                 if response.txn_id in self.plans:
@@ -152,7 +152,7 @@ class PiecewiseCoordinator(Coordinator):
                 repeated = tuple(
                     Send(peer, coordinator.build_marker(self, plan.entry))
                     for plan in self.plans.values()
-                    if peer in (plan.owed or ())
+                    if peer in (plan.owed or ())  # None: no marker is sent yet
                 )
                 new, effects = Coordinator.step(self, event, disk)
                 return new, (*effects, *repeated)
@@ -521,7 +521,7 @@ def find_breach(tc: Coordinator, event: Event, effects: Effects) -> str:
     wait = error is Error.CONCURRENT_TRANSACTIONS
     busy = tc.busy(ask.txn_id)
     if entry is not None and (entry.pid, entry.epoch) == (ask.pid, ask.epoch):
-        if accepted or wait:
+        if accepted or wait:  # it must wait just while a record is being written
             return "" if busy is wait else "goes on" if wait else "one at a time"
         return "spared"
     if accepted:

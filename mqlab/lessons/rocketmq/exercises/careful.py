@@ -134,6 +134,7 @@ def watch(name: str, rule: Rule) -> Rule:
         first_end = _run(first_watch, rule, order, db, memory)
         second_watch = _Watch(name, earlier=first_watch.noted)
         second_end = _run(second_watch, rule, order, db, memory)
+        # the second run ended earlier
         if len(second_watch.noted) < len(first_watch.noted):
             missed = first_watch.noted[len(second_watch.noted)][0]
             raise Unruly(DIFFERS(name=name, first=missed, second=second_end[0]))
