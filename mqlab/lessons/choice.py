@@ -150,6 +150,7 @@ class Choice(Hinted):
             # a mistake of the lab, not of the learner
             if not self.runs[name].holds(self.play(self.runs[name]).trace):
                 return Verdict(False, STALE(name=name))
+        # `forbids`: example → the ways that it rules out
         ruled_out = {rival for name in names for rival in situation.forbids[name]}
         if missing := sorted(situation.rivals - ruled_out):
             ways = Text(" or ".join(missing), "、".join(missing))

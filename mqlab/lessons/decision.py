@@ -145,6 +145,7 @@ class Way:
             f"{names[code]}: {name}: " + "; ".join(filter(None, (str(does), str(done))))
             for code, name, does, tried in self.clients
             if language in ("", code)
+            # names one value: whether it was tried here
             for done in (TRIED if tried else NOT_TRIED,)
         ]
         yield from _head("clients", clients)

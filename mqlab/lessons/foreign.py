@@ -127,6 +127,7 @@ def _used(
     match instruction.opname:
         case "STORE_GLOBAL" | "DELETE_GLOBAL":
             yield GLOBAL(function=function_name, name=name)
+        # a variable of the function around this one
         case "STORE_DEREF" | "DELETE_DEREF" if name in function.__code__.co_freevars:
             yield GLOBAL(function=function_name, name=name)
         case "IMPORT_NAME":

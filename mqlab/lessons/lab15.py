@@ -218,7 +218,7 @@ def open_marks(passage: Passage, marks: str, locked: str = "") -> None:
         return print(f"{error}.")
     if not sentences:
         return print(UNMARKED)
-    if len(sentences) == len(passage.sentences):
+    if len(sentences) == len(passage.sentences):  # to mark all of them is no answer
         return print(f"{ALL}.")
     _LOCKED[passage.name] = ", ".join(sentences)
     if not locked:

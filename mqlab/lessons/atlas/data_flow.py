@@ -133,6 +133,7 @@ def _draw(scene: Scene, stage_above: str, step: Step, y: float) -> None:
         scene.text(f"{key}/stage", 12, middle + 4, in_words(step.stage), "note lab")
     if step.usual:
         scene.text(f"{key}/usual", 150, middle + 4, f"({step.usual})", "sub")
+    # role → x
     places = dict(ROLES.values())
     start, end = places[step.source], places[step.target]
     if step.request:

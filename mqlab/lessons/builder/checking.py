@@ -140,8 +140,9 @@ def run_trial(trial: Trial, timed: Timed, system: Any, what: What) -> Card:
     that breaks a promise, or that all hold. The coordinator gets no time, as in a search: so the
     run is its choices, and can be played again. What must stay possible, or must happen, is judged
     at the end."""
-    steps, asked = 0, system.cluster.partitions if timed.loss else ()
-    lossy = tuple((what.restart, name) for name in asked)
+    steps, partitions = 0, system.cluster.partitions if timed.loss else ()
+    # the connections on which messages are lost
+    lossy = tuple((what.restart, name) for name in partitions)
     timing = Timing(call_ms=timed.call_ms, loss=timed.loss, lossy=lossy)
     stops = [(at, f"kill {what.restart}") for at in timed.kills]
     starts = [(at + DOWN_MS, f"restart {what.restart}") for at in timed.kills]

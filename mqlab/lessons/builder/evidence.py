@@ -169,6 +169,7 @@ def explain_wait(evidence: Evidence) -> Text:
     world, system = evidence.run.world, evidence.system
     states = evidence.states or str(NOBODY)
     role: Any = world.nodes[system.cluster.leader(world, TC)]
+    # what the learner wrote; None while the node is down
     role = role.roles[0] if role.up else None
     # The first request that it has not answered, if there is one.
     for reply in getattr(role, "waiting", {}).values():

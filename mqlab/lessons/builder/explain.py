@@ -203,6 +203,7 @@ def _explain_late(evidence: Evidence) -> Text:
     """Explain what is wrong with a marker of a coordinator that leads no more: it was refused,
     nothing in the log of the new leader decides it, or it came after the marker of the new
     leader."""
+    # node of a coordinator → the epoch in its markers
     epochs = {one.node: effect.body.coordinator_epoch for one, effect in evidence.list_markers()}
     if any(one.error is FENCED for one in evidence.refused):
         return tr(

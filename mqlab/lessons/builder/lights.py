@@ -216,6 +216,7 @@ class Lights(Hinted):
                 answers[seen] = ask_rule(light, seen, _expects)
             return answers[seen]
 
+        # `_find_dark`: the schedule to a world in which the invariant is False, or None
         cases = (*BROKEN, *(HIDDEN if graded else ()))
         try:
             if call_rule(light, _look(BOTH_RIGHT, _first(BOTH_RIGHT))) is None:

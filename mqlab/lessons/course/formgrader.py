@@ -135,16 +135,17 @@ def make_inert(notebook: Notebook, released: Iterable[Notebook]) -> None:
     """
     released_cells = list(released)
     texts = {cell.source for cell in released_cells if cell.cell_type == "markdown"}
-    named = {
+    metadata_of = {
         cell.metadata.nbgrader.grade_id: cell.metadata
         for cell in released_cells
         if "nbgrader" in cell.metadata
     }
     notebook.metadata = deepcopy({"kernelspec": KERNEL, "language_info": {"name": "python"}})
     for index, cell in enumerate(notebook.cells):
+        # a student's file may have anything here
         given = cell.metadata.get("nbgrader")
         name = given.get("grade_id") if isinstance(given, dict) else None
-        original = named.get(name) if isinstance(name, str) else None
+        original = metadata_of.get(name) if isinstance(name, str) else None
         if cell.cell_type != "code" and cell.source not in texts:
             cell = new_code_cell(_as_comments(cell.source))
         cell["id"] = f"cell-{index}"

@@ -65,7 +65,7 @@ class Known:
         cached = _walk(root, ask)
         if cached is not None:
             return cached
-        node = root
+        node = root  # the questions with their answers are a path from it
 
         def ask_and_record(*question: Any) -> Message:
             nonlocal node

@@ -142,6 +142,7 @@ def _describe_handling(trace: Trace, request: Fact, coordinator: str) -> tuple[s
             continue
         if fact.kind is FactKind.REPLY and fact.peer == request.node:
             answer = fact.text.en
+        # something that it does to another node
         elif fact.peer not in ("", coordinator):
             (later if answer else before).append(fact.text.en.split()[0])
     return ", ".join(before), answer, ", ".join(_counted(later))

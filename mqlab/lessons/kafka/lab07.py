@@ -323,6 +323,7 @@ def lag_table(trace: Trace) -> str:
     ]
     offsets = {c.label: c.offset for log in trace.snapshot(-1).logs for c in log.cells}
     newest, row = -1, [""]  # -1: no record yet, so that all of the log is lag
+    # `row`: what the reader is given, its position, the end
     for fact in trace:
         match fact.body:
             case Outcome(call=Poll(isolation="read_committed"), status="ok", detail=given):

@@ -411,6 +411,7 @@ def _judged(work: Work, many: IncomeSystem = MANY, faults: tuple[Budget, ...] = 
     """Judge a learner's copy loop: by each rehearsal with many orders, then by every schedule of
     one order with each of the faults."""
     faultless = plain(many.with_loop(work))
+    # no more calls than a worker that does nothing
     if count_calls(faultless, WORKER) == count_calls(plain(many.with_loop(_idle)), WORKER):
         return Verdict(False, NOT_WRITTEN)
     calls = shape(faultless)
@@ -511,6 +512,7 @@ def _shaped(outcomes: list[Outcome]) -> Named | None:
     sent_offsets = [one.call for one in outcomes if isinstance(one.call, SendOffsets)]
     furthest = max(p.offset for call in sent_offsets for p in call.positions)
     end = len(MANY.orders)
+    # the positions reach the end, the last order, or less
     return None if furthest >= end else LAST if furthest == end - 1 else PART
 
 

@@ -94,6 +94,7 @@ def lose_an_answer(idempotent: bool) -> str:
         gate.hold("Produce")
         producer.produce("payments", ORDERS[0], callback=lambda error, _: errors.append(error))
         producer.poll(0)
+        # the first attempt is stored, and the broker ends; the second attempt is let through
         gate.kill_after(gate.wait("Produce"))
         gate.let_go(gate.wait("Produce"))
         producer.flush(WAIT_S)

@@ -67,7 +67,7 @@ def _count(run: Run, order: str) -> Ending:
     service = run.system
     assert isinstance(service, RocketMQSystem)
     stored = read_world(service.cluster, run.world)
-    _, dead = list_group_queues(GROUP)
+    _retry_queue, dead_queue = list_group_queues(GROUP)
     queues = (HALF_TOPIC, OP_TOPIC, "orders", DISCARD_TOPIC)
     halves, ops, messages, parked = (len(stored.read(name_queue(name, 0))) for name in queues)
     applied = {
@@ -80,7 +80,7 @@ def _count(run: Run, order: str) -> Ending:
         ops=ops,
         messages=messages,
         parked=parked,
-        dead=len(stored.read(dead)),
+        dead=len(stored.read(dead_queue)),
         booked=sum(applied.values()),
     )
 

@@ -440,6 +440,7 @@ do driver<s1
 def play_both(killed: str = DECIDED, sinks: str = RULE) -> Compare:
     """Compare, side by side, the Flink and the Spark job, each `killed` at one of the MOMENTS and
     started again; the picture opens just before the crash. `sinks`: one of COMMIT_RULES."""
+    # the moments up to the crash: each is a command of the scenarios
     held = list(MOMENTS)[: list(MOMENTS).index(killed) + 1]
     flink, spark = COMMIT_RULES[sinks]
     return put_beside(

@@ -110,6 +110,7 @@ def play_job(attempts: Sequence[Sequence[Sequence[str]]], owed: Sequence[str], w
     """Run one process of the job after the other, each killed before the next starts. An attempt is
     the transactions that one process commits, each a list of records; `owed`: what must be there at
     the end; `why`: the sentence above the scenario."""
+    # a single attempt is that of the second process
     names = ("job", "again")[-len(attempts) :]
     # of the last process: init, then begin, the records and commit of each transaction
     call_count = 1 + sum(2 + len(records) for records in attempts[-1])

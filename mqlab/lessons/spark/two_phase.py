@@ -104,6 +104,7 @@ class Death:
                     *committed,
                     f"run job: begin, {_sent(KILLED)}",
                     "kill job",
+                    # each commit has raised the epoch by one
                     f"run hand: EndTxn {answer} pid=0 epoch={len(committed)} id=income-job v=4",
                     "run again: init",
                     *redone,

@@ -158,19 +158,19 @@ def find_granted(records: Iterable[PendingAckEntry]) -> Granted:
     """Find which acknowledgements each transaction must hold by the log, and which have committed.
     A request is granted whole, where none of its messages is taken."""
     held: dict[int, str] = {}  # message → transaction
-    done: set[int] = set()
+    committed: set[int] = set()
     granted_count = 0
     for record in records:
         own = {at for at, txn in held.items() if txn == str(record.txn)}
         if record.op == ACK:
             messages = {position.position for position in record.positions}
-            if not messages & (done | held.keys()):
+            if not messages & (committed | held.keys()):
                 held |= dict.fromkeys(sorted(messages), str(record.txn))
                 granted_count += 1
             continue
-        done |= own if record.op == COMMIT else set()
+        committed |= own if record.op == COMMIT else set()
         held = {at: txn for at, txn in held.items() if at not in own}
-    return Granted(held, done, granted_count)
+    return Granted(held, committed, granted_count)
 
 
 def find_unowed(system: PendingAckSystem, world: World) -> dict[int, str]:

@@ -90,7 +90,7 @@ class App:
         self._asking, self._orders, self._fails = asking, loop.orders, loop.fails
         self._member, self._transactional = loop.member, loop.transactional
         self._calls = 0
-        self._left: BaseException | None = None
+        self._ended_by: BaseException | None = None
 
     # -- the consumer ----------------------------------------------------------------------
 
@@ -163,17 +163,17 @@ class App:
         A BaseException of the call ends the learner's function: it is kept, and raised again by
         whatever a `finally` or a bare `except` still calls.
         """
-        if self._left is None:
+        if self._ended_by is None:
             self._calls += 1
             if self._calls > CALLS:
-                self._left = _Enough()
+                self._ended_by = _Enough()
             else:
                 try:
                     outcome: Outcome = self._asking(call)
                 except BaseException as stop:
-                    self._left = stop
-        if self._left is not None:
-            raise self._left
+                    self._ended_by = stop
+        if self._ended_by is not None:
+            raise self._ended_by
         if outcome.ok:
             return outcome
         if outcome.meaning is Kind.ABORTABLE:

@@ -322,6 +322,7 @@ def _build_message(
     with the form that was expected, for others."""
     # -1 is the protocol's “none yet”
     pid, epoch = given.get("pid", -1), given.get("epoch", -1)
+    # the request's version; clients since Kafka 4.0 send EndTxn 5 and Produce 12
     version = given.get("v")
     match verb, *plain:
         case ("InitProducerId",):

@@ -138,7 +138,7 @@ def watch(name: str, rule: Rule) -> Rule:
         if len(second_watch.noted) < len(first_watch.noted):
             missed = first_watch.noted[len(second_watch.noted)][0]
             raise Unruly(DIFFERS(name=name, first=missed, second=second_end[0]))
-        if first_watch.left is not None:
+        if first_watch.left is not None:  # no answer yet: the engine goes on later
             raise first_watch.left
         if first_end[0] != second_end[0]:
             raise Unruly(DIFFERS(name=name, first=first_end[0], second=second_end[0]))

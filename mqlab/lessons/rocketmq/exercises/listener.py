@@ -170,7 +170,7 @@ def list_ways(
         value, rows_after = _perform(result, rows)
         # the rows that a lost connection may leave
         broken = {rows: LOST, rows_after: LOST} if LOST not in dict(task.journal).values() else {}
-        unfinished += [(task.resume(answer), rows_left, memory) for rows_left, answer in broken.items()]
+        unfinished += [(task.resume(answer), left, memory) for left, answer in broken.items()]
         unfinished.append((task.resume(value), rows_after, memory))
 
 
