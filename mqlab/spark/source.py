@@ -176,7 +176,7 @@ class OrderReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         offsets = []
         for partition, end in enumerate(ends):
             offset = found[partition]
-            # -1: no record is as late; in a closed partition all but the closing one are earlier.
+            # -1: no record is as late; in a closed partition the batch ends at its closing record.
             if offset < 0 and self._closed(partition, end):
                 offset = end - 1
             if not 0 <= offset <= end:
