@@ -29,10 +29,10 @@ def begin(
     """Start the learner's coordinator in a process of its own, and return a play with it and that
     process, which the caller ends.
 
-    Played is the system of `line`, or that of the sitting's first trial, with the part that the
-    file in `source` programs; as many of `choices` are made as are possible with it. BuildError
-    where the file cannot be loaded; ValueError for what is no system line, and where there is no
-    such sitting.
+    The play is of the system of `line`, or of the first trial in the lab's part `sitting`, with the
+    role that the file in `source` programs; as many of `choices` are made as are possible with it.
+    BuildError where the file cannot be loaded; ValueError for what is no system line, and where
+    there is no such part.
     """
     what = find_what(source)
     if sitting not in what.sittings:

@@ -71,11 +71,11 @@ def check_file(path: Path, sitting: int = 1) -> Card:
 def check_source(
     source: str, sitting: int = 1, what: What | None = None, alone: bool = False
 ) -> Card:
-    """Judge the text of a learner's file by all trials up to this sitting's, or by this sitting's
-    `alone`, and return a card that shows the first failure, or that all hold.
+    """Judge the text of a learner's file by the trials (systems to search) of the lab's parts up to
+    number `sitting`, or of that part `alone`; the card shows the first failure, or that all hold.
 
     `what`: which part of a broker it programs; by default the file itself tells. BuildError where
-    it cannot be loaded, and where there is no such sitting.
+    it cannot be loaded, and where there is no such part.
     """
     what = what or find_what(source)
     if sitting not in what.sittings:

@@ -57,7 +57,7 @@ def ask_clients(path: Path, sitting: int) -> Verdict:
     right.
 
     The verdict is also right where they cannot be asked, which it says, and where they are not: in
-    the sittings before `FIRST`, and of a file that is no coordinator.
+    the lab's parts before `FIRST`, and of a file that is no coordinator.
     """
     if sitting < FIRST or find_what(read_file(path)) is not COORDINATOR:
         return Verdict(True, NOTHING)

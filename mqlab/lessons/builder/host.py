@@ -311,7 +311,10 @@ class Host(FileHost):
         self, reply: Message, role: Hosted, disk: Disk, config: KafkaConfig
     ) -> tuple[Hosted, Effects]:
         """Read the answer of the learner's process: the role's new state and its effects, or, where
-        the answer makes no sense, a role that is `broken`, with the reason."""
+        the answer makes no sense, a role that is `broken`, with the reason.
+
+        `disk` and `config`: what the answer is checked with (`check_effects`).
+        """
         match reply:
             case ("role", int(number), packed):
                 try:

@@ -206,8 +206,9 @@ class Lights(Hinted):
     hints: tuple[Text, ...]
 
     def check(self, light: Rule, graded: bool = False) -> Verdict:
-        """Judge a learner's invariant: it must hold in every world of a right coordinator, and
-        break with each wrong one of BROKEN (and HIDDEN, if `graded`)."""
+        """Judge a learner's invariant, a function of what one sees of a state of the system: it
+        must hold in every state of a right coordinator, and break with each wrong one of BROKEN
+        (and HIDDEN, if `graded`)."""
         answers: dict[tuple[Any, ...], bool] = {}
 
         # Many worlds look the same to it: each look is asked once.
