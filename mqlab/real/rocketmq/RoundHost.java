@@ -9,6 +9,9 @@
 //     round TIMEOUT MAX   one round of TransactionalMessageCheckService#onWaitEnd
 //     ops                 what TransactionalOpBatchService does when its interval is over (5.x)
 //     persist             ConsumerOffsetManager#persist (by itself every five seconds)
+//     accept              slaves may connect, on this machine
+//     sync MASTER HA      SlaveSynchronize#syncAll (by itself every ten seconds, in 5.x every minute);
+//                         both addresses of its master a slave would have from a name server
 //
 // Nothing else of the broker is touched, and it serves clients as always, but for one thing: it must
 // not be heard beyond this machine. 5.5.0 has the setting bindAddress for that, 4.9.7 has not, so its
@@ -18,6 +21,8 @@
 import io.netty.bootstrap.ServerBootstrap;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
+import java.lang.reflect.AccessibleObject;
+import java.lang.reflect.Constructor;
 import java.lang.reflect.Field;
 import java.lang.reflect.Method;
 import java.net.InetAddress;
@@ -48,7 +53,7 @@ public class RoundHost {
         BrokerController broker = BrokerStartup.createBrokerController(new String[] {"-c", args[0]});
         keepOnLoopback(broker);
         broker.start();
-        closeHaPort(((DefaultMessageStore) broker.getMessageStore()).getHaService());
+        closeHaPort(broker);
         System.out.println("ready");
         BufferedReader asked =
             new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
@@ -71,6 +76,14 @@ public class RoundHost {
                 return "done";
             case "persist":
                 broker.getConsumerOffsetManager().persist();
+                return "done";
+            case "accept":
+                openHaPort(broker);
+                return "done";
+            case "sync":
+                broker.getMessageStore().updateHaMasterAddress(words[2]);
+                broker.getSlaveSynchronize().setMasterAddr(words[1]);
+                broker.getSlaveSynchronize().syncAll();
                 return "done";
             default:
                 return "no such request: " + words[0];
@@ -110,12 +123,34 @@ public class RoundHost {
     }
 
     // It listens everywhere. Who waits for slaves (SYNC_MASTER) is told by the rest of the service.
-    private static void closeHaPort(Object service) throws Exception {
-        Field port = service.getClass().getDeclaredField("acceptSocketService");
-        port.setAccessible(true);
-        Method shutdown = port.get(service).getClass().getMethod("shutdown", boolean.class);
-        shutdown.setAccessible(true);
-        shutdown.invoke(port.get(service), true);
+    private static void closeHaPort(BrokerController broker) throws Exception {
+        Object service = ((DefaultMessageStore) broker.getMessageStore()).getHaService();
+        Object port = open(service.getClass().getDeclaredField("acceptSocketService")).get(service);
+        open(port.getClass().getMethod("shutdown", boolean.class)).invoke(port, true);
+    }
+
+    // Once more, at an address of this machine; 5.5.0 has the address in a class above.
+    private static void openHaPort(BrokerController broker) throws Exception {
+        DefaultMessageStore store = (DefaultMessageStore) broker.getMessageStore();
+        int number = store.getMessageStoreConfig().getHaListenPort();
+        Object service = store.getHaService();
+        Field field = open(service.getClass().getDeclaredField("acceptSocketService"));
+        Class<?> kind = field.get(service).getClass();
+        Constructor<?> make = open(kind.getDeclaredConstructors()[0]);
+        boolean older = make.getParameterTypes()[1] == int.class;
+        Object config = older ? (Object) number : store.getMessageStoreConfig();
+        Object port = make.newInstance(service, config);
+        Class<?> above = older ? kind : kind.getSuperclass();
+        open(above.getDeclaredField("socketAddressListen"))
+            .set(port, new InetSocketAddress(InetAddress.getLoopbackAddress(), number));
+        open(above.getMethod("beginAccept")).invoke(port);
+        open(above.getMethod("start")).invoke(port);
+        field.set(service, port);
+    }
+
+    private static <T extends AccessibleObject> T open(T member) {
+        member.setAccessible(true);
+        return member;
     }
 
     private static void keepOnLoopback(Object controller) throws Exception {

@@ -88,7 +88,7 @@ TOPICS = """\
 
 class RealRocketMQ(OneProcessBroker):
     """`address`: of the broker; `name_server`: of the name server beside it, "" where none was
-    asked for."""
+    asked for; `slaves`: slaves may connect to it."""
 
     product = "RocketMQ"
 
@@ -97,6 +97,7 @@ class RealRocketMQ(OneProcessBroker):
         version: str = "5.5.0",
         settings: dict[str, str] | None = None,
         name_server: bool = False,
+        slaves: bool = False,
     ) -> None:
         """Write the settings (SETTINGS, then those given), start a broker and, if asked for, a name
         server in one process, and wait until it serves; where that fails, it is stopped."""
@@ -105,6 +106,7 @@ class RealRocketMQ(OneProcessBroker):
         port, names = _free_pair()
         self.address = f"127.0.0.1:{port}"
         self.name_server = f"127.0.0.1:{names}" if name_server else ""
+        self.slaves = slaves
         self.settings = {**SETTINGS, "listenPort": str(port), **(settings or {})}
         try:
             self._lay_out(port)
@@ -126,6 +128,11 @@ class RealRocketMQ(OneProcessBroker):
     def persist(self) -> None:
         """Consumer offsets are written to the disk."""
         self._ask("persist")
+
+    def synchronize(self, master: RealRocketMQ) -> None:
+        """A slave asks its master for topics and offsets."""
+        host, _, port = master.address.rpartition(":")
+        self._ask(f"sync {master.address} {host}:{int(port) + 1}")
 
     def end_delay(self, level: int) -> None:
         """Every level is a second here (messageDelayLevel): who waits sees it come."""
@@ -157,6 +164,8 @@ class RealRocketMQ(OneProcessBroker):
             talks=True,
         )  # fmt: skip
         self._wait_for("ready")
+        if self.slaves:
+            self._ask("accept")
 
     def _lay_out(self, port: int) -> None:
         """Write the folders and settings that RocketMQ expects below ROCKETMQ_HOME: empty logging

@@ -102,24 +102,26 @@ class Control(Protocol):
 @dataclass(frozen=True)
 class Target:
     """A running broker. `version`: of the Java client that goes with it; `name_server`: where a
-    Java client asks for it."""
+    Java client asks for it; `slave`: another that copies it."""
 
     broker: str
     address: str
     control: Control
     version: str = "5.5.0"
     name_server: str = ""
+    slave: Target | None = None
 
 
 @dataclass
 class Lab:
-    """One run of one program."""
+    """One run of one program. `broker`: what it calls the target."""
 
     target: Target
     profile: Profile
     prefix: str = ""
     notes: list[Observation] = field(default_factory=list)
     clients: dict[str, str] = field(default_factory=dict)
+    broker: str = BROKER
     _open: list[Connection] = field(default_factory=list)
     _halves: dict[int, int] = field(default_factory=dict)
 
@@ -195,9 +197,13 @@ class Lab:
 
     def pull(self, name: str, queue_id: int = 0, offset: int = 0) -> list[MessageRecord]:
         """The messages of a queue from an offset on; none where there is no such topic."""
-        answer = self.ask(
+        answer = self.ask_pull(name, queue_id, offset, "readers")
+        return decode_records(answer.body) if answer.code == ResponseCode.SUCCESS else []
+
+    def ask_pull(self, name: str, queue_id: int, offset: int, group: str) -> RemotingCommand:
+        return self.ask(
             RequestCode.PULL_MESSAGE,
-            consumerGroup=self.wire("readers"),
+            consumerGroup=self.wire(group),
             topic=self.topic_of(name),
             queueId=queue_id,
             queueOffset=offset,
@@ -209,7 +215,6 @@ class Lab:
             subVersion=0,
             expressionType="TAG",
         )
-        return decode_records(answer.body) if answer.code == ResponseCode.SUCCESS else []
 
     def written_logs(self, **counts: int) -> None:
         """As `logs`, when what is in memory of op records is written."""
@@ -293,7 +298,7 @@ def outcome_of(answer: RemotingCommand) -> str:
 def shorten(remark: str) -> str:
     """A remark without its Java: the exception it came as, the place in the source. How Java words
     a null pointer is the virtual machine's business."""
-    first = remark.partition("\n")[0]
+    first = remark.partition("\n")[0].partition(" It may be caused by")[0]
     if first == DEFAULT_REMARK:
         return ""
     if "Cannot invoke" in first or "NullPointerException" in first:
@@ -397,7 +402,8 @@ class Producer:
             k=False,
         )
         kind = " half" if half else ""
-        self.lab.note(self.who, BROKER, f"SendMessage{kind} {place} {words}", _stored(answer))
+        question = f"SendMessage{kind} {place} {words}"
+        self.lab.note(self.who, self.lab.broker, question, _stored(answer))
         if answer.code not in STATUS:
             return Half(words, -1, -1, key)
         _, physical = read_msg_id(answer.fields["msgId"])
@@ -451,7 +457,7 @@ class Producer:
             )
         except TimeoutError:
             outcome = "no answer"
-        self.lab.note(self.who, BROKER, question, outcome)
+        self.lab.note(self.who, self.lab.broker, question, outcome)
         return outcome
 
     def end_fields(

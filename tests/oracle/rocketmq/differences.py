@@ -148,9 +148,12 @@ OTHERS = (
      "not recorded: it is an exporter's, and goes below zero when a half is ended twice"),
     ("the proxy and its gRPC clients",
      "not recorded and not modelled: its table of transactions is another one than the broker's"),
-    ("a slave that is read from, or that acts as master (enableSlaveActingMaster)",
-     "not recorded and not modelled: the server has no slave, and that of a scenario copies the "
-     "log only; an acting master of 5.5.0 checks no half, it moves each to another master"),
+    ("slave-reads",
+     "recorded with a master and its slave; the server has no slave, and the engine tells it as a "
+     "scenario (slave=read)"),
+    ("a slave that acts as master (enableSlaveActingMaster)",
+     "not recorded and not modelled: an acting master of 5.5.0 checks no half, it moves each to "
+     "another master"),
     ("half messages in RocksDB (transRocksDBEnable)",
      "not recorded and not modelled: off by default in 5.5.0"),
 )  # fmt: skip

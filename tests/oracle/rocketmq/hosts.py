@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mqlab.real.differences import Listed
@@ -15,10 +15,13 @@ from mqlab.rocketmq.evidence import VERSIONS
 from mqlab.serve.process import start_broker
 from tests.oracle.control import OurClocks
 
-from ..program import JAVA
+from ..program import CLUSTER, JAVA
 from .client import Target
 from .differences import TABLE
 from .programs import NAMES, ROUNDS
+
+#: of the second broker of a program that needs several
+SLAVE = {"brokerId": "1", "brokerRole": "SLAVE", "slaveReadEnable": "true"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +40,14 @@ class RealHost:
     @contextmanager
     def own(self, program: Program, profile: str) -> Iterator[Target]:
         settings, names = dict(program.settings), not {JAVA, NAMES}.isdisjoint(program.needs)
-        with RealRocketMQ(self.version, settings, names) as broker:
-            yield Target(self.broker, broker.address, broker, self.version, broker.name_server)
+        slaves = CLUSTER in program.needs
+        with RealRocketMQ(self.version, settings, names, slaves) as broker:
+            target = Target(self.broker, broker.address, broker, self.version, broker.name_server)
+            if not slaves:
+                yield target
+                return
+            with RealRocketMQ(self.version, SLAVE) as slave:
+                yield replace(target, slave=Target(self.broker, slave.address, slave))
 
     @contextmanager
     def share_broker(self, profile: str) -> Iterator[Target]:
@@ -57,6 +66,8 @@ class OurHost:
     listed: tuple[Listed, ...] = TABLE
 
     def cannot(self, program: Program) -> str:
+        if CLUSTER in program.needs:
+            return "the server has no slave"
         if ROUNDS in program.needs:
             return "the server has the same settings for all its rounds"
         others = set(dict(program.settings)) - {"timerWheelEnable"}  # its timers always run

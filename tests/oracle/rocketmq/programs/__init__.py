@@ -14,6 +14,7 @@ from collections.abc import Callable
 
 from mqlab.real.program import Program as Program
 
+from ...program import CLUSTER as CLUSTER
 from ...program import CONTROL as CONTROL
 from ...program import JAVA as JAVA
 from ...program import LIBRARY as LIBRARY

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from mqlab.rocketmq.remoting import MessageRecord, RequestCode, encode_json
+from mqlab.rocketmq.remoting import (
+    MessageRecord,
+    RequestCode,
+    ResponseCode,
+    decode_records,
+    encode_json,
+    name_response,
+)
 
-from ..client import BROKER, COMMIT, Lab, outcome_of
-from . import SLOW, program
+from ..client import BROKER, COMMIT, Lab, Producer, outcome_of
+from . import CLUSTER, SLOW, program
 from .ends import begin
 
 GROUP = "stock-service"
@@ -48,7 +56,7 @@ def send_back(lab: Lab, record: MessageRecord, level: int = 0, most: int = 16) -
         maxReconsumeTimes=most,
     )
     question = f"ConsumerSendMsgBack {record.body.decode()} level={level}"
-    lab.note("stock", BROKER, question, outcome_of(answer))
+    lab.note("stock", lab.broker, question, outcome_of(answer))
 
 
 def redelivered(lab: Lab, offset: int) -> MessageRecord | None:
@@ -111,3 +119,75 @@ def straight_to_the_dlq(lab: Lab) -> None:
     if again:
         lab.note("log", "%RETRY%", "@0 sysFlag", again.sys_flag)
         lab.note("log", "%RETRY%", "@0 preparedTransactionOffset", again.prepared_offset)
+
+
+# ---- A slave, and its master that comes back
+
+
+@program(
+    "slave-reads",
+    "PullMessageProcessor, SlaveSynchronize, RequestCode.GET_ALL_CONSUMER_OFFSET",
+    needs=(CLUSTER,),
+)
+def slave_reads(lab: Lab) -> None:
+    """A slave serves what it has copied, by offsets that it has from its master or from consumers;
+    those the master never hears of. 5.5.0 cannot read what its master says of groups that have
+    pulled (issue 10284). What a client does about it was looked at with both Java clients: it
+    pulls from the slave, and reports to it, once the name server has lost the master; it begins
+    at the slave's offset where it has none in memory; and it reports to the master again."""
+    assert lab.target.slave is not None
+    master: Any = lab.target.control
+    slave: Any = lab.target.slave.control
+    copy = replace(lab, target=lab.target.slave, broker="slave", _open=[])
+    app, (half,) = begin(lab, "h1")
+    app.send("orders-0", "o1", half=False)
+    pull_as_shop(lab, 0)
+    offset_of_shop(lab, 1)
+    slave.synchronize(master)
+    copy.wait_until(lambda: len(copy.pull("orders")) == 1, 30.0)  # it tries every five seconds
+    offset_of_shop(copy)
+    app.send("orders-0", "o2", half=False)
+    copy.wait_until(lambda: len(copy.pull("orders")) == 2)
+    master.persist()
+    master.kill()
+    (_, o2) = pull_as_shop(copy, 0)
+    pull_as_shop(copy, 9)
+    send_back(copy, o2, 0)
+    other = Producer(copy)
+    other.send("orders-0", "o3", half=False)
+    other.end(half, COMMIT)
+    offset_of_shop(copy, 2)
+    offset_of_shop(copy)
+    copy.close()
+    master.start()
+    lab.close()
+    offset_of_shop(lab)
+    slave.synchronize(master)
+    offset_of_shop(copy)
+    copy.close()
+
+
+def pull_as_shop(lab: Lab, offset: int) -> list[MessageRecord]:
+    """A pull of the group, noted with what comes, or with the code."""
+    answer = lab.ask_pull("orders", 0, offset, "shop")
+    records = decode_records(answer.body) if answer.code == ResponseCode.SUCCESS else []
+    came = ", ".join(map(lab.describe, records)) or name_response(answer.code)
+    lab.note("shop", lab.broker, f"PullMessage orders-0@{offset}", came)
+    return records
+
+
+def offset_of_shop(lab: Lab, report: int = -1) -> None:
+    """Report an offset of the group; by default ask for it."""
+    where: dict[str, Any] = {
+        "consumerGroup": lab.wire("shop"),
+        "topic": lab.wire("orders"),
+        "queueId": 0,
+    }
+    if report >= 0:
+        question = f"UpdateConsumerOffset shop orders-0@{report}"
+        answer = lab.ask(RequestCode.UPDATE_CONSUMER_OFFSET, commitOffset=report, **where)
+        lab.note("shop", lab.broker, question, outcome_of(answer))
+        return
+    answer = lab.ask(RequestCode.QUERY_CONSUMER_OFFSET, **where)
+    far = answer.fields.get("offset", name_response(answer.code))
+    lab.note("shop", lab.broker, "QueryConsumerOffset shop orders-0", f"orders-0@{far}")
