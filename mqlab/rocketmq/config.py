@@ -66,7 +66,8 @@ class RocketMQConfig(Config):
     `flush_ms`: with "async", how long after a write the disk has it; 0: never by itself, so that a
     lesson without power cuts has no timer for it. `in_sync`: how many copies must have a message
     before it is acknowledged: 1, the master's own, or 2, that of the node `slave` as well (4.9:
-    brokerRole=SYNC_MASTER; 5.5: inSyncReplicas)."""
+    brokerRole=SYNC_MASTER; 5.5: inSyncReplicas). `name_server`: the node that knows which brokers
+    are there, with a slave from which consumers read (slaveReadEnable); "" where there is none."""
 
     release: str = "5.5"
     broker: str = "broker"
@@ -85,11 +86,17 @@ class RocketMQConfig(Config):
     flush_ms: int = 0
     in_sync: int = 1
     slave: str = "slave"
+    name_server: str = ""
 
     @property
     def batches_ops(self) -> bool:
         """Since 5.1.0 op records wait in memory and leave together."""
         return self.release != "4.9"
+
+    @property
+    def synchronize_ms(self) -> int:
+        """How often a slave asks for the offsets (BrokerController, handleSlaveSynchronize)."""
+        return 10_000 if self.release == "4.9" else 60_000
 
     def order_of(self, step: str, *parts: str) -> tuple[str, ...]:
         """The parts of a step as written, or as `order` says; what it leaves out is not done."""

@@ -22,6 +22,7 @@ ConsumeMessageOrderlyService, RebalanceImpl (5.5.0).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any
 
@@ -63,7 +64,14 @@ from .group import (
     allocate_queues,
 )
 from .log import Stored
-from .messages import KEYS, Heartbeat, name_queue, split_queue
+from .messages import (
+    KEYS,
+    GetRouteInfoByTopic,
+    Heartbeat,
+    RouteInfo,
+    name_queue,
+    split_queue,
+)
 
 # ---- What a scenario may ask of a consumer -------------------------------------------
 
@@ -253,10 +261,11 @@ class Consumer(Quiet):
     """`positions`: the next offset of each queue that it reads. `call`: what has not returned;
     `in_flight`: requests without an answer; `pulled`: what came so far in this turn; `outcomes`:
     what became of each message, for the call's result. `working`: (queue, message) that a listener
-    has not finished, `given_back`: where those lie that were sent back meanwhile."""
+    has not finished, `given_back`: where those lie that were sent back meanwhile. `at`: the broker
+    that it reads from, by the last route, "" before there was one; `known`: the brokers that have
+    its heartbeat; `told`: the one that has its offsets."""
 
     config: ConsumerConfig
-    registered: bool = False
     positions: Map[str, int] = Map()
     call: Consume | None = None
     in_flight: tuple[Any, ...] = ()
@@ -264,6 +273,9 @@ class Consumer(Quiet):
     outcomes: tuple[str, ...] = ()
     working: tuple[tuple[str, Stored], ...] = ()
     given_back: tuple[int, ...] = ()
+    at: str = ""
+    known: tuple[str, ...] = ()
+    told: str = ""
 
     def step(self, event: Event, disk: Disk) -> tuple[Consumer, Effects]:
         """Handle one event: a call of the application, an answer of the broker, a broken
@@ -278,29 +290,37 @@ class Consumer(Quiet):
             case Call(body=call):
                 failure = build_failure(call, "a consumer has no such call; producers= have")
                 return self, (Return(failure),)
+            case Response(peer, _, ConsumerSendMsgBackResponse(code=code) as answer) if (
+                code and self.in_flight and peer == self.config.cluster.slave
+            ):
+                new, clean = self._keep(self.in_flight[0])
+                new = replace(new, in_flight=self.in_flight[1:])
+                new, later = new._take_answer(answer, disk)
+                return new, (*clean, *later)
             case Response(body=answer) if self.in_flight:
                 new = replace(self, in_flight=self.in_flight[1:])
                 return new._take_answer(answer, disk)
-            case ConnectionLost():
-                return replace(self, registered=False)._ask_again()
+            case ConnectionLost(peer=peer):
+                return self._lose(peer)
+        # The answer to a heartbeat, or one that nobody waits for any more.
         return self, ()
 
     # -- one turn ----------------------------------------------------------------------------
 
     def _begin_turn(self, disk: Disk) -> tuple[Consumer, Effects]:
-        new, beat = self._register()
         if self.config.broadcasting:
             kept = disk.table(LOCAL_OFFSETS)
             positions = Map((queue, kept.get(queue, 0)) for queue in self.config.queues)
-            new, pulls = replace(new, positions=positions)._pull()
-            return new, (*beat, *pulls)
-        new, asks = new.ask(GetConsumerListByGroup(self.config.group))
-        return new, (*beat, *asks)
+            new = replace(self, positions=positions)
+            return new._reach(*new._pulls())
+        return self._reach(GetConsumerListByGroup(self.config.group))
 
     def _take_answer(self, answer: Any, disk: Disk) -> tuple[Consumer, Effects]:
         """Take an answer of the broker. Once all requests of the present phase (queues, offsets,
         messages, messages sent back) are answered, the requests of the next one are sent."""
         match answer:
+            case RouteInfo(brokers=brokers):
+                return self._take_route(brokers)
             case GetConsumerListByGroupResponse(members=members):
                 return self._take_queues(members)
             case OffsetResponse(queue=queue, offset=offset, code=code):
@@ -328,24 +348,25 @@ class Consumer(Quiet):
         return new.ask(*unknown) if unknown else new._pull()
 
     def _pull(self) -> tuple[Consumer, Effects]:
+        return self.ask(*self._pulls()) if self.positions else self.finish_turn()
+
+    def _pulls(self) -> tuple[PullMessage, ...]:
         group = self.config.group
-        if not self.positions:
-            return self.finish_turn()
-        return self.ask(*(PullMessage(group, q, at) for q, at in self.positions.items()))
+        return tuple(PullMessage(group, q, at) for q, at in self.positions.items())
 
     def finish_turn(self) -> tuple[Consumer, Effects]:
         """Report how far it has come, and be done with the call."""
         before = {p.queue: p.next_offset - len(p.messages) for p in self.pulled}
         far = {queue: self.committed(queue) for queue in self.positions}
-        moved = [(q, at) for q, at in far.items() if before.get(q, at) != at]
+        other = self.told != self.at  # than the broker of the last turn, which knows all that
+        moved = [(q, at) for q, at in far.items() if before.get(q, at) != at or (other and at)]
         reports: Effects
         if self.config.broadcasting:
             reports = tuple(Put(LOCAL_OFFSETS, queue, at) for queue, at in moved)
         else:
-            broker, group = self.config.cluster.broker, self.config.group
-            reports = tuple(Send(broker, UpdateConsumerOffset(group, q, at)) for q, at in moved)
+            reports = self._report(moved)
         result = build_success(self.call, ", ".join(self.outcomes) or "nothing")
-        new = replace(self, call=None, pulled=(), outcomes=())
+        new = replace(self, call=None, pulled=(), outcomes=(), told=self.at)
         return new, (*reports, Return(result))
 
     def committed(self, queue: str) -> int:
@@ -359,35 +380,75 @@ class Consumer(Quiet):
         position: int = self.positions.get(queue, 0)
         return min([position, *held])
 
+    def _keep(self, back: ConsumerSendMsgBack) -> tuple[Consumer, Effects]:
+        """A slave takes nothing back: the listener has the message still, and its offset waits. A
+        real consumer hands it the message again after 5 s."""
+        given = tuple(base for base in self.given_back if base != back.commit_log_offset)
+        pulled = [
+            (answer.queue, stored)
+            for answer in self.pulled
+            for stored in answer.messages
+            if stored.base == back.commit_log_offset
+        ]
+        sent, kept = (f"{back.words} {how}" for how in ("sent back", "not taken back"))
+        outcomes = tuple(kept if outcome == sent else outcome for outcome in self.outcomes)
+        working = (*self.working, *pulled)
+        new = replace(self, given_back=given, working=working, outcomes=outcomes)
+        return new, (SetTimer(CLEAN, self.config.consume_timeout_ms),)
+
     def report(self, only: str = "") -> tuple[Consumer, Effects]:
         """The offsets of these queues, outside of a turn."""
-        broker, group = self.config.cluster.broker, self.config.group
         queues = dict.fromkeys(queue for queue, _ in self.working) if not only else (only,)
-        sends = (Send(broker, UpdateConsumerOffset(group, q, self.committed(q))) for q in queues)
-        return self, tuple(sends)
+        return self, self._report((q, self.committed(q)) for q in queues)
+
+    def _report(self, far: Iterable[tuple[str, int]]) -> Effects:
+        broker, group = self.broker, self.config.group
+        return tuple(Send(broker, UpdateConsumerOffset(group, q, at)) for q, at in far)
 
     # -- the connection ----------------------------------------------------------------------
+    #
+    # Without a name server there is one broker. With one, each turn begins with the question who is
+    # there (a real client asks every 30 s): the master, and while that is not, its slave.
+    # Sources: MQClientInstance#findBrokerAddressInSubscribe, #sendHeartbeatToAllBroker (5.5.0).
+
+    @property
+    def broker(self) -> str:
+        return self.at or self.config.cluster.broker
 
     def ask(self, *bodies: Any) -> tuple[Consumer, Effects]:
         """Questions to the broker, which answers them in order."""
-        broker = self.config.cluster.broker
-        sends = tuple(Send(broker, body) for body in bodies)
+        sends = tuple(Send(self.broker, body) for body in bodies)
         return replace(self, in_flight=(*self.in_flight, *bodies)), sends
 
-    def _register(self) -> tuple[Consumer, Effects]:
-        if self.registered:
-            return self, ()
-        beat = Heartbeat(consumers=(self.config.group,))
-        return replace(self, registered=True), (Send(self.config.cluster.broker, beat),)
+    def _reach(self, *bodies: Any) -> tuple[Consumer, Effects]:
+        """Ask this of the broker, or first where there is one."""
+        new, names = replace(self, in_flight=bodies), self.config.cluster.name_server
+        if not names:
+            return new._take_route(("",))
+        route = GetRouteInfoByTopic()
+        return replace(new, in_flight=(route, *bodies)), (Send(names, route),)
 
-    def _ask_again(self) -> tuple[Consumer, Effects]:
+    def _take_route(self, brokers: tuple[str, ...]) -> tuple[Consumer, Effects]:
+        """Every broker there hears who is here; questions go to the first. Where nobody is there
+        they wait for the one that was asked last."""
+        brokers = brokers or (self.at,)
+        new = replace(self, at=brokers[0], in_flight=())
+        there = [name or new.broker for name in brokers]
+        beat = Heartbeat(consumers=(self.config.group,))
+        beats = tuple(Send(name, beat) for name in there if name not in self.known)
+        known = dict.fromkeys((*self.known, *there))
+        new, asks = replace(new, known=tuple(known)).ask(*self.in_flight)
+        return new, (*beats, *asks)
+
+    def _lose(self, peer: str) -> tuple[Consumer, Effects]:
         """The connection broke: what was not answered is asked once more. A message that had been
         taken back already comes back twice."""
-        if not self.in_flight:
-            return self, ()
-        new, beat = self._register()
-        new, asks = replace(new, in_flight=()).ask(*self.in_flight)
-        return new, (*beat, *asks)
+        new = replace(self, known=tuple(name for name in self.known if name != peer))
+        waits = [body for body in self.in_flight if not isinstance(body, GetRouteInfoByTopic)]
+        routed = len(waits) < len(self.in_flight)
+        if not waits or peer != (self.config.cluster.name_server if routed else self.broker):
+            return new, ()
+        return new._reach(*waits)
 
     @classmethod
     def recover(cls, config: ConsumerConfig, disk: Disk, at_ms: int) -> tuple[Consumer, Effects]:

@@ -23,4 +23,7 @@ TOO_LARGE = (
 #: a send begins it in small letters, the end of a transaction does not
 SEND_TOO_LARGE, END_TOO_LARGE = f"t{TOO_LARGE}", f"T{TOO_LARGE}"
 NOT_RESUMED = "Put message back to RMQ_SYS_TRANS_HALF_TOPIC failed."
+#: of a slave, to what only a master stores: since 5.0, and before
+REJECTED = "[REJECTREQUEST]system busy, start flow control for a while"
+NOT_NOW = "service not available now."
 BACK_NOT_FOUND = "look message by offset failed, {offset}"

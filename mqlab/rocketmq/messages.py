@@ -365,3 +365,54 @@ class HaTransfer:
 
     def __str__(self) -> str:
         return f"HaTransfer {'; '.join(map(str, self.records)) or 'nothing'}"
+
+
+@worded("GetAllConsumerOffset")
+class GetAllConsumerOffset:
+    """GET_ALL_CONSUMER_OFFSET 43, slave → master: how far has every group come?"""
+
+
+@frozen
+class AllConsumerOffset:
+    """`offsets`: as the broker has them in memory, "orders-0@group" → the next to be read.
+    `pulled`: its JSON has a pullOffsetTable as well, at which 5.5.0's own reader fails."""
+
+    offsets: Map[str, int]
+    pulled: bool = False
+
+    def __str__(self) -> str:
+        far = [f"{key}@{at}" for key, at in self.offsets.items()]
+        return ", ".join((*far, *["pullOffsetTable"] * self.pulled)) or "nothing"
+
+
+# ---- the name server -------------------------------------------------------------------
+
+
+@worded("RegisterBroker {broker_id}")
+class RegisterBroker:
+    """REGISTER_BROKER 103, broker → name server. `broker_id` 0: the master."""
+
+    broker_id: int
+    quiet = True
+
+
+@frozen
+class RegisterBrokerResponse(Answer):
+    """It opens the name server's own direction of the connection, as that of a heartbeat does."""
+
+    quiet = answers = True
+
+
+@worded("GetRouteInfoByTopic")
+class GetRouteInfoByTopic:
+    """GET_ROUTEINFO_BY_TOPIC 105, client → name server. All topics have the same brokers here."""
+
+
+@frozen
+class RouteInfo:
+    """`brokers`: those that are registered, the master first."""
+
+    brokers: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return ", ".join(self.brokers) or "nobody"

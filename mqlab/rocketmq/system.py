@@ -33,7 +33,7 @@ from ..kernel.text import BadValue, shorten, tr
 from ..kernel.usages import Usages, any_text, number, one_of
 from . import application
 from .application import ANSWERS, Database
-from .broker import Broker, Slave
+from .broker import Broker, NameServer, Slave
 from .claims import CLAIMS, properties
 from .config import SAFEGUARDS, RocketMQConfig
 from .consumer import Consume, Consumer, ConsumerConfig, Done, Outcome
@@ -121,8 +121,10 @@ def nodes(system: RocketMQSystem) -> tuple[NodeSpec, ...]:
     specs = list(_producers(system))
     specs.append(NodeSpec(config.database, ((config.database, Database.recover),)))
     specs.append(NodeSpec(config.broker, ((config.broker, partial(Broker.recover, config)),)))
-    if system.slave == "on":
+    if system.slave != "off":
         specs.append(NodeSpec(config.slave, ((config.slave, partial(Slave.recover, config)),)))
+    if names := config.name_server:
+        specs.append(NodeSpec(names, ((names, NameServer.recover),)))
     specs += _consumers(system)
     return tuple(specs)
 
@@ -165,7 +167,7 @@ WORDS = {
     "early": ("on", "off"),
     "model": ("clustering", "broadcasting"),
     "flush": ("async", "sync"),
-    "slave": ("on", "off"),
+    "slave": ("off", "on", "read"),
 }
 QUEUES = Most(100, tr("a picture has room for 100"))
 
@@ -187,7 +189,8 @@ class RocketMQSystem(System):
     `flush` "sync": a message is acknowledged once it is on the disk; "async": before, and it is
     there `flush_ms` later (0: never by itself, for lessons in which no power is cut). `slave`
     "on": a node that copies the broker's log; `in_sync` 2: it must have a message before that is
-    acknowledged.
+    acknowledged. "read" (slaveReadEnable): consumers read from it while the broker is not
+    registered with the node `names`, a name server.
 
     `programs`: (node, what its application does). `rules`: what a learner writes, by the decision:
     "execute" and "check", the two methods of a transaction listener. `claims`: properties that get
@@ -273,6 +276,7 @@ class RocketMQSystem(System):
             flush=self.flush,
             flush_ms=self.flush_ms,
             in_sync=self.in_sync,
+            name_server="names" if self.slave == "read" else "",
             same_round=self.same_round,
             topics=tuple(
                 f"{topic}-{i}" for topic in self.topic.split(",") for i in range(self.queues)
@@ -281,7 +285,7 @@ class RocketMQSystem(System):
 
     @cached_property
     def cluster(self) -> Cluster:
-        slave = self.slave == "on"
+        slave = self.slave != "off"
         return Cluster(self.config, self.producers, self.consumers, slave)
 
     def nodes(self) -> tuple[NodeSpec, ...]:

@@ -14,7 +14,7 @@ or with ROLLBACK first and COMMIT later: the message is delivered each time that
     ConsumerSendMsgBack      timer.py   what consumers could not process comes back by the retry
                                         topic, or is given up
     (delayed, timed)         timer.py   messages by levels of delay, and for a time of delivery
-    `Slave`                  here       a copy of the commit log
+    `Slave`, `NameServer`    here       a copy of the log, read while the master is away
 
 *Durable*: the commit log. *Memory*: op records that wait to be written (5.1 and later), offsets
 since they were last written, who is connected. *What can go wrong:* the broker dies between the
@@ -31,7 +31,7 @@ TransactionalMessageCheckService, TransactionalOpBatchService (5.5.0).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 from ...kernel import (
     Append,
@@ -44,9 +44,11 @@ from ...kernel import (
     Event,
     Fired,
     Flush,
+    Map,
     Quiet,
     Reply,
     Request,
+    Response,
     Send,
     SetTimer,
     Text,
@@ -63,12 +65,15 @@ from ..errors import (
     GROUP_WRONG,
     HALF_NOT_FOUND,
     NOT_ALLOWED,
+    NOT_NOW,
     QUEUE_OFFSET_WRONG,
+    REJECTED,
     SEND_TOO_LARGE,
     ResponseCode,
 )
 from ..group import (
     ConsumerSendMsgBack,
+    ConsumerSendMsgBackResponse,
     GetConsumerListByGroup,
     GetConsumerListByGroupResponse,
     Members,
@@ -105,14 +110,20 @@ from ..messages import (
     PGROUP,
     REAL_TOPIC,
     UNIQ_KEY,
+    AllConsumerOffset,
     EndTransaction,
     EndTransactionResponse,
+    GetAllConsumerOffset,
+    GetRouteInfoByTopic,
     HaReport,
     HaTransfer,
     Heartbeat,
     HeartbeatResponse,
     Message,
+    RegisterBroker,
+    RegisterBrokerResponse,
     ResumeCheckHalfMessage,
+    RouteInfo,
     SendBatchMessage,
     SendBatchResponse,
     SendMessage,
@@ -190,8 +201,7 @@ def forget_client(broker: Broker, client: str, named: tuple[str, ...]) -> Broker
 # the group back.
 #
 # Sources: PullMessageProcessor, ConsumerManageProcessor#queryConsumerOffset (5.5.0). *Left out
-# here:* the waiting, tags and other filters, which the server for real clients has; reading from a
-# slave.
+# here:* the waiting, tags and other filters, which the server for real clients has.
 
 
 def pull(broker: Broker, ask: PullMessage, caller: Caller, disk: Disk) -> Result:
@@ -205,6 +215,8 @@ def pull(broker: Broker, ask: PullMessage, caller: Caller, disk: Disk) -> Result
         moved = ask.offset > end
         code = ResponseCode.PULL_OFFSET_MOVED if moved else ResponseCode.PULL_NOT_FOUND
         answer = PullMessageResponse(code, queue=ask.queue, next_offset=min(ask.offset, end))
+    if broker.config.name_server and broker.config.release != "4.9":
+        broker = replace(broker, pulled=True)
     return broker, (Reply(caller, answer),)
 
 
@@ -257,8 +269,8 @@ def update_offset(broker: Broker, ask: UpdateConsumerOffset) -> Result:
 # hears one of them does not run its local transaction.
 #
 # Sources: CommitLog#asyncPutMessage, #handleDiskFlushAndHA, #handleHA, GroupCommitService,
-# DefaultHAService (4.9.8, 5.5.0). *Left out:* a slave that is connected and too far behind; reading
-# from a slave; that 5.5 stores nothing without its slaves where one of them may act as master
+# DefaultHAService (4.9.8, 5.5.0). *Left out:* a slave that is connected and too far behind; that
+# 5.5 stores nothing without its slaves where one of them may act as master
 # (enableSlaveActingMaster), or with a controller.
 
 ACKNOWLEDGE = "acknowledge"
@@ -574,7 +586,8 @@ class Broker:
     `ops_since`: from when the passes that record them are counted, in ms; 0 before the first end.
     `producers`, `consumers`: who is connected. `copied`: where the slave's copy ends, None while
     it is not connected; `waiting`: answers that wait for it, or for the disk.
-    `timed`: what waits for which second; `met`: by which connections clients have come."""
+    `timed`: what waits for which second; `met`: by which connections clients have come;
+    `pulled`: a consumer has, since the start (5.5, and where a slave would ask)."""
 
     config: RocketMQConfig
     offsets: Offsets = Offsets()
@@ -587,6 +600,8 @@ class Broker:
     waiting: tuple[Waiting, ...] = ()
     timed: Timed = Timed()
     met: Met = Met()
+    pulled: bool = False
+    broker_id: ClassVar = 0
 
     def step(self, event: Event, disk: Disk) -> tuple[Broker, Effects]:
         new, effects = self._handle_event(event, disk)
@@ -613,6 +628,8 @@ class Broker:
                 return self._handle_timer(timer, disk, at_ms)
             case Appended(end=end):
                 return flush_now(self, end)
+            case ConnectionLost(peer=peer) if peer == self.config.name_server:
+                return self, self.register()
             case ConnectionLost(peer=peer):
                 return self._lose_client(peer), ()
         # What was asked of a client is one-way; nothing else comes here.
@@ -642,7 +659,16 @@ class Broker:
                 return take_back(self, body, caller, disk, at_ms)
             case HaReport():
                 return take_report(self, body, caller, disk)
+            case RegisterBrokerResponse():
+                return self, ()
+            case GetAllConsumerOffset():
+                return self, (Reply(caller, AllConsumerOffset(self.offsets, self.pulled)),)
         return handle_request(self, body, caller)
+
+    def register(self) -> Effects:
+        """Tell the name server, where there is one, who is here."""
+        names = self.config.name_server
+        return (Send(names, RegisterBroker(self.broker_id)),) if names else ()
 
     def _lose_client(self, client: str) -> Broker:
         met, named = close(self.met, client)
@@ -682,34 +708,89 @@ class Broker:
         new, timed = timers.schedule_all(cls(config, offsets=read_offsets(disk)), disk, at_ms)
         missing = find_undispatched(disk)
         rounds = resume_rounds(new, missing, disk, at_ms)
-        return new, (*missing, *rounds, *schedule_levels(new, disk, at_ms), *timed)
+        later = (*schedule_levels(new, disk, at_ms), *timed)
+        return new, (*missing, *rounds, *later, *new.register())
 
 
-# ---- A slave: a copy of the commit log, and nothing more -----------------------------
+# ---- A slave, and a name server -------------------------------------------------------
 #
-# It connects to its master and says how far its copy goes; the master sends what follows, and again
-# whenever something is written. It ends no transaction and makes no check round: both are the
-# master's. When the master is gone, nobody else takes its place (a slave that *acts* as master is
-# left out, and so is the controller that would elect one).
+# A slave is a broker with another role. It connects to its master and says how far its copy of the
+# commit log goes; the master sends what follows, and again whenever something is written. It stores
+# no message, ends no transaction and makes no check round: all three are the master's, and wait
+# until that is back. Where the cluster has a name server (`slave=read`), consumers find the slave
+# by it while the master is not registered, and read there.
 #
-# Sources: DefaultHAClient, DefaultHAConnection, EndTransactionProcessor (5.5.0).
+# How far the groups have come the slave asks its master, every minute in 5.5 and every 10 s in 4.9;
+# but 5.5.0 cannot read the answer of a master from which a consumer has pulled (issue 10284).
+# **Nothing goes the other way.** So a consumer that comes to the slave reads again what was
+# consumed since the last of these copies; and what is consumed on the slave the master never hears
+# of, but from a consumer that is still running when the master is back, which reports its offsets
+# to whom it finds. Another one begins at the master's old offset, and the next copy turns the slave
+# back, too.
+#
+# *Durable*: the commit log, the offsets. *Left out:* a slave that is far behind; that it knows a
+# topic only from its next copy; that it is read from because its master has much to do; a slave
+# that *acts* as master (enableSlaveActingMaster), and the controller that would elect one; of the
+# name server all but who is registered, and that a machine without power is there for two minutes
+# more.
+#
+# Sources: DefaultHAClient, DefaultHAConnection, EndTransactionProcessor, SlaveSynchronize,
+# PullMessageProcessor (slaveReadEnable), RouteInfoManager (5.5.0).
+
+SYNCHRONIZE = "synchronize"
+#: what a slave does not store, and how it says so
+REFUSED: dict[type, Any] = {
+    SendMessage: SendMessageResponse,
+    SendBatchMessage: SendBatchResponse,
+    ConsumerSendMsgBack: ConsumerSendMsgBackResponse,
+}
 
 
 @frozen
-class Slave(Quiet):
-    config: RocketMQConfig
+class Slave(Broker):
+    """`connected`: to its master, which has answered."""
 
-    def step(self, event: Event, disk: Disk) -> tuple[Slave, Effects]:
+    connected: bool = False
+    broker_id: ClassVar = 1
+
+    def step(self, event: Event, disk: Disk) -> Result:
+        new, effects = self._handle_event(event, disk)
+        new, noted = note_offsets(self, new, disk)
+        return new, (*effects, *noted)
+
+    def _handle_event(self, event: Event, disk: Disk) -> Result:
+        config = self.config
         match event:
             case Request(body=HaTransfer(records=records)):
-                return self, self._copy(records, disk)
+                return replace(self, connected=True), self._copy(records, disk)
             case Request(caller=caller, body=EndTransaction(oneway=oneway)):
                 refusal = EndTransactionResponse(ResponseCode.SLAVE_NOT_AVAILABLE)
                 return self, () if oneway else (Reply(caller, refusal),)
-            case ConnectionLost():
-                return self, (self._report(disk.log(COMMIT_LOG).end),)
-        # It has no timers, and asks for nothing that is answered.
-        return self, ()
+            case Request(caller=caller, body=body) if type(body) in REFUSED:
+                answer = REFUSED[type(body)]
+                if config.release != "4.9":
+                    return self, (Reply(caller, answer(ResponseCode.SYSTEM_BUSY, REJECTED)),)
+                code, remark = ResponseCode.SERVICE_NOT_AVAILABLE, NOT_NOW
+                if isinstance(body, ConsumerSendMsgBack):
+                    code, remark = ResponseCode.SYSTEM_ERROR, code.name
+                return self, (Reply(caller, answer(code, remark)),)
+            case Request(caller=caller, body=PullMessage() as ask):
+                return self._pull(ask, caller, disk)
+            case Response(body=AllConsumerOffset(offsets=offsets, pulled=False)):
+                return replace(self, offsets=self.offsets.update(offsets.items())), ()
+            case Fired(timer=timer) if timer == SYNCHRONIZE:
+                asks = (Send(config.broker, GetAllConsumerOffset()),) if self.connected else ()
+                return self, (*asks, SetTimer(SYNCHRONIZE, config.synchronize_ms))
+            case ConnectionLost(peer=peer) if peer == config.broker:
+                return replace(self, connected=False), (self._report(disk.log(COMMIT_LOG).end),)
+        return Broker._handle_event(self, event, disk)
+
+    def _pull(self, ask: PullMessage, caller: Caller, disk: Disk) -> Result:
+        """As of the master; but who asks for what is not copied yet is not moved back."""
+        if ask.offset <= disk.log(ask.queue).end:
+            return pull(self, ask, caller, disk)
+        code = ResponseCode.PULL_RETRY_IMMEDIATELY
+        return self, (Reply(caller, PullMessageResponse(code, "", ask.queue, (), ask.offset)),)
 
     def _copy(self, records: tuple[Stored, ...], disk: Disk) -> Effects:
         """What it has already, it does not write again; nothing new: the master has said hello."""
@@ -721,7 +802,41 @@ class Slave(Quiet):
     def _report(self, end: int) -> Send:
         return Send(self.config.broker, HaReport(end))
 
+    def describe_changes(self, old: Broker | None) -> tuple[Text, ...]:
+        return () if old is None else Broker.describe_changes(self, old)
+
     @classmethod
     def recover(cls, config: RocketMQConfig, disk: Disk, at_ms: int) -> tuple[Slave, Effects]:
-        new = cls(config)
-        return new, (*find_undispatched(disk), new._report(disk.log(COMMIT_LOG).end))
+        new = cls(config, offsets=read_offsets(disk))
+        report = new._report(disk.log(COMMIT_LOG).end)
+        reads = (*new.register(), SetTimer(SYNCHRONIZE, config.synchronize_ms))
+        return new, (*find_undispatched(disk), report, *(reads if config.name_server else ()))
+
+
+@frozen
+class NameServer(Quiet):
+    """`brokers`: those that are registered and connected, with their brokerId; `met`: by which
+    connections."""
+
+    brokers: Map[str, int] = Map()
+    met: Met = Met()
+
+    def step(self, event: Event, disk: Disk) -> tuple[NameServer, Effects]:
+        match event:
+            case Request(caller=caller, body=RegisterBroker(broker_id=broker_id)):
+                met = meet(self.met, caller)
+                if met is not None:
+                    new = NameServer(self.brokers.set(caller.name, broker_id), met)
+                    return new, (Send(caller.name, RegisterBrokerResponse()),)
+            case Request(caller=caller, body=GetRouteInfoByTopic()):
+                there = sorted(self.brokers.items(), key=lambda broker: broker[1])
+                return self, (Reply(caller, RouteInfo(tuple(name for name, _ in there))),)
+            case ConnectionLost(peer=peer):
+                met, gone = close(self.met, peer)
+                brokers = self.brokers if gone is None else self.brokers.remove(peer)
+                return NameServer(brokers, met), ()
+        return self, ()
+
+    @classmethod
+    def recover(cls, disk: Disk, at_ms: int) -> tuple[NameServer, Effects]:
+        return cls(), ()

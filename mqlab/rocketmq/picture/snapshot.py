@@ -296,6 +296,8 @@ def _draw_lanes(cluster: Cluster, world: World) -> tuple[Lane, ...]:
     lanes.append((config.broker, words.BROKER(), words.MASTER()))
     if cluster.slave:
         lanes.append((config.slave, words.BROKER(), words.SLAVE()))
+    if config.name_server:
+        lanes.append((config.name_server, Text(config.name_server), words.NAME_SERVER()))
     lanes += [(name, Text(name), words.CONSUMER()) for name, _ in cluster.consumers]
     brokers = (config.broker, config.slave)
     return tuple(

@@ -41,13 +41,17 @@ from ..log import TABLE as OFFSETS
 from ..log import QueueEntry, Stored
 from ..messages import (
     UNIQ_KEY,
+    AllConsumerOffset,
     CheckTransactionState,
     EndTransaction,
     EndTransactionResponse,
+    GetAllConsumerOffset,
+    GetRouteInfoByTopic,
     HaReport,
     HaTransfer,
     Heartbeat,
     HeartbeatResponse,
+    RegisterBroker,
     ResumeCheckHalfMessage,
     SendMessage,
     SendMessageResponse,
@@ -138,6 +142,12 @@ def explain_request(book: Book, body: object, most: int = 15) -> Telling:
             return Telling(fold=not records, label=Text("copy"), why=sentences.COPIED())
         case HaReport():
             return Telling(fold=True, why=sentences.HA_REPORT())
+        case RegisterBroker():
+            return Telling(fold=True, why=sentences.REGISTER())
+        case GetRouteInfoByTopic():
+            return Telling(fold=True, why=sentences.ROUTE())
+        case GetAllConsumerOffset():
+            return Telling(label=Text("offsets?"), why=sentences.ASK_OFFSETS())
     return _explain_consumer(book, body)
 
 
@@ -209,8 +219,12 @@ def explain_answer(book: Book, request: object, body: object) -> Telling:
             names = {book.name(stored.message) for stored in messages}
             name = names.pop() if len(names) == 1 else ""
             return Telling(name, not messages, Text(str(body)), sentences.PULLED())
-        case ConsumerSendMsgBackResponse():
-            return Telling(fold=True, label=Text("ok"))
+        case AllConsumerOffset(pulled=True):
+            return Telling(label=Text("offsets"), why=sentences.UNREADABLE())
+        case ConsumerSendMsgBackResponse(code=code):
+            if not code:
+                return Telling(fold=True, label=Text("ok"))
+            return Telling(label=Text(code.name), why=sentences.NOT_TAKEN_BACK())
     return Telling(fold=True)
 
 
@@ -308,6 +322,8 @@ def find_kind(cluster: Cluster, name: str) -> Kind:
         return Kind.PRODUCER
     if cluster.slave and name == cluster.config.slave:
         return Kind.SLAVE
+    if name == cluster.config.name_server:
+        return Kind.NAME_SERVER
     return Kind.CONSUMER if name in dict(cluster.consumers) else Kind.BROKER
 
 

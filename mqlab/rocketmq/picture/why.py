@@ -17,6 +17,7 @@ from ..broker import (
     PRODUCERS,
     PROGRESS,
     REPORTED,
+    SYNCHRONIZE,
     WAITING,
 )
 from ..broker.timer import CHECK, LEVEL, TIMED
@@ -36,6 +37,7 @@ class Kind(Enum):
     DATABASE = auto()
     BROKER = auto()
     SLAVE = auto()
+    NAME_SERVER = auto()
     CONSUMER = auto()
 
 
@@ -54,6 +56,7 @@ STOPPED: dict[Kind, Words] = {
         "list of producers are gone."
     ),
     Kind.SLAVE: Words("The copy stays; a master that must wait for it cannot say SEND_OK now."),
+    Kind.NAME_SERVER: Words("A client that asks for brokers waits; those it knew register again."),
     Kind.CONSUMER: Words(
         "What it had not acknowledged will come again, to it or to another of its group."
     ),
@@ -69,6 +72,7 @@ RECOVERED: dict[Kind, Words] = {
         "is done once more."
     ),
     Kind.SLAVE: Words("It says where its copy ends, and gets what follows."),
+    Kind.NAME_SERVER: Words("It keeps nothing: brokers register again."),
     Kind.CONSUMER: Words(
         "It goes on from the offset that the broker knows; what came after it is delivered again."
     ),
@@ -86,6 +90,7 @@ TIMERS: Timers = {
         "How far each group has come is written to the disk; a crash before this turns it back."
     ),
     HEARTBEAT: words.HEARTBEAT,
+    SYNCHRONIZE: words.ASK_OFFSETS,
     CLEAN: Words(
         "What a listener has not finished in consumeTimeout goes back; it is not stopped."
     ),

@@ -9,6 +9,7 @@ DATABASE = Words("database")
 BROKER = Words("broker")
 MASTER = Words("master")
 SLAVE = Words("slave")
+NAME_SERVER = Words("name server")
 CONSUMER = Words("consumer")
 
 GRAPH = Words("Half message of {txn}")
@@ -134,12 +135,19 @@ SEND_BACK = Words(
     "The listener could not process it: the broker keeps a copy for later, and the producer hears "
     "nothing of it."
 )
+NOT_TAKEN_BACK = Words("Nothing is written: no copy waits in the retry topic.")
 UPDATE_OFFSET = Words(
     "It reports how far it has come after its work, so a stop in between brings the message again."
 )
 WHO_READS = Words("The members of a group share the queues; each works out its own part.")
 COPIED = Words("The master sends its slave what follows in the commit log.")
 HA_REPORT = Words("From where the copy ends the master knows what the slave has.")
+REGISTER = Words("A name server tells clients which brokers are registered; a crash takes one out.")
+ROUTE = Words("A client goes to the master, and only while none is registered to its slave.")
+UNREADABLE = Words(
+    "The slave of 5.5.0 cannot read this once a consumer has pulled; it keeps its own offsets."
+)
+ASK_OFFSETS = Words("A slave copies how far the groups have come. A master never asks its slave.")
 
 # ---- records and rows ------------------------------------------------------------------
 
