@@ -39,7 +39,7 @@ SHORTEST = 12  # letters of a sentence
 #: what a customer does not know, in both languages
 INSIDE = re.compile(
     r"\b(LSO|offsets?|markers?|producers?|coordinators?|partitions?|epochs?|txn|subscriptions?"
-    r"|acknowledge\w*|half messages?|brokers?)\b|偏移|标记|生产者|协调者|分区|订阅|确认|半消息",
+    r"|acknowledge\w*|half messages?|brokers?)\b|偏移|标记|控制消息|生产者|协调者|分区|订阅|确认|半消息",
     re.IGNORECASE,
 )
 NO_LINE = Words("“{line}” is no line of this report: write NAME: VALUE, with one of {names}")
