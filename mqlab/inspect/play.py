@@ -24,16 +24,16 @@ from .reading import Gap
 STATES = 20_000  # of one search: a second or two
 STILL = Budget(states=STATES, restartable=(), retries=1)
 MORE = Words("{n} more")
-LATER = Words("offsets {first} to {last} were not taken over")
+LATER = Words("offsets {first} to {last} were not imported")
 REACHED = Words("yes (steps: {n})")
-NEVER = Words("no (states that can follow: {n:,}, all looked at)")
+NEVER = Words("no (states that can follow: {n:,}, all searched)")
 UNKNOWN = Words("not in the first {n:,} states; the search was ended there")
 ALREADY = tr("yes, at once")
-WITH = Words("; but this is broken then: {what}")
+WITH = Words("; but that breaks this: {what}")
 BY_HAND = tr("what may happen next, from the records of your broker")
 SPAN = Words("{log}: offsets {first} to {last}")
 ONLY_END = Words("{log}: nothing but its end, {end}")
-IDLE = tr("Nothing that was taken over waits for something.")
+IDLE = tr("Nothing in the imported state waits.")
 
 
 @frozen

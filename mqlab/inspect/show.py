@@ -35,32 +35,32 @@ SHORT = 5  # letters
 BESIDE = 150  # px of a strip that no record has
 ABOVE = 20  # px of the view's own heading, which a report has already
 
-NOTHING_FOUND = tr("Nothing found in what was looked at.")
-LOOKED = Words("Looked at: logs {n}, rows of transactions {txns}, positions {groups}.")
+NOTHING_FOUND = tr("Nothing found in what was examined.")
+LOOKED = Words("Examined: logs {n}, transaction rows {txns}, positions {groups}.")
 FOUND = Words("Findings: {n}.")
 HEADING = Words("{broker} at {source}")
 TAKEN = Words("As of {time}.")
 RISK, DO, SEE, SHOWS = tr("risk"), tr("what to do"), tr("see"), tr("shown by")
 LOGS, TXNS, GROUPS, GAPS = (
-    tr("Logs"), tr("Transactions"), tr("Groups"), tr("Not looked at, or not readable")
+    tr("Logs"), tr("Transactions"), tr("Groups"), tr("Not examined, or not readable")
 )  # fmt: skip
 TXN_HEAD = (
-    tr("txn"), tr("id"), tr("state"), tr("as seen by"), tr("takes part"), tr("producer"),
+    tr("txn"), tr("id"), tr("state"), tr("as seen by"), tr("participants"), tr("producer"),
     tr("open for"), tr("timeout"),
 )  # fmt: skip
 GROUP_HEAD = (
     tr("group"), tr("log"), tr("reads next"), tr("end"), tr("lag"), tr("waits for"), tr("state")
 )  # fmt: skip
 NEXT, TAKEN_OVER, LEFT_OUT = (
-    tr("What happens next?"), tr("Taken over"), tr("Not taken over")
+    tr("What happens next?"), tr("Imported"), tr("Not imported")
 )  # fmt: skip
-NEXT_HEAD = (tr("what is waited for"), tr("what happens"), tr("whether it comes, searched"))
-FROM_HERE = tr("The engine goes on from these records, as after a restart of all brokers.")
+NEXT_HEAD = (tr("what should happen"), tr("what happens"), tr("whether it can, by search"))
+FROM_HERE = tr("The engine continues from these records, as after a restart of all brokers.")
 RUN = Words("{wish}: {way}")
 MOST_RUNS = 3  # that a page plays
 SIGNS = tr(
-    "Square: a record. Diamond: a control record, such as a marker. Hatched: not yet for readers "
-    "of committed records. Struck through: aborted. One colour: one transaction."
+    "Square: a record. Diamond: a control record, such as a marker. Hatched: not yet visible to "
+    "read_committed consumers. Struck through: aborted. One colour: one transaction."
 )
 UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"), (1, "ms"))
 

@@ -166,7 +166,7 @@ def test_a_torn_end_is_told_and_the_rest_shown(tmp_path: Path) -> None:
         ("__transaction_state-0/{}.log", lambda d: bytes(3000), "__transaction_state-0",
          "what came between is lost", {"overdue"}),
         ("__transaction_state-0/{}.log", lambda d: d[:70] + b"?" + d[71:],
-         "__transaction_state-0/{}.log", "has another checksum", {"zombie", "overdue"}),
+         "__transaction_state-0/{}.log", "does not match its checksum", {"zombie", "overdue"}),
         # No snapshot is beside this one: its end is known by the high watermark only.
         ("stock-0/{}.log", lambda d: b"", "stock-0", "offset 0, and replication-offset-checkpoint",
          {"hanging", "overdue"}),
@@ -244,7 +244,7 @@ def test_a_flipped_bit_costs_its_batch(tmp_path: Path) -> None:
     path.write_bytes(data)
     report = look(tmp_path, payloads=True)
     assert show(report)["orders-0"] == ["o1", "o2", "C", "A", "h1?", "h2?", "o4?", "C?"]
-    assert "byte 161 has another checksum" in str(report)
+    assert "byte 161 does not match its checksum" in str(report)
     assert ("hanging", "orders-0") in list_found(report)
 
 

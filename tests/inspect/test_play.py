@@ -60,7 +60,7 @@ def tell(report: Report) -> dict[str, dict[str, bool]]:
     return found
 
 
-READS = "A reader of committed records gets {}-0 to its end"
+READS = "A read_committed consumer reads {}-0 to its end"
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -73,7 +73,7 @@ def test_what_can_end_each_transaction(version: str, tmp_path: Path) -> None:
         READS.format("payments"): {
             "restart": False, "timeout": True, "again": True, "admin": True,
         },
-        "billing is told where to go on": {"restart": False, "timeout": True, "again": True},
+        "billing gets its position": {"restart": False, "timeout": True, "again": True},
     }  # fmt: skip
     broken = {(a.wish.en, a.way.name) for a in future(report).answers if a.broken}
     assert broken == {(READS.format("payments"), "admin")}  # the coordinator knows nothing of it
@@ -146,7 +146,7 @@ def test_only_the_neighbourhood_of_the_frontier_is_taken(tmp_path: Path) -> None
     taken = take_over(reading(*rows, open_pids=(1,)))
     log = dict(taken.system.disks)["a-0"].log("a-0")
     assert [b.base for b in log.entries] == [0, *range(2, ROOM)]
-    assert any("taken over: 1" in gap.why.en for gap in taken.left)
+    assert any("imported part: 1" in gap.why.en for gap in taken.left)
     assert any(f"offsets {ROOM} to 300" in gap.why.en for gap in taken.left)
     many = [Row(n, n, n, 0, True) for n in range(ROOM + 9)]
     taken = take_over(reading(*many, open_pids=tuple(range(ROOM + 9))))
@@ -258,16 +258,16 @@ def test_halves_go_the_way_that_the_broker_has_sent_one(store: Path) -> None:
     """In the folder lies one that was given up after three checks and one round more."""
     report = play(store, "rocketmq", 0)
     assert tell(report) == {
-        "app-one-left is given up, after 2 of 3 checks": {"clock": True},
+        "app-one-left is set aside, after 2 of 3 checks": {"clock": True},
         "app-one-left reaches its consumers": {"clock": False, "there": True},
-        "ghost-abandoned is given up, after 0 of 3 checks": {"clock": True},
+        "ghost-abandoned is set aside, after 0 of 3 checks": {"clock": True},
         "ghost-abandoned reaches its consumers": {"clock": False, "there": True},
         "app-given-up reaches its consumers": {"clock": False, "there": False, "resumed": True},
     }
     assert not any(one.broken for one in future(report).answers)
     answers = future(report).answers
     rounds = {one.wish.en: one.schedule for one in answers if one.way.name == "clock"}
-    assert rounds["app-one-left is given up, after 2 of 3 checks"] == ("fire broker",) * 2
+    assert rounds["app-one-left is set aside, after 2 of 3 checks"] == ("fire broker",) * 2
     assert ("release=4.9" in future(report).taken.system.line()) == store.name.startswith("4.9")
 
 
@@ -293,7 +293,7 @@ def test_what_no_op_record_that_was_taken_names_is_not_taken_for_undecided() -> 
     taken = take_over_halves(Reading("rocketmq", "x", 0, (log,), own=facts))
     disk = dict(taken.system.disks)["broker"]
     assert [entry.base for entry in disk.log(f"{HALF_TOPIC}-0").entries] == [0, 1]
-    assert "offsets 2 to 4 were not taken over" in {gap.why.en for gap in taken.left}
+    assert "offsets 2 to 4 were not imported" in {gap.why.en for gap in taken.left}
     assert not any("k4" in wish.says.en for wish, _ in taken.asked)
 
 
@@ -312,7 +312,7 @@ def test_a_topic_that_is_held_back_and_a_pending_acknowledgement() -> None:
         f"no acknowledgement is pending in billing of {ORDERS}": no,
     }
     after = play(SAVED / "unloaded.json", "pulsar")
-    assert not tell(after) and "no coordinator has told" in str(after)
+    assert not tell(after) and "no coordinator's record" in str(after)
     (waits,) = (log for log in after.reading.logs if log.name == ORDERS)
     world = initial(future(report).taken.system)
     for choice in ("orders.",):
@@ -352,6 +352,6 @@ def test_an_entry_whose_end_was_not_taken_over_is_not_taken_for_open() -> None:
 def test_what_does_not_wait_is_not_asked_about() -> None:
     for name in ("frozen", "not-ready", "no-bookies"):
         report = play(SAVED / f"{name}.json", "pulsar")
-        assert not tell(report) and "Nothing that was taken over waits" in str(report)
+        assert not tell(report) and "Nothing in the imported state waits" in str(report)
         assert "What happens next?" in write_page(report)
     assert "its buffer was FirstSnapshotting" in str(play(SAVED / "not-ready.json", "pulsar"))

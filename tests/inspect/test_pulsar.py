@@ -191,7 +191,7 @@ def test_a_field_of_another_shape_costs_its_part(tmp_path: Path, field: str, val
 def test_an_error_without_a_number_and_a_name_that_a_shell_would_obey(tmp_path: Path) -> None:
     path, sub = f"/admin/v2/persistent/{ORDERS}/stats", "bill'n $(reboot)"
     (tmp_path / "open.json").write_text(json.dumps({path: {"reason": "no", "status": "x"}}))
-    assert any("the broker says 500: no" in str(gap.why) for gap in read(tmp_path).reading.gaps)
+    assert any("the broker answers 500: no" in str(gap.why) for gap in read(tmp_path).reading.gaps)
     answers = json.dumps(load("open")).replace("billing", sub)
     (tmp_path / "open.json").write_text(answers)
     lines = [line for one in read(tmp_path, MINUTES_LATER).findings for line in one.commands]

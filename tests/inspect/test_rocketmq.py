@@ -175,7 +175,7 @@ def test_what_a_store_keeps_in_rocksdb_is_told_and_never_nothing_found(store: Pa
     assert "half messages and copies" in said and "transWriteOriginTransHalfEnable=true" in said
     assert NEARLY not in found(report) and read(store, topic="orders").exit_code == 1
     shutil.rmtree(queues)
-    assert any("makes it again from the commit log" in line for line in failed(read(store)))
+    assert any("rebuilds it from the commit log" in line for line in failed(read(store)))
     queues.mkdir()
     (queues / "CURRENT").write_text("MANIFEST-000005\n")
     report = read(store)

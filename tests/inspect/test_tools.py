@@ -141,7 +141,7 @@ def test_wrapped_and_cut_lines_are_told_and_utf16_is_read(name: str, tmp_path: P
         path.write_text(torn)
         report = look(path)
         (gap,) = (gap for gap in report.reading.gaps if gap.failed)
-        assert "Wrapped, or cut?" in str(gap.why) and report.exit_code > 0
+        assert "wrapped or cut?" in str(gap.why) and report.exit_code > 0
 
 
 @pytest.mark.parametrize("name", ["dump-state", "dump-offsets", "describe", "groups"])

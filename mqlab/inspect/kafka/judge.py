@@ -31,8 +31,8 @@ HANGING_STATE = "hanging"  # Kafka's own tool has found it
 UNPLACED = "?"  # a partition that was not named
 
 BLOCKS = tr(
-    "Readers of committed records get nothing after it in this partition until it is "
-    "ended; deletion and compaction stop there too."
+    "Until it is ended, read_committed consumers get nothing after it in this partition; deletion "
+    "and compaction stop there too."
 )
 HANGING = Kind(
     "hanging", tr("Hanging transaction"), BLOCKS,
@@ -44,36 +44,37 @@ ZOMBIE = Kind(
 )  # fmt: skip
 MISSING = Kind(
     "markers-missing", tr("Decided, with markers missing"),
-    tr("Some partitions show the transaction and others do not; where the marker is "
-       "missing, readers of committed records wait."),
+    tr("Some partitions show the transaction and others do not; where the marker is missing, "
+    "read_committed consumers wait."),
     ("kafka/marker-waits-for-a-leader", "kafka/torn-read", "lab 06"),
 )  # fmt: skip
 OVERDUE = Kind(
     "overdue", tr("Open longer than its timeout"),
-    tr("Readers of committed records get nothing after it in each of its partitions."),
+    tr("In each of its partitions, read_committed consumers get nothing that comes after it."),
     ("kafka/timeout-abort", "lab 06"),
 )  # fmt: skip
 PENDING = Kind(
-    "pending-offset", tr("A group waits for a pending position"),
-    tr("A consumer of the group that asks where to go on is told to ask again "
-       "(UNSTABLE_OFFSET_COMMIT)."),
+    "pending-offset", tr("A consumer group waits for a pending position"),
+    tr("A consumer that requests the group's position has to retry until then "
+    "(UNSTABLE_OFFSET_COMMIT)."),
     ("kafka/offsets-commit", "lab 08"),
 )  # fmt: skip
 WASTE = Kind(
-    "aborted-share", tr("Much of it is aborted"),
-    tr("Aborted records stay in the log: each reader fetches them, and those of committed "
-       "records throw them away."),
+    "aborted-share", tr("Many records are aborted"),
+    tr("Aborted records stay in the log: every consumer fetches them, and read_committed ones "
+    "throw them away."),
     ("kafka/basic-abort", "lab 07"),
 )  # fmt: skip
 ONLY_MARKERS = Kind(
     "lag-of-markers", tr("Lag without a record to read"),
-    tr("None for readers; an alarm that waits for lag 0 never ends."),
+    tr("There is none for consumers, but an alarm that waits for a lag of 0 never clears."),
     ("kafka/group-lag", "lab 07"),
 )  # fmt: skip
 ORDER = (HANGING, ZOMBIE, MISSING, OVERDUE, PENDING, WASTE, ONLY_MARKERS)
 
 FOUND_BY_TOOL = Words(
-    "Kafka's own tool says that the transaction of producer {pid} from offset {first} on hangs."
+    "Kafka's own tool reports a hanging transaction of producer {pid} that begins at offset "
+    "{first}."
 )
 UNKNOWN = Words(
     "The transaction of producer {pid} has been open since offset {first}, and no "
@@ -81,15 +82,15 @@ UNKNOWN = Words(
 )
 VERY_OLD = Words(
     "The transaction of producer {pid} has been open since offset {first}, for {age}: "
-    "longer than brokers allow by default. What its coordinator says was not read."
+    "longer than brokers allow by default. Its coordinator's record was not read."
 )
 ELSEWHERE = Words(
-    "The transaction of producer {pid} has been open since offset {first}; to its "
-    "coordinator, {id} does not write to this partition."
+    "The transaction of producer {pid} has been open since offset {first}, but according to its "
+    "coordinator {id} does not write to this partition."
 )
 ENDED = Words(
-    "The transaction of producer {pid} has been open since offset {first}; to its "
-    "coordinator, {id} is {state}."
+    "The transaction of producer {pid} has been open since offset {first}, but according to its "
+    "coordinator {id} is {state}."
 )
 OLD_EPOCH = Words(
     "Epoch {old} of producer {pid} has been open since offset {first}, and {id} is at "
@@ -104,7 +105,7 @@ TOO_LONG = Words("{id} has been open for {age}; its timeout is {timeout}.")
 WAITS = Words("{group} has a pending position in {log}; {who} must end first.")
 WAITS_FOR = Words("{id} ({state})")
 SHARE_IS = Words(
-    "{lost} of the {records} records that were counted, {percent} %, are of aborted transactions."
+    "{lost} of the {records} records counted ({percent} %) belong to aborted transactions."
 )
 MARKERS_LEFT = Words(
     "{group} is at {at}, the log ends at {end}; between them are only markers or "
@@ -112,22 +113,24 @@ MARKERS_LEFT = Words(
 )
 
 ABORT_IT = tr("When you are sure that its application has ended, abort it:")
-FIND_IT = tr("Ask whether it hangs:")
-FENCE_FIRST = tr("Find the old instance and stop it; then abort what it has left:")
+FIND_IT = tr("Find out whether it hangs:")
+FENCE_FIRST = tr("Find the old instance and stop it; then abort what it has left open:")
 ASK_LEADER = tr(
-    "Bring the partition's leader back: the coordinator sends the marker until it is "
-    "answered. Which are without a leader:"
+    "Bring the partition's leader back: the coordinator sends the marker until it is answered. "
+    "Which partitions have no leader:"
 )
 NOT_ABORTED = tr(
-    "A coordinator that runs aborts it within 10 s. See which broker that is and "
-    "whether it is well; an instance that starts with this id ends it too:"
+    "A running coordinator aborts it within 10 s. Find out which broker that is and whether it is "
+    "healthy; an instance that starts with this id ends it too:"
 )
-AT_START = tr("The broker aborts it, or sends its markers, when it runs again. Ask then:")
-END_OF_IT = tr("Its end frees the group. See what keeps it:")
-WHY_ABORT = tr("See which application aborts, and why:")
+AT_START = tr(
+    "When the broker runs again, it aborts the transaction or sends its markers. Then check:"
+)
+END_OF_IT = tr("The group continues once the transaction has ended. Find out what holds it up:")
+WHY_ABORT = tr("Find out which application aborts, and why:")
 NO_LAG = tr(
-    "Nothing is lost. Alarm on the lag of readers that count records, or on how long the "
-    "position has not moved."
+    "Nothing is lost. Base the alarm on a lag that counts records, or on how long the position "
+    "has not moved."
 )
 
 

@@ -45,7 +45,7 @@ NOT_OFFERED = tr("this broker does not answer it")
 NOT_DRAWN = Words("{n} more partitions: nothing is open in them; name one with --topic")
 NO_IDS = tr("no transactional id is shown: without the right DESCRIBE on them, it cannot be said "
             "which transactions hang")  # fmt: skip
-TOO_MANY = Words("only the first {n} were asked for")
+TOO_MANY = Words("only the first {n} were requested")
 NO_TOPIC = "{address} has no topic {topic}, or does not show it: {known}"
 Place = tuple[str, int]
 Topic = Callable[[str, tuple[int, ...]], Any]

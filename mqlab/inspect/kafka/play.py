@@ -44,11 +44,11 @@ KEPT = {*map(str, TxnState)} - {"Dead", "PrepareEpochFence"}  # what a record ma
 PARTITION = re.compile(r".+-\d+")
 MARKERS = {"C": COMMIT, "A": ABORT}
 
-CAN_READ = Words("A reader of committed records gets {log} to its end")
+CAN_READ = Words("A read_committed consumer reads {log} to its end")
 IS_COMPLETE = Words("{id}, now {state}, is complete")
-CAN_START = Words("{group} is told where to go on")
+CAN_START = Words("{group} gets its position")
 NOTHING = tr("nothing but a restart")
-TIME = tr("a restart, and every transaction timeout passes")
+TIME = tr("a restart, and every transaction times out")
 BACK = Words("the leader of {logs} comes back")
 AGAIN = Words("a second producer starts with the same id ({ids})")
 BY_ADMIN = Words("an administrator aborts what is open ({calls})")
@@ -57,15 +57,18 @@ TOOK_ID = Words("{id}: {state}, producer {pid}, epoch {epoch}")
 TOOK_GROUP = Words("{group}: position {at} in {log}, pending {pending}")
 AWAY = Words("{log}: not read; taken as a partition without a leader")
 VERSION = Words("transaction.version is taken to be {n}")
-ENDS_LATER = Words("batches whose transaction ends outside the part that was taken over: {n}")
+ENDS_LATER = Words("batches whose transaction ends outside the imported part: {n}")
 LOGS, IDS, POSITIONS = tr("partitions"), tr("transactional ids"), tr("positions of groups")
-WHOSE = tr("whose transaction is open in it was not read: add what the coordinator says of it, as "
-           "`kafka-transactions.sh list` and `describe` print it")  # fmt: skip
-UNTOLD = tr("which position is pending is not told: it is taken to be the present one")
+WHOSE = tr("whose transaction is open in it was not read: add the coordinator's record, as "
+"`kafka-transactions.sh list` and `describe` print it")  # fmt: skip
+UNTOLD = tr("which position is pending is not known: it is taken to be the present one")
 NEVER_TAKEN = (
-    (tr("payloads, compression, keys"), tr("a batch counts by its head; its records have numbers")),
+    (
+        tr("payloads, compression, keys"),
+        tr("only a batch's header is read; records are shown by number"),
+    ),
     (tr("idle producers, followers, members of groups"), tr("the engine begins without them")),
-    (tr("the application that wrote"), tr("it is gone: what it would do next is not known")),
+    (tr("the application that wrote them"), tr("it is gone: what it would do next is not known")),
 )
 
 

@@ -45,15 +45,15 @@ ABORTED = struct.Struct(">hqqqq")
 PRODUCER = struct.Struct(">qhiqiqiq")
 ENTRY = struct.Struct(">II")
 
-TORN = Words("ends inside a batch at byte {at}: so it is left by a broker that stops while it "
-             "writes, which cuts it off when it starts")  # fmt: skip
+TORN = Words("ends inside a batch at byte {at}: a broker that stops while it writes leaves it "
+"like this, and cuts it off when it starts")  # fmt: skip
 FLIPPED = Words(
-    "the batch at byte {at} has another checksum than it says: bytes of it have changed; it was "
-    "passed over"
+    "the batch at byte {at} does not match its checksum: some of its bytes have changed; it was "
+    "skipped"
 )
 STRANGE = Words("no batch begins at byte {at}; bytes {at} to {to} were not read")
-OLD = Words("holds messages of format {magic}, as brokers before 0.11 wrote them: they know no "
-            "transactions, and were passed over")  # fmt: skip
+OLD = Words("contains messages of format {magic}, as brokers before 0.11 wrote them: these have "
+"no transactions, and were skipped")  # fmt: skip
 SHORT = Words(
     "its last batch ends before offset {end}, and {file} beside it was written at offset {at}: "
     "what came between is lost"

@@ -52,21 +52,21 @@ UNKNOWN_TEXT = (
     "whole, neither wrapped nor cut"
 )
 UNREAD = Words(
-    "lines that were not understood: {n}, the first of them “{line}”. Wrapped, or cut? Let the "
-    "tool write into a file, and hand that in; what is said here may lack what they say"
+    "lines that were not understood: {n}, the first of them “{line}”. Were they wrapped or cut? "
+    "Let the tool write to a file and use that file; the report may lack what these lines contain"
 )
 PLAIN_DUMP = tr(
     "which markers commit and which abort is not printed: dump it with --print-data-log"
 )
 INVALID = Words("the dump says that the batch at byte {at} is not valid")
-NO_COORDINATOR = tr("what the coordinator says is not in it: add what `kafka-transactions.sh list` "
-                    "and `describe` print")  # fmt: skip
+NO_COORDINATOR = tr("the coordinator's record is not in it: add what `kafka-transactions.sh list` "
+"and `describe` print")  # fmt: skip
 NO_TIMES = tr("`kafka-transactions.sh list` prints no times: `describe` does, for one id")
 NO_PLACE = tr("`describe-producers` does not print its partition: name it with --topic T:P, and "
               "hand in one partition's at a time")  # fmt: skip
 AGAIN = Words(
-    "offset {at} comes after a later one, and was passed over: hand in each dump once, the one "
-    "with the lowest offsets first"
+    "offset {at} comes after a later one, and was skipped: give each dump once, the one with the "
+    "lowest offsets first"
 )
 
 

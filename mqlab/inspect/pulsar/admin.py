@@ -49,11 +49,11 @@ SHAPES = (
 )
 NOT_SAVED = tr("it was not saved")
 SILENT = Words("no answer: {why}")
-SAYS = Words("the broker says {status}: {reason}")
+SAYS = Words("the broker answers {status}: {reason}")
 LONG = Words("an answer of more than {most} bytes")
 FILE = Words("file {name}")
 NO_JSON = Words("it is no JSON: {why}")
-NO_ANSWER = tr("it is no answer of the admin interface that is known here")
+NO_ANSWER = tr("the admin interface's answer has a form that is not known here")
 #: of an exception in an exception the last line, also where it stands inside a quoted text
 MESSAGE = re.compile(r"Message: ((?:(?!\\n).)+)")
 

@@ -51,7 +51,7 @@ CLIENT, PLAIN = "client", "public/default/"
 CAN_READ = Words("{topic} is read to its end")
 FREED = Words("no acknowledgement is pending in {sub} of {topic}")
 NOTHING = tr("nothing but a restart")
-TIME = tr("a client comes with transactions, and every timeout passes")
+TIME = tr("a client with transactions enabled connects, and every timeout runs out")
 BY_ADMIN = Words("an administrator aborts {ids}")
 NEXT_ONE = Words("a new transaction writes to {topic} and commits")
 
@@ -59,9 +59,9 @@ NOT_READY = Words("its buffer was {state}; in the engine it recovers at once")
 TOOK_TXN = Words("{id}: {state}, in {where}")
 TOOK_SUB = Words("{sub} of {topic}: position {at}, pending: {pending}")
 TOPICS, TXNS = tr("topics"), tr("transactions")
-UNSURE = tr("no coordinator has told whose transaction is open in it")
-POSITIONS = tr("which of its messages are pending is not told: the first that is not acknowledged "
-               "is taken for them")  # fmt: skip
+UNSURE = tr("no coordinator's record of whose transaction is open in it")
+POSITIONS = tr("which of its messages are pending is not known: the first unacknowledged ones are "
+"taken")  # fmt: skip
 BEYOND = tr("acknowledgements after a position, batches, payloads, producers, consumers")
 BEGINS_WITHOUT = tr("the engine begins without them")
 

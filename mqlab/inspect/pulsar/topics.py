@@ -32,11 +32,13 @@ COORDINATORS, SLOW = tr("transaction coordinators"), tr("the transactions of the
 NAMESPACES, OF_TOPIC = tr("namespaces"), Words("{what} of {topic}")
 UNLISTED = Words(
     "{n} transactions are in progress, and {m} are listed: some may have ended meanwhile, or wait "
-    "for a participant that does not answer (4.0 lists none of those); ask again"
+    "for a participant that does not answer (4.0 lists none of those); run it again"
 )
-BUSY = Words("{n} transactions are live; asking for each would be a burden, so none was asked")
+BUSY = Words(
+    "{n} transactions are in progress; a request for each would be a burden, so none was sent"
+)
 REST = Words("topics beyond {most}")
-MANY = tr("there are more than are asked at once; ask for one with --topic")
+MANY = tr("there are more than one request covers; name one with --topic")
 BUFFER, PENDING, STATS, SUBS, ENTRIES = (
     tr("transaction buffer"), tr("pending acknowledgements"), tr("statistics"),
     tr("subscriptions"), tr("entries"),

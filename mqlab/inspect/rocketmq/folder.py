@@ -42,8 +42,8 @@ IN_ROCKSDB = tr(
     "and name its HOST:PORT"
 )
 NO_QUEUES = tr(
-    "there is no consumequeue, by which messages are found; a broker that starts makes it again "
-    "from the commit log"
+    "there is no consumequeue, which is needed to find messages; a broker rebuilds it from the "
+    "commit log when it starts"
 )
 NO_FILE = Words("there is no {name}")
 DAMAGED = Words("it is damaged ({why})")

@@ -51,7 +51,7 @@ DEFAULTS = {
 SETTINGS, TOPICS, PRODUCERS = tr("the broker's settings"), tr("topics"), tr("producer groups")
 PLACES, READERS = tr("positions of groups"), Words("who reads for group {group}")
 HALVES = tr("half messages that are undecided or set aside")
-REST, MANY = Words("{what} beyond {most}"), tr("there are more; ask for one with --topic")
+REST, MANY = Words("{what} beyond {most}"), tr("there are more; name one with --topic")
 TOO_MANY = Words("{n} more were stored than are read at once")
 #: of 5.5 with transRocksDBEnable=true and transWriteOriginTransHalfEnable=false
 ROCKSDB_HALF = "RMQ_SYS_ROCKSDB_TRANS_HALF_TOPIC"

@@ -43,15 +43,14 @@ QUEUES = {
 COMMIT = LocalTransactionState.COMMIT_MESSAGE
 
 DELIVERED = Words("{key} reaches its consumers")
-GIVEN_UP = Words("{key} is given up, after {times} of {most} checks")
-ROUNDS = Words("rounds of the check: {n}, and nobody of {group} is there")
-THERE = Words("somebody of {group} is there and answers COMMIT")
-RESUMED = Words("it is taken back by hand (resumeCheckHalfMessage), and {group} answers COMMIT")
+GIVEN_UP = Words("{key} is set aside, after {times} of {most} checks")
+ROUNDS = Words("check rounds: {n}, and no producer of {group} is online")
+THERE = Words("a producer of {group} is online and answers COMMIT")
+RESUMED = Words("an operator puts it back (resumeCheckHalfMessage), and {group} answers COMMIT")
 CHECK_AT = Words("the check's positions: {half} in the half topic, {op} in the op topic")
 HALVES = tr("half messages undecided or set aside")
 NEVER_TAKEN = (
-    (tr("ages"), tr("no clock runs: each message stays as old as it was, and none is too young for "
-                    "a check")),
+    (tr("ages"), tr("no clock runs: each message keeps its age, and none is too young for a check")),
     (tr("bodies and other properties"), tr("a message is known by its key")),
     (tr("places in the commit log"), tr("records are numbered from 0 on")),
 )  # fmt: skip

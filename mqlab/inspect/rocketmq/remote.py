@@ -45,7 +45,7 @@ AT_ONCE = 32
 GET_BROKER_CONFIG, GET_ALL_CONSUMER_OFFSET, QUERY_CONSUME_QUEUE = 26, 43, 321
 #: a row of a table whose keys are objects, as fastjson writes them
 ROW = re.compile(r'\{[^{}]*"queueId":(\d+)[^{}]*\}:(\{[^{}]*\})')
-REFUSES = Words("the broker says {code} {remark}")
+REFUSES = Words("the broker answers {code} {remark}")
 NO_RIGHT = Words("{user} may not read it")
 RIGHTS = Words(
     "the broker does not let this user read all that is asked for; needed are Sub, Get and List: "
