@@ -212,7 +212,7 @@ def check(history: Iterable[Event], allowed: Collection[str] = ()) -> Report:
     counts = Counter(txn.outcome for txn in notes.txns.values())
     judged = tuple(finding for finding in findings if finding.anomaly not in allowed)
     undecided = [
-        f"{name}: the history's head says that this system may show it"
+        f"{name}: not judged, because the history's head allows it"
         for name in sorted({finding.anomaly for finding in findings} & set(allowed))
     ]
     return Report(judged, (*undecided, *_list_undecided(notes)), dict(notes.counts) | dict(counts))
@@ -245,7 +245,7 @@ def _find_lost_or_torn(notes: Notes) -> Iterator[Finding]:
             yield Finding(TORN, sentence, _lines(*events, txn.end, txn.ended))
         elif missing and (read_before or txn.outcome == COMMITTED):
             outcome = "committed" if txn.outcome == COMMITTED else "read"
-            sentence = f"{txn.name} was {outcome}, and none of its messages is there"
+            sentence = f"{txn.name} was {outcome}, but none of its messages is there"
             if read_before and txn.outcome == COMMITTED:
                 sentence += f" any more; {read_before[0].value} had been read"
             yield Finding(LOST, sentence, _lines(missing[0], txn.end, txn.ended, *read_before[:1]))
@@ -263,7 +263,7 @@ def _find_cut_off(notes: Notes) -> Iterator[Finding]:
     """An end of a log only moves forward."""
     for (topic, partition), (read, drained) in notes.cut_off.items():
         sentence = (
-            f"{topic}-{partition} ends before offset {read.offset}, which was read: its end is "
+            f"{topic}-{partition} ends before offset {read.offset}, which was read before: its end is "
             f"{drained.end}"
         )
         yield Finding(LOST, sentence, (read, drained))
@@ -276,13 +276,13 @@ def _find_read_too_early(notes: Notes) -> Iterator[Finding]:
         send, read = notes.sent[value], reads[0]
         txn = notes.txns[send.txn]
         if txn.outcome == ABORTED:
-            sentence = f"{value} was read, and its transaction {txn.name} was aborted"
+            sentence = f"{value} was read although its transaction {txn.name} was aborted"
             yield Finding(ABORTED_READ, sentence, _lines(send, txn.ended, read))
         elif txn.outcome == "never":
-            sentence = f"{value} was read, and nobody asked to commit {txn.name}"
+            sentence = f"{value} was read although no commit of {txn.name} was requested"
             yield Finding(DIRTY_READ, sentence, _lines(send, txn.end, read))
         elif txn.end is not None and read.time < txn.end.time:
-            sentence = f"{value} was read before anybody asked to commit {txn.name}"
+            sentence = f"{value} was read before a commit of {txn.name} was requested"
             yield Finding(DIRTY_READ, sentence, _lines(send, read, txn.end))
 
 
@@ -290,7 +290,7 @@ def _find_duplicates(notes: Notes) -> Iterator[Finding]:
     for value, reads in notes.reads.items():
         if len(reads) > 1:
             places = " and ".join(map(_place, reads[:2]))
-            sentence = f"{value} stands at {places}"
+            sentence = f"{value} was read at {places}"
             sent = (notes.sent[value],) if value in notes.sent else ()
             yield Finding(DUPLICATE, sentence, _lines(*sent, *reads[:2]))
 
@@ -305,7 +305,7 @@ def _find_reordered(notes: Notes) -> Iterator[Finding]:
         key = (send.process, *place[:2])
         before = latest.get(key)
         if before is not None and send.line < before.line:
-            sentence = f"{send.value} was sent before {before.value}, and stands behind it"
+            sentence = f"{send.value} was sent before {before.value}, but comes after it in the log"
             reads = (notes.reads[before.value][0], notes.reads[send.value][0])
             yield Finding(REORDERED, sentence, (send, before, *reads))
         else:
@@ -314,18 +314,18 @@ def _find_reordered(notes: Notes) -> Iterator[Finding]:
 
 def _find_steps_back(notes: Notes) -> Iterator[Finding]:
     for before, read in notes.steps_back:
-        sentence = f"{read.process} was given {_place(read)} after offset {before.offset}"
+        sentence = f"{read.process} read {_place(read)} after offset {before.offset}"
         yield Finding(NON_MONOTONIC, sentence, (before, read))
     for one, other in notes.divergent:
-        sentence = f"{_place(one)} holds {one.value} for {one.process}, "
-        sentence += f"{other.value} for {other.process}"
+        sentence = f"at {_place(one)}, {one.process} read {one.value}, "
+        sentence += f"but {other.process} read {other.value}"
         yield Finding(DIVERGENT, sentence, (one, other))
 
 
 def _find_unknown(notes: Notes) -> Iterator[Finding]:
     for value, reads in notes.reads.items():
         if value not in notes.sent:
-            yield Finding(UNKNOWN_VALUE, f"{value} was read, and nobody has sent it", (reads[0],))
+            yield Finding(UNKNOWN_VALUE, f"{value} was read but never sent", (reads[0],))
 
 
 def _find_zombies(notes: Notes) -> Iterator[Finding]:
@@ -350,24 +350,24 @@ def _list_undecided(notes: Notes) -> Iterator[str]:
     if unanswered:
         seen = sum(any(send.value in notes.reads for send in txn.sends) for txn in unanswered)
         yield (
-            f"{len(unanswered)} transactions were asked to commit and not answered: "
-            f"{seen} of them are there, {len(unanswered) - seen} are not"
+            f"commits without an answer: {len(unanswered)}, of which {seen} were read and "
+            f"{len(unanswered) - seen} were not"
         )
     unread = [
         t for t in notes.txns.values() if t.outcome == COMMITTED and not _drained_after(notes, t)
     ]
     if unread:
         yield (
-            f"{len(unread)} committed transactions stand in partitions that nobody has read to "
-            "the end afterwards: whether they are lost is not known"
+            f"committed transactions in partitions that were not read to the end afterwards, so "
+            f"that they may be lost: {len(unread)}"
         )
     for first, second in notes.twice:
         yield (
-            f"{first.value} is sent in line {first.line} and in line {second.line}: a value that "
-            "is sent twice cannot be told apart"
+            f"{first.value} is sent twice, in lines {first.line} and {second.line}, so the two "
+            "messages cannot be distinguished"
         )
     if "read_uncommitted" in notes.isolations:
-        yield "a reader asked for read_uncommitted: it may be given aborted and dirty messages"
+        yield "a reader used read_uncommitted, so it may get aborted and dirty messages"
 
 
 def _lines(*events: Event | None) -> tuple[Event, ...]:

@@ -226,7 +226,7 @@ def _write_lines(report: Report) -> Iterator[str]:
             if anomalies[anomaly] > SHOWN:
                 yield f"  … and {anomalies[anomaly] - SHOWN:,} more"
     if not anomalies:
-        yield "found nothing that a correct cluster cannot show"
+        yield "found nothing that a correct cluster would not show"
     yield from (f"not decided: {sentence}" for sentence in report.undecided)
 
 

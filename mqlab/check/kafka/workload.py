@@ -99,7 +99,7 @@ TIMEOUT_MS = 10_000  # of a transaction that nobody ends
 FAULT_S = (1.0, 3.0)  # between two faults, from … to …
 ZOMBIE, CUTS = "zombie", "cut"
 TOLD = {
-    ZOMBIE: "a writer went on beside its successor",
+    ZOMBIE: "a writer continued after its successor had started",
     "kill": "a writer was killed",
     "reader": "a reader was killed",
     CUTS: "a connection was cut under a writer, so that answers are lost",

@@ -83,7 +83,8 @@ def test_a_whole_server_passes(tmp_path, capsys):
     assert report.counts["committed"] > 10 and report.counts["aborted"]
     out = capsys.readouterr().out
     assert "kill" in out and "pause" in out and "found nothing" in out
-    assert re.search(r"tried: a writer went on beside its successor \d+×, a writer was killed", out)
+    begins = r"tried: a writer continued after its successor had started \d+×, a writer was killed"
+    assert re.search(begins, out)
     assert "a connection was cut under a writer" in out and "never tried by this command:" in out
     topics = {event.topic for event in events if event.name == "send"}
     assert len(topics) == 2 and all(topic.startswith("mqlab-check-") for topic in topics)
@@ -156,7 +157,7 @@ def test_a_writer_cuts_its_own_connections():
 def test_what_there_was_no_time_for_is_said(tmp_path):
     load = Workload("127.0.0.1:1", Settings(), tmp_path, seconds=1)
     done, missing, never = load.tell_tried()
-    assert done == "tried: nothing" and "too short" in missing and "beside its successor" in missing
+    assert done == "tried: nothing" and "too short" in missing and "after its successor" in missing
     (tmp_path / "w0.0.cut").write_text("2\n1\n")
     load.tried["kill"] = 3
     done, missing, never = load.tell_tried()
@@ -198,7 +199,7 @@ def test_a_cluster_that_comes_back_empty_has_lost_what_was_committed(tmp_path, c
         status, report, events = run(broker.address, tmp_path, seconds=4)
     assert status == 1
     lost = [one.sentence for one in report.findings if one.anomaly == LOST]
-    assert any("was committed, and none of its messages is there" in one for one in lost)
+    assert any("was committed, but none of its messages is there" in one for one in lost)
     assert any("ends before offset" in one for one in lost)
     gone = {(e.topic, e.partition): e.end for e in events if e.name == "drained"}
     assert len(gone) == 4, "a partition that is no more is drained: nothing is there"
