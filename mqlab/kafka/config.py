@@ -6,12 +6,14 @@ from ..kernel import Config, Disk, Text, frozen, tr
 
 SAFEGUARDS: dict[str, Text] = {
     "epoch_fencing": tr("an older epoch of a producer is refused by coordinator and leaders"),
-    "sequence_check": tr("a leader accepts only the next sequence number, and knows a duplicate"),
+    "sequence_check": tr(
+        "a leader accepts only the next sequence number, and recognises a duplicate"
+    ),
     "lso": tr("read_committed reads only up to the last stable offset"),
-    "aborted_index": tr("a fetch carries the list of aborted transactions"),
-    "prepare_before_markers": tr("the decision is in the log before any marker leaves"),
+    "aborted_index": tr("a fetch response contains the list of aborted transactions"),
+    "prepare_before_markers": tr("the decision is in the log before any marker is sent"),
     "transaction_timeout": tr("a transaction that stays open too long is aborted"),
-    "verification": tr("a leader asks the coordinator before it opens a transaction"),
+    "verification": tr("a leader verifies with the coordinator before it opens a transaction"),
     "epoch_bump": tr("every end of a transaction gives the producer a new epoch"),
     "offsets_in_transaction": tr("offsets of a transaction count only once it has committed"),
     "generation_fencing": tr("a member of an older group generation cannot commit offsets"),

@@ -42,19 +42,21 @@ def find_subscription(partition: str, log: str) -> str:
 
 SAFEGUARDS: dict[str, Text] = {
     "max_read_position": tr(
-        "consumers are sent nothing above maxReadPosition, the entry before the first one "
-        "of the oldest open transaction"
+        "consumers get nothing above maxReadPosition, the entry before the first one of the "
+        "oldest open transaction"
     ),
     "filter_aborted": tr(
         "messages of aborted transactions are acknowledged by the dispatcher and not sent"
     ),
     "decision_before_markers": tr(
-        "COMMITTING or ABORTING is in the transaction log before any participant hears of it"
+        "COMMITTING or ABORTING is in the transaction log before any participant is notified"
     ),
     "retry_until_answered": tr(
         "the end of a transaction is sent again until every participant has answered"
     ),
-    "replay_log": tr("a coordinator that is loaded replays its log, and ends what was being ended"),
+    "replay_log": tr(
+        "a coordinator that is loaded replays its log, and finishes the ends that were in progress"
+    ),
     "replay_topic": tr(
         "a buffer that recovers replays its topic from its snapshot's maxReadPosition on"
     ),

@@ -21,21 +21,17 @@ TIMER_TOPIC = "rmq_sys_wheel_timer"
 DELAY_LEVELS_S = (1, 5, 10, 30, *range(60, 601, 60), 1_200, 1_800, 3_600, 7_200)
 
 SAFEGUARDS: dict[str, Text] = {
-    "half_topic": tr(
-        "an undecided message lies in the half topic, which no consumer subscribes to"
-    ),
+    "half_topic": tr("an undecided message is in the half topic, to which no consumer subscribes"),
     "op_topic": tr(
         "every commit and rollback is recorded in the op topic, and the check passes over it"
     ),
-    "check_back": tr("the broker asks about every half message that nobody has ended"),
+    "check_back": tr("the broker checks every half message that has not been ended"),
     "check_limit": tr(
         "a half message is checked transactionCheckMax times at most, and then set aside"
     ),
-    "immunity": tr("a half message younger than transactionTimeOut is not asked about"),
-    "put_back": tr(
-        "a half message that is asked about is written again at the end of the half topic"
-    ),
-    "any_producer": tr("any live producer of the group is asked, not only the one that sent"),
+    "immunity": tr("a half message younger than transactionTimeOut is not checked"),
+    "put_back": tr("a half message that is checked is written again at the end of the half topic"),
+    "any_producer": tr("a check goes to any live producer of the group, not only to the sender"),
     "message_before_op": tr("a commit writes the message first and its op record second"),
     "end_validation": tr(
         "the end of a transaction must name its producer group and both offsets of its half message"
@@ -44,9 +40,11 @@ SAFEGUARDS: dict[str, Text] = {
         "the local transaction runs only once the half message is stored (SEND_OK)"
     ),
     "exception_is_unknown": tr(
-        "an exception in the local transaction means UNKNOW, so that the broker asks later"
+        "an exception in the local transaction means UNKNOW, so that the broker checks later"
     ),
-    "consumer_retry": tr("what a consumer could not process comes back by its group's retry topic"),
+    "consumer_retry": tr(
+        "a message that a consumer could not process comes back through its group's retry topic"
+    ),
     "idempotent_consumer": tr("the consumer looks up an order's key before it applies the order"),
 }
 

@@ -104,7 +104,7 @@ class Consume:
 
 @frozen
 class Done:
-    """The listener that is still working on this order comes to success."""
+    """The listener that is still working on this order finishes with success."""
 
     order: str
 

@@ -140,7 +140,7 @@ def read_property(text: str) -> tuple[str, str] | None:
 
 @frozen
 class SetListener:
-    """setTransactionListener, with a listener that only says what it is told. `execute`: the local
+    """setTransactionListener, with a listener that gives these answers. `execute`: the local
     transaction's state; `checks`: the answers to the checks that follow."""
 
     execute: str
@@ -177,7 +177,7 @@ class End:
 
 @worded("resume {commit_log_offset}")
 class Resume:
-    """resumeCheckHalfMessage: an operator takes a parked half back"""
+    """resumeCheckHalfMessage: an operator puts back a half message that was set aside"""
 
     commit_log_offset: int
 

@@ -81,7 +81,7 @@ class Producers:
 
 @worded("find-hanging {partition}")
 class FindHanging:
-    """The transactions open on a partition that their coordinator does not know."""
+    """The open transactions of a partition that their coordinator does not know."""
 
     partition: str
 
@@ -96,7 +96,7 @@ class AbortHanging:
 
 @frozen
 class Fence:
-    """fenceProducers: nobody who has this transactional id can go on with it"""
+    """fenceProducers: no producer with this transactional id can continue"""
 
     txn_id: str
     verb: str = "fence-producers"
@@ -124,14 +124,14 @@ class DeleteTo:
 
 @worded("delete-group {group}")
 class DeleteOneGroup:
-    """deleteConsumerGroups: one that nobody is in"""
+    """deleteConsumerGroups: a group without members"""
 
     group: str
 
 
 @frozen
 class DeletePositions:
-    """deleteConsumerGroupOffsets, of topics that nobody in the group reads"""
+    """deleteConsumerGroupOffsets, of topics that no member of the group reads"""
 
     group: str
     partitions: tuple[str, ...]

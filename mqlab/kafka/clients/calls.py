@@ -24,8 +24,8 @@ class ReinitProducerId:
 
 @worded("resume-transaction {pid} {epoch}")
 class ResumeTransaction:
-    """what Flink does to a producer of its own after a restart: it is given the id and epoch with
-    which another one has written, as if that transaction were its own; only an end is left to do"""
+    """what Flink does with its own producer after a restart: it sets the id and epoch of the one
+    that wrote, so that the open transaction is the producer's own; all it can do then is end it"""
 
     pid: int
     epoch: int
@@ -55,8 +55,8 @@ class SendRecord:
 
 @frozen
 class SendOffsets:
-    """sendOffsetsToTransaction; `member` and `generation` are the consumer's group
-    metadata, without which nobody can tell a zombie from its successor"""
+    """sendOffsetsToTransaction; `member` and `generation` are the consumer's group metadata,
+    without which a zombie cannot be distinguished from its successor"""
 
     group: str
     positions: tuple[Position, ...]
@@ -71,7 +71,7 @@ class SendOffsets:
 
 @worded("flush")
 class Flush:
-    """flush: waits until every batch is answered, and tells what became of the futures that
+    """flush: waits until every batch is answered, and reports the outcome of the futures that
     `send` has returned (Java's flush itself throws nothing; `get` on a future does)"""
 
 
@@ -90,7 +90,7 @@ class Abort:
 
 @frozen
 class Subscribe:
-    """subscribe, and the joining that Kafka leaves to the first poll"""
+    """subscribe, with the join that Kafka leaves to the first poll"""
 
     group: str
     topics: tuple[str, ...]
@@ -117,7 +117,7 @@ class Poll:
 
 @frozen
 class CommitOffsets:
-    """commitSync of these positions; of none: of everything assigned"""
+    """commitSync of these positions or, if there are none, of everything assigned"""
 
     group: str
     positions: tuple[Position, ...] = ()
@@ -143,7 +143,7 @@ class Committed:
 
 @worded("position {partition}")
 class PositionOf:
-    """position: the next offset to read, which is memory and nothing else"""
+    """position: the next offset to read, which is in memory only"""
 
     partition: str
 

@@ -178,7 +178,7 @@ NOBODY = -1
 
 @worded("elect {partition} {number}")
 class Elect:
-    """Let replica `number` lead; it must be in sync."""
+    """Make replica `number` the leader; it must be in sync."""
 
     partition: str
     number: int
@@ -186,9 +186,9 @@ class Elect:
 
 @worded("fence {partition} {number}")
 class Fence:
-    """Replica `number` is not heard of any more: it leaves the ISR, and if it led, the next
-    in sync leads. The last one in sync stays in the ISR, for only it has everything; then
-    nobody leads until it is back."""
+    """Replica `number` sends no more heartbeats: it leaves the ISR, and if it was the leader, the
+    next one in sync becomes leader. The last one in sync stays in the ISR, for only it has
+    everything; then nobody leads until it is back."""
 
     partition: str
     number: int

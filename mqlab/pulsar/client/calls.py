@@ -130,8 +130,8 @@ class SubscribeTo:
 
 @worded("receive {subscription}")
 class Receive:
-    """consumer.receive(), until nothing more is there; returns what came, or "nothing". With a
-    queue of 0: one message, for which it waits."""
+    """consumer.receive(), until no more message is there; returns those that came, or "nothing".
+    With a queue of 0: one message, for which it waits."""
 
     subscription: str
 
@@ -162,7 +162,7 @@ class RedeliverAll:
 
 @frozen
 class Nack:
-    """consumer.negativeAcknowledge(id), its redelivery delay over: it comes again, an entry whole.
+    """consumer.negativeAcknowledge(id) whose redelivery delay is over: the whole entry comes again.
     `ids`: which messages."""
 
     subscription: str
@@ -191,8 +191,8 @@ class Close:
 
 @worded("reopen {name}")
 class Reopen:
-    """A tester's: set the state of an ended transaction back to OPEN, as reflection can, so that
-    the client sends what a stale one would."""
+    """For tests: set the state of an ended transaction back to OPEN, as reflection can, so that the
+    client sends what a stale one would."""
 
     name: str
 
