@@ -34,7 +34,7 @@ from mqlab.lessons.lab16 import (
 #
 # The phone: *“Since midnight no bill has gone out. I have restarted the consumer twice. Shall I restart Kafka?”*
 #
-# You have one minute before a colleague does. What is done at night cannot always be undone: a deleted group
+# You have one minute before a colleague does it. What is done at night cannot always be undone: a deleted group
 # has lost its positions, and an order that is sent again may be delivered twice.
 
 # %% [markdown]
@@ -63,8 +63,8 @@ look(HANGING)
 
 # %% [markdown]
 # **Try remedies.** The engine has been brought to the same state: a late batch from `ghost` has opened a
-# transaction that is ended for its coordinator. (At the real broker no coordinator has a record of the
-# producer. In both no marker is pending.) The next cell continues from there with one remedy at a time.
+# transaction that has ended according to its coordinator. (On the real broker, no coordinator has a record of
+# the producer. In both cases no marker is pending.) The next cell continues from there with one remedy at a time.
 # *Before you choose one in the menu, say what the reader will get.*
 
 # %%
@@ -114,7 +114,7 @@ check(HANGING, hanging)
 # in the engine before you do it on the broker.
 #
 # With a broker of your own: `mqlab inspect kafka HOST:PORT`, or `inspect_broker("kafka", …)` of `mqlab.lab`;
-# likewise for `rocketmq` and `pulsar`. With `--play`, or `play=True`, it searches what would end what is stuck.
+# likewise for `rocketmq` and `pulsar`. With `--play`, or `play=True`, it searches for a way to end what is stuck.
 #
 # The quick route ends here. Four more calls are below, each of another kind.
 
@@ -303,7 +303,7 @@ check(PARKED, parked)
 Predict("16-acks")
 
 # %% [markdown]
-# Nothing is unacknowledged, and three messages are not done. *Where could they be?* Two transactions are
+# No message is unacknowledged, yet three are not done. *Where could they be?* Two transactions are
 # open, and one of them is not yours. Aborting the wrong one would take back another team's work.
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
