@@ -143,7 +143,7 @@ def test_the_figure_of_the_signs_is_drawn_by_this_engine(site: Path) -> None:
     assert kept.partition("</style>")[2] == figure.draw_figure().partition("</style>")[2]
     page = (site / "docs" / "picture.html").read_text("utf-8")
     assert "../images/picture.svg" in Links(page).found
-    assert page[: page.index("Above, a label")].count("<li>") == len(figure.MARKS)
+    assert page[: page.index("A label above")].count("<li>") == len(figure.MARKS)
 
 
 def test_each_thing_that_is_bundled_has_its_licence(site: Path) -> None:
