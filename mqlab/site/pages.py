@@ -627,14 +627,14 @@ def _facets(stories: Sequence[Story]) -> dict[str, list[Any]]:
 
 SYMPTOMS = {
     "lost": tr("Something is lost"),
-    "half": tr("A transaction is read in part, or not as it ended"),
+    "half": tr("Only part of a transaction is read, or its outcome is not what is read"),
     "twice": tr("Something is there twice"),
-    "waits": tr("Something waits without an end, or is late"),
-    "refused": tr("A client is refused, and cannot go on"),
+    "waits": tr("Something waits for ever, or comes too late"),
+    "refused": tr("A client is refused and cannot continue"),
     "numbers": tr("A number looks wrong"),
 }
 """What an operator sees first, by the word in the head of an incident."""
-REPORTED = tr("What people have reported in public")
+REPORTED = tr("Publicly reported incidents")
 WITHOUT = Words("{broker}, without a safeguard")
 
 

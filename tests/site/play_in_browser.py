@@ -61,7 +61,7 @@ def test_the_licences_name_the_python_that_is_bundled(whole: Path) -> None:
 
 
 def test_a_story_is_told_and_steps_by_keys(opened: Any) -> None:
-    write(opened, STORY, "Tell it")
+    write(opened, STORY, "Run it")
     opened.wait_for_selector("#picture .mqlab[data-step='0']")
     opened.wait_for_function("location.hash.length > 40")
     assert decode(find_token(opened)).choices == tuple(run_scenario(STORY).choices)
@@ -85,10 +85,10 @@ def test_an_address_opens_the_run_of_another_machine(opened: Any) -> None:
 
 
 def test_a_search_ends_and_a_large_one_is_stopped(opened: Any) -> None:
-    opened.get_by_label("kills").fill("0")
+    opened.get_by_label("processes killed").fill("0")
     write(opened, STORY, "Search")
     opened.wait_for_selector(".explorer[data-phase=done] .verdict.good")
-    opened.get_by_label("kills").fill("1")
+    opened.get_by_label("processes killed").fill("1")
     write(opened, LARGE, "Search")
     opened.wait_for_selector(".explorer[data-phase=running]")
     opened.locator(".explorer .toggle").click()
@@ -97,7 +97,7 @@ def test_a_search_ends_and_a_large_one_is_stopped(opened: Any) -> None:
 
 
 def test_a_mistake_is_said_as_text(opened: Any) -> None:
-    write(opened, "system kafka\n<img src=x onerror=alert(1)> app\n", "Tell it")
+    write(opened, "system kafka\n<img src=x onerror=alert(1)> app\n", "Run it")
     opened.wait_for_selector("#state.failed")
     assert "no command '<img'" in opened.text_content("#state")
     assert opened.locator("main img").count() == 0
@@ -106,16 +106,16 @@ def test_a_mistake_is_said_as_text(opened: Any) -> None:
 
 def test_what_takes_too_long_is_given_up(opened: Any) -> None:
     """The button shows itself after half a second only, but it may be pressed at any time."""
-    write(opened, LARGE, "Tell it")
+    write(opened, LARGE, "Run it")
     opened.locator("#stop").dispatch_event("click")
     assert opened.text_content("#state").startswith("Stopped")
     assert opened.locator("#picture > *").count() == 0
-    write(opened, STORY, "Tell it")
+    write(opened, STORY, "Run it")
     opened.wait_for_selector("#picture .mqlab[data-step='0']")
     assert opened.text_content("#state") == ""
 
 
-@pytest.mark.parametrize("button", ["Tell it", "Play on from its end", "Search"])
+@pytest.mark.parametrize("button", ["Run it", "Play on from its end", "Search"])
 def test_axe_finds_nothing_and_nothing_leaves_the_width(opened: Any, button: str) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     write(opened, STORY, button)
