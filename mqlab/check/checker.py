@@ -263,8 +263,8 @@ def _find_cut_off(notes: Notes) -> Iterator[Finding]:
     """An end of a log only moves forward."""
     for (topic, partition), (read, drained) in notes.cut_off.items():
         sentence = (
-            f"{topic}-{partition} ends before offset {read.offset}, which was read before: its end is "
-            f"{drained.end}"
+            f"{topic}-{partition} ends before offset {read.offset}, which was read before: "
+            f"its end is {drained.end}"
         )
         yield Finding(LOST, sentence, (read, drained))
 

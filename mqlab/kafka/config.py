@@ -6,9 +6,7 @@ from ..kernel import Config, Disk, Text, frozen, tr
 
 SAFEGUARDS: dict[str, Text] = {
     "epoch_fencing": tr("an older epoch of a producer is refused by coordinator and leaders"),
-    "sequence_check": tr(
-        "a leader accepts only the next sequence number, and recognises a duplicate"
-    ),
+    "sequence_check": tr("a leader accepts only the next sequence number, and finds duplicates"),
     "lso": tr("read_committed reads only up to the last stable offset"),
     "aborted_index": tr("a fetch response contains the list of aborted transactions"),
     "prepare_before_markers": tr("the decision is in the log before any marker is sent"),

@@ -54,9 +54,7 @@ SAFEGUARDS: dict[str, Text] = {
     "retry_until_answered": tr(
         "the end of a transaction is sent again until every participant has answered"
     ),
-    "replay_log": tr(
-        "a coordinator that is loaded replays its log, and finishes the ends that were in progress"
-    ),
+    "replay_log": tr("a loaded coordinator replays its log, and finishes the ends in progress"),
     "replay_topic": tr(
         "a buffer that recovers replays its topic from its snapshot's maxReadPosition on"
     ),

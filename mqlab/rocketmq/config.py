@@ -43,7 +43,7 @@ SAFEGUARDS: dict[str, Text] = {
         "an exception in the local transaction means UNKNOW, so that the broker checks later"
     ),
     "consumer_retry": tr(
-        "a message that a consumer could not process comes back through its group's retry topic"
+        "a message that failed comes back through its consumer group's retry topic"
     ),
     "idempotent_consumer": tr("the consumer looks up an order's key before it applies the order"),
 }

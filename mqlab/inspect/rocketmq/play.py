@@ -50,7 +50,7 @@ RESUMED = Words("an operator puts it back (resumeCheckHalfMessage), and {group} 
 CHECK_AT = Words("the check's positions: {half} in the half topic, {op} in the op topic")
 HALVES = tr("half messages undecided or set aside")
 NEVER_TAKEN = (
-    (tr("ages"), tr("no clock runs: each message keeps its age, and none is too young for a check")),
+    (tr("ages"), tr("no clock runs: a message keeps its age, and none is too young for a check")),
     (tr("bodies and other properties"), tr("a message is known by its key")),
     (tr("places in the commit log"), tr("records are numbered from 0 on")),
 )  # fmt: skip

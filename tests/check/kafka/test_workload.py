@@ -83,8 +83,7 @@ def test_a_whole_server_passes(tmp_path, capsys):
     assert report.counts["committed"] > 10 and report.counts["aborted"]
     out = capsys.readouterr().out
     assert "kill" in out and "pause" in out and "found nothing" in out
-    begins = r"tried: a writer continued after its successor had started \d+×, a writer was killed"
-    assert re.search(begins, out)
+    assert re.search(r"tried: a writer continued after .* \d+×, a writer was killed", out)
     assert "a connection was cut under a writer" in out and "never tried by this command:" in out
     topics = {event.topic for event in events if event.name == "send"}
     assert len(topics) == 2 and all(topic.startswith("mqlab-check-") for topic in topics)
