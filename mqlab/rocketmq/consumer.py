@@ -261,9 +261,9 @@ class Consumer(Quiet):
     """`positions`: the next offset of each queue that it reads. `call`: what has not returned;
     `in_flight`: requests without an answer; `pulled`: what came so far in this turn; `outcomes`:
     what became of each message, for the call's result. `working`: (queue, message) that a listener
-    has not finished, `given_back`: where those lie that were sent back meanwhile. `at`: the broker
-    that it reads from, by the last route, "" before there was one; `known`: the brokers that have
-    its heartbeat; `told`: the one that has its offsets."""
+    has not finished, `given_back`: where those lie that were sent back meanwhile. `read_from`: the
+    broker that it reads from, by the last route, "" before there was one; `registered_at`: the
+    brokers that have its heartbeat; `reported_to`: the one that has its offsets."""
 
     config: ConsumerConfig
     positions: Map[str, int] = Map()
@@ -273,9 +273,9 @@ class Consumer(Quiet):
     outcomes: tuple[str, ...] = ()
     working: tuple[tuple[str, Stored], ...] = ()
     given_back: tuple[int, ...] = ()
-    at: str = ""
-    known: tuple[str, ...] = ()
-    told: str = ""
+    read_from: str = ""
+    registered_at: tuple[str, ...] = ()
+    reported_to: str = ""
 
     def step(self, event: Event, disk: Disk) -> tuple[Consumer, Effects]:
         """Handle one event: a call of the application, an answer of the broker, a broken
@@ -358,15 +358,16 @@ class Consumer(Quiet):
         """Report how far it has come, and be done with the call."""
         before = {p.queue: p.next_offset - len(p.messages) for p in self.pulled}
         far = {queue: self.committed(queue) for queue in self.positions}
-        other = self.told != self.at  # than the broker of the last turn, which knows all that
-        moved = [(q, at) for q, at in far.items() if before.get(q, at) != at or (other and at)]
+        # The broker of the last turn has the offsets that did not move; another one has not.
+        is_new = self.reported_to != self.read_from
+        moved = [(q, at) for q, at in far.items() if before.get(q, at) != at or (is_new and at)]
         reports: Effects
         if self.config.broadcasting:
             reports = tuple(Put(LOCAL_OFFSETS, queue, at) for queue, at in moved)
         else:
             reports = self._report(moved)
         result = build_success(self.call, ", ".join(self.outcomes) or "nothing")
-        new = replace(self, call=None, pulled=(), outcomes=(), told=self.at)
+        new = replace(self, call=None, pulled=(), outcomes=(), reported_to=self.read_from)
         return new, (*reports, Return(result))
 
     def committed(self, queue: str) -> int:
@@ -381,8 +382,9 @@ class Consumer(Quiet):
         return min([position, *held])
 
     def _keep(self, back: ConsumerSendMsgBack) -> tuple[Consumer, Effects]:
-        """A slave takes nothing back: the listener has the message still, and its offset waits. A
-        real consumer hands it the message again after 5 s."""
+        """Keep a message that the slave refused to take back: the listener still has it, so that
+        the group's offset does not pass it. A real consumer hands it to the listener again after
+        5 s."""
         given = tuple(base for base in self.given_back if base != back.commit_log_offset)
         pulled = [
             (answer.queue, stored)
@@ -413,7 +415,8 @@ class Consumer(Quiet):
 
     @property
     def broker(self) -> str:
-        return self.at or self.config.cluster.broker
+        """The node that requests go to: the broker of the last route, else the only one."""
+        return self.read_from or self.config.cluster.broker
 
     def ask(self, *bodies: Any) -> tuple[Consumer, Effects]:
         """Questions to the broker, which answers them in order."""
@@ -421,7 +424,8 @@ class Consumer(Quiet):
         return replace(self, in_flight=(*self.in_flight, *bodies)), sends
 
     def _reach(self, *bodies: Any) -> tuple[Consumer, Effects]:
-        """Ask this of the broker, or first where there is one."""
+        """Send these requests to the broker; with a name server, ask it first which brokers
+        run."""
         new, names = replace(self, in_flight=bodies), self.config.cluster.name_server
         if not names:
             return new._take_route(("",))
@@ -429,21 +433,23 @@ class Consumer(Quiet):
         return replace(new, in_flight=(route, *bodies)), (Send(names, route),)
 
     def _take_route(self, brokers: tuple[str, ...]) -> tuple[Consumer, Effects]:
-        """Every broker there hears who is here; questions go to the first. Where nobody is there
-        they wait for the one that was asked last."""
-        brokers = brokers or (self.at,)
-        new = replace(self, at=brokers[0], in_flight=())
-        there = [name or new.broker for name in brokers]
+        """Register at each broker of the route that does not have this consumer yet, and send the
+        waiting requests to the first, the master if it runs. Where none runs they wait for the one
+        that was asked last. `brokers`: names; "" is the only broker, without a name server."""
+        brokers = brokers or (self.read_from,)
+        new = replace(self, read_from=brokers[0], in_flight=())
+        running = [name or new.broker for name in brokers]
         beat = Heartbeat(consumers=(self.config.group,))
-        beats = tuple(Send(name, beat) for name in there if name not in self.known)
-        known = dict.fromkeys((*self.known, *there))
-        new, asks = replace(new, known=tuple(known)).ask(*self.in_flight)
+        beats = tuple(Send(name, beat) for name in running if name not in self.registered_at)
+        registered = dict.fromkeys((*self.registered_at, *running))
+        new, asks = replace(new, registered_at=tuple(registered)).ask(*self.in_flight)
         return new, (*beats, *asks)
 
     def _lose(self, peer: str) -> tuple[Consumer, Effects]:
-        """The connection broke: what was not answered is asked once more. A message that had been
-        taken back already comes back twice."""
-        new = replace(self, known=tuple(name for name in self.known if name != peer))
+        """Handle a broken connection to `peer`: requests that were not answered are sent again. A
+        message that the broker had taken back already comes back twice."""
+        registered = tuple(name for name in self.registered_at if name != peer)
+        new = replace(self, registered_at=registered)
         waits = [body for body in self.in_flight if not isinstance(body, GetRouteInfoByTopic)]
         routed = len(waits) < len(self.in_flight)
         if not waits or peer != (self.config.cluster.name_server if routed else self.broker):
