@@ -9,7 +9,8 @@ from inspect import isclass
 from pathlib import Path
 from textwrap import wrap
 
-from ..kernel import System
+from ..kernel import NOTHING, System, Text
+from ..kernel.catalogue import translate
 from ..kernel.options import Programs, written_fields
 from ..kernel.text import Lang, say_unknown, tr
 from ..kernel.usages import Usage
@@ -62,7 +63,7 @@ def write_first(name: str, lang: Lang) -> Iterator[str]:
     system = SYSTEMS[name]()
     yield f"# {TITLE.of(lang)}"
     yield from find_example(name)
-    calls = [(call.text, _first_sentence(call)) for call in system.usages().by_verb.values()]
+    calls = [(call.text, explain(call).of(lang)) for call in system.usages().by_verb.values()]
     # A command with several forms is explained after its last one.
     commands = [
         (usage, command.does.of(lang) if usage == command.usages[-1] else "")
@@ -103,12 +104,13 @@ def list_options(system: System) -> Iterator[tuple[str, str]]:
             yield f"{field.name}={'…' if default is None else default}", ""
 
 
-def _first_sentence(usage: Usage) -> str:
-    """What the call's class says of itself."""
+def explain(usage: Usage) -> Text:
+    """The first sentence of the docstring of the call's class; nothing where it has none."""
     said = (usage.make.__doc__ or "") if isclass(usage.make) else ""
     if said.startswith(f"{usage.make.__name__}("):
-        return ""  # a dataclass without a docstring
-    return " ".join(said.split("\n\n")[0].split()).partition(". ")[0].rstrip(".")
+        return NOTHING  # a dataclass without a docstring
+    english = " ".join(said.split("\n\n")[0].split()).partition(". ")[0].rstrip(".")
+    return Text(english, translate(english, "call"))
 
 
 def _lay_out(word: str, does: str) -> Iterator[str]:

@@ -26,7 +26,9 @@ from babel.messages.pofile import read_po, write_po
 from jinja2.ext import babel_extract
 
 from mqlab import __version__
+from mqlab.cli.scenario import explain
 from mqlab.kernel.catalogue import PARAGRAPH, find_catalogue, unwrap
+from mqlab.registry import SYSTEMS
 from mqlab.scenario.golden import DASHES, split_blocks
 from mqlab.scenario.language import ASKS, HEAD
 
@@ -101,6 +103,10 @@ def _list_messages(domain: str) -> Iterator[tuple[str, Message]]:
                 tree = ast.parse(path.read_text("utf-8"))
                 for message in (*_list_said(tree), *_list_told(tree, relative(path))):
                     yield relative(path), message
+        for system in SYSTEMS.values():
+            for text in (explain(call).en for call in system().usages().by_verb.values()):
+                if " " in text:  # more than the name of a method
+                    yield "mqlab/cli/scenario.py", (text, "call")
     else:
         for path in sorted(TEMPLATES.glob("*.html")):
             with path.open("rb") as file:
