@@ -69,7 +69,7 @@ def encode(panels: Mapping[str, Iterable[Scene]]) -> dict[str, Any]:
         live[base] = (
             [max(p) for p in zip(live[base], counts, strict=True)] if base in live else counts
         )
-        packed.append({"name": name, **_pack(root, shapes, len(counts) - 1)})
+        packed.append({"name": name, **_pack(root, shapes, last=len(counts) - 1)})
     _check(live)
     steps = max(map(len, live.values()), default=0)
     return {"v": 1, "steps": steps, "shapes": [list(s) for s in shapes], "panels": packed}
@@ -163,8 +163,11 @@ def _pack(root: _Element, shapes: dict[tuple[str, ...], int], last: int) -> dict
         nonlocal born_before
         index = len(out["key"])
         shape = (element.node.tag, *element.first)
+        # The shape is sent once for all elements that have it: here is its number.
         out["shape"].append(shapes.setdefault(shape, len(shapes)))
+        # How many rows above is the parent's? 0: it is the panel.
         out["up"].append(index - parent if parent >= 0 else 0)
+        # The first step, as its distance from that of the row before.
         out["born"].append(element.born - born_before)
         born_before = element.born
         out["len"].append(last_step - element.born + 1)

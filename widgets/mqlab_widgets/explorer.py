@@ -70,7 +70,8 @@ class Explorer(PictureWidget):
         **unknown: object,
     ) -> None:
         """Prepare a search of `system` within `budget` for the `properties` (None: all that the
-        system has), and show its empty panel. `title` to `level`: how its runs are shown."""
+        system has), and show its empty panel. `title` to `level`: how its runs are shown, as for a
+        player; TypeError for `unknown` arguments."""
         refuse("Explorer", unknown, KNOWN)
         self._look = Look.of(title, lang, scale, panels, level)
         lang = self._look.lang
@@ -133,9 +134,9 @@ class Explorer(PictureWidget):
             await asyncio.sleep(0)
 
     def _slice(self, search: Search) -> bool:
-        """Search for SLICE_S, report to the browser at times, and return whether there is more to
-        search. An error in a claim ends the search and is shown in the widget, because no cell is
-        running that could fail."""
+        """Search for SLICE_S seconds, report to the browser at times, and return whether there is
+        more to search: not after an interrupt. An error in a claim ends the search and is shown in
+        the widget, because no cell may be running that could fail."""
         if self._search is not search:
             return False  # stopped, or begun again
         try:
@@ -269,8 +270,8 @@ class Explorer(PictureWidget):
             self._show()
 
     def _show(self) -> None:
-        """Send the browser the search as it is now: progress, the tree of states, the table of
-        claims, the verdict, and in words which run is played."""
+        """Send the browser, by assigning `ui`, the search as it is now: progress, the tree of
+        states, the table of claims, the verdict, and in words which run is played."""
         lang, verdict = self._look.lang, self._verdict
         self.ui = {
             "kind": "explorer",

@@ -81,9 +81,11 @@ class Tail:
         self._snapshots: list[Snapshot] = [Snapshot()]
 
     def feed(self, lines: Iterable[bytes | str]) -> bool:
-        """Append the facts of one answer of the server, its lines of JSON: a head, which has a
-        snapshot, then the facts after it. Returns whether anything is new; ValueError for an answer
-        of another form."""
+        """Append the facts of one answer of the server, its lines of JSON: a head, with the
+        snapshot before the facts and the requests that the gate holds, then the facts. Where the
+        answer does not begin after the last fact that is known, all of these are forgotten. Returns
+        whether there is a new fact, or this is the first answer or a new beginning; ValueError for
+        an answer of another form."""
         answer = [json.loads(line) for line in lines if line.strip()]
         if not answer or "snapshot" not in answer[0]:
             raise ValueError("the answer does not begin with a snapshot")
@@ -189,7 +191,8 @@ class Follow(PictureWidget):
         **unknown: object,
     ) -> None:
         """Check the address, hold requests at the server's gate if asked to, show what there is
-        already, and begin to poll every `every_s` in a thread of its own."""
+        already, and begin to poll every `every_s` seconds, 0.5 at least, in a thread of its own.
+        TypeError for `unknown` arguments, ValueError for a wrong value."""
         self._over = threading.Event()  # set by `stop` and `close`
         self._holds = False  # whether the server's gate is closed for us
         refuse("Follow", unknown, KNOWN)
@@ -200,13 +203,14 @@ class Follow(PictureWidget):
             )
         self._opener = opener_of(self.url)
         if hold:
+            # Without names: all that matters to a transaction.
             self.gate.hold(*([] if hold is True else hold))
             self._holds = True
         self._look = Look.of(title, lang, scale, PANELS if panels is None else panels, level)
         self._every_s = max(every_s, 0.5)
         self._tail = Tail()
         self._lock = threading.Lock()  # of the tail, which the thread extends
-        self._drawing = threading.Lock()
+        self._drawing = threading.Lock()  # held while a picture is made and sent
         super().__init__()
         self.on_msg(self._asked)
         if self.comm is not None:
@@ -349,7 +353,7 @@ class Follow(PictureWidget):
             "everything": self._tail.everything,
             "holds": self._holds,
             "areas": self._list_areas(),
-            "skipped": 0,
+            "skipped": 0,  # facts before the shown ones, by which the browser would shift `areas`
             "words": {
                 "areas": AREAS.of(lang),
                 "nobody": NOBODY.of(lang),
@@ -359,4 +363,4 @@ class Follow(PictureWidget):
             },
         }
         if self.ui != ui:
-            self.ui = ui
+            self.ui = ui  # a trait of the widget: to assign it is to send it

@@ -51,8 +51,9 @@ class Watched(Protocol):
 
 
 def find_claim(system: System, goal: str | Property) -> Property:
-    """The property that a goal names; `_` in a name is a space. ValueError, with the most similar
-    name, where the system has none of that name, and for one that no run can break."""
+    """The property that a goal names; in a name `_` is a space. ValueError for a property of the
+    kind "sometimes", which no single run can break, and, with the most similar name, where the
+    system has no other of that name."""
     if isinstance(goal, Property):
         claim = goal
     else:
@@ -100,7 +101,7 @@ class Goal:
         self.shortest: Choices | None = None
         self._search: Search | None = None
         self._given_up = 0
-        self._told = False
+        self._told = False  # whether the shortest run was shown: she finds no more after that
 
     def find_red(self, trace: Trace) -> int:
         """The fact at which the first light turns red, behind the choices that were given, and
@@ -123,8 +124,8 @@ class Goal:
 
     def notice(self) -> int:
         """Look whether the learner's run now breaks the claim, in fewer choices than before; if so,
-        begin a search for a still shorter run. Returns the number of the fact that broke it, 0
-        where there is nothing new. A run that was shown to her is none that she found."""
+        begin a search for a still shorter run. Returns the number of the fact that broke it; 0
+        where there is nothing new, and always once the shortest run was shown to her."""
         trace = self.play.trace
         red = self.find_red(trace)
         if not red or self._told:
@@ -172,9 +173,11 @@ class Goal:
 
     def _advance(self, search: Search) -> bool:
         """Search a little longer for a run shorter than the learner's; whether to go on. When it
-        ends, `shortest` is set, or, where the bounds of the search were reached, `_given_up`."""
+        ends, `shortest` is set, to () where none is shorter; or `_given_up`, the depth reached,
+        where the bounds of the search ended it first."""
         more = search.advance(SLICE_S)
         # Whether a claim stays broken is known only when all states were searched.
+        # By claim, the first state that breaks it.
         broken_in = search.tell_worlds() if search.complete or not self.lasting else {}
         state = broken_in.get(self.claim.name)
         if state is not None:

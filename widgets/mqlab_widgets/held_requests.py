@@ -42,9 +42,9 @@ def list_waiting(
 def _describe(
     held: HeldRequest, at: int, rows: Sequence[Fact], names: Mapping[str, str], lang: Lang
 ) -> Item:
-    """A held request as plain data for the browser: a clickable area with a button for each verb.
-    `at`: the number of its row among `rows`, from 1; 0 where it has none, because its fact is not
-    shown. `names`: titles by lane."""
+    """A held request as plain data for the browser: a clickable area with a button for each verb,
+    such as "let it go". `at`: the number of its row among `rows`, from 1; 0 where it has none,
+    because its fact is not shown. `names`: titles by lane."""
     ends = [rows[at - 1].node, rows[at - 1].peer] if at else [held.client, held.to]
     client, to = (names.get(end, end) for end in ends)
     return {

@@ -84,9 +84,10 @@ def find_kind(fact: Fact) -> str:
 
 def list_signs(trace: Trace, lang: Lang) -> list[list[str]]:
     """The rows of a trace's legend, each [CSS class of the sign, sentence]: first the signs that
-    may be drawn, then the flags at its logs' frontiers, then the kinds of its steps' evidence."""
+    may be drawn, then the flags at its logs' frontiers (high watermark …), then the kinds of its
+    steps' evidence."""
     colon = "：" if lang == "zh" else ": "
-    meanings = {name.en: text for name, text in trace.terms}
+    meanings = {name.en: text for name, text in trace.terms}  # of the system's own words
     signs = SIGNS | (MONEY_SIGNS if any(s.money is not None for s in trace.snapshots) else {})
     if any(log.progress for s in trace.snapshots for log in s.logs):
         signs |= READER_SIGNS

@@ -97,8 +97,9 @@ class Ordering(PictureWidget):
         level: str = "everything",
         **unknown: object,
     ) -> None:
-        """Show an exercise with its pieces in the given `order` (keys), and wait for moves of the
-        browser. `title` to `level`: as for a player; TypeError for `unknown` arguments."""
+        """Show an exercise with its pieces in the given `order` (their keys), and wait for moves of
+        the browser. `cell`: the call that shows it carries the order. `title` to `level`: as for a
+        player; TypeError for `unknown` arguments."""
         refuse("Ordering", unknown, KNOWN)
         self._look = Look.of(title, lang, scale, panels, level)
         self.exercise = exercise
@@ -155,8 +156,9 @@ class Ordering(PictureWidget):
                     self._show(str(error))
 
     def _show(self, error: str = "") -> None:
-        """Send the browser the exercise as it is now: pieces, verdict, and the run that refutes the
-        order, if there is one. `error`: why the order could not be judged."""
+        """Send the browser, by assigning `payload` and `ui`, the exercise as it is now: pieces,
+        verdict, and the run that refutes the order, if there is one. `error`: why the order could
+        not be judged."""
         lang, verdict, player = self._look.lang, self.verdict, self.player()
         with self.hold_sync():
             if player is not None:

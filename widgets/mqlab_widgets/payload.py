@@ -123,7 +123,7 @@ class Look:
     ) -> Look:
         """A Look of a widget's keyword arguments, ValueError for a wrong one: checked here, so that
         a mistake is reported in the cell that made it. A `lang` of None is the language that this
-        process speaks, a `title` of None the trace's own, `panels` of None all."""
+        process has set, a `title` of None the trace's own, `panels` of None all."""
         lang = lang or spoken()
         if lang not in ("en", "zh"):
             raise ValueError(f"lang={lang!r}: the pictures speak 'en' and 'zh'")
@@ -178,8 +178,8 @@ def build(
 ) -> dict[str, Any]:
     """The payload of a trace, opened at `step`: the encoded drawings of all panels, the narration
     and the words, as plain data that the browser's module plays. Positions before `first` are not
-    drawn: the browser asks for them. `sizes`: how large each panel was so far; it is drawn at least
-    so large again, and `sizes` gets what this payload needs."""
+    drawn: the browser asks for them. `sizes`: by panel, width and height (px) so far; it is drawn
+    at least so large again, and `sizes` gets what this payload needs."""
     names = look.names(trace)
     wide = HALF if look.half else WIDE
     sizes = {} if sizes is None else sizes
@@ -257,8 +257,9 @@ def describe(
 
 def facts(trace: Trace, lang: Lang) -> list[dict[str, Any]]:
     """The narration for the browser: for each fact its line, its reason, its evidence, and its mark
-    on the slider (durable, a crash, an invariant that breaks). Those of the story have its
-    sentence, and how the money has changed since the sentence before."""
+    on the slider (durable, a crash, an invariant that breaks); where invariants turn red, their
+    sentences. A fact of the story also has its sentence, and how the money has changed since the
+    sentence before."""
     out: list[dict[str, Any]] = []
     broken_before = sum(not light.ok for light in trace.snapshots[0].lights)
     told = 0  # the position of the last fact that the story tells
@@ -270,7 +271,7 @@ def facts(trace: Trace, lang: Lang) -> list[dict[str, Any]]:
             "why": say_why(fact, lang),
             "evidence": chip(fact, lang),
             "kind": find_kind(fact),
-            "mark": mark(fact, broken > broken_before),
+            "mark": mark(fact, breaks=broken > broken_before),
         }
         if red := find_red(trace, i, lang):
             entry["red"] = red

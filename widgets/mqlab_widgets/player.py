@@ -166,8 +166,9 @@ def mounted(
     still: str, payload: dict[str, Any], heading: str, more: str = "", files: Sequence[str] = ()
 ) -> str:
     """A piece of HTML with everything a player needs: the still, and the payload, the style and the
-    script that plays it in the still's place. `heading`: the element of the title; `more`: the name
-    of a JavaScript function that is handed the player; `files`: the .js and .css files with it."""
+    script that plays it in the still's place. `heading`: the element of the title, "h1" on a page
+    of its own; `more`: the name of a JavaScript function that is handed the player; `files`: the
+    .js and .css files that it needs."""
     is_page = heading == "h1"  # a page of its own; a notebook brings the font once for all players
     name = f"mqlab-{secrets.token_hex(6)}"
     mount = f'mount(document.getElementById("{name}"))'

@@ -66,10 +66,11 @@ def list_nodes(options: Sequence[Option], names: Names, lang: Lang) -> list[dict
 
 def list_stops(option: Option, lang: Lang, inside: bool = False) -> Iterator[Item]:
     """Yield a menu item for each moment of a step at which its node may be killed: after k of its
-    effects; moments in the same words, once. Where the step has answered by then, a second item
-    lets the answer arrive. `inside`: only moments between two effects."""
+    effects; successive moments in the same words, once. Where the step has answered by then, a
+    second item lets the answer arrive. `inside`: without the moments before the first effect and
+    after the last."""
     moments: list[tuple[int, Text]] = []
-    for k, progress in enumerate(option.stops):
+    for k, progress in enumerate(option.stops):  # what is done after k effects, in words
         told = progress if progress.en else AFTER(k=k, n=option.effects)
         if not moments or told != moments[-1][1]:
             moments.append((k, told))
@@ -86,8 +87,9 @@ def list_areas(
     options: Sequence[Option], gaps: Sequence[Gap], names: Names, held: Sequence[str], lang: Lang
 ) -> list[dict[str, Any]]:
     """Every place of the picture that can be clicked, with its menu: lanes' names, steps that nodes
-    take by themselves, messages in flight (`held`: those held back, by choice), gaps between rows.
-    An area's `at` is the number of the fact on whose row, or below whose row, it is."""
+    take by themselves, messages in flight (`held`: those held back, by the choice that would
+    deliver them), gaps between rows. A message's or a gap's `at` is the number of the fact on whose
+    row, or below whose row, it is. `names`: titles by lane."""
     areas = [_lane_area(name, title, options, lang) for name, title in names.items()]
     for option in options:
         title, items = names.get(option.node, option.node), _list_step(option, names, lang)
@@ -121,8 +123,8 @@ def _list_step(option: Option, names: Names, lang: Lang) -> list[Item]:
 def _message_area(
     option: Option, options: Sequence[Option], names: Names, held: bool, lang: Lang
 ) -> dict[str, Any]:
-    """A message in flight as a clickable area: deliver it, hold it, stop its receiver inside the
-    step, break its connection."""
+    """A message in flight as a clickable area: deliver it, hold it back or (`held`) no longer, kill
+    its receiver inside the step, break its connection. `names`: titles by lane."""
     src, dst = (names.get(end, end) for end in option.ends)
     first, *dying = _list_step(option, names, lang)  # the delivery; then with a kill inside it
     items = [
@@ -317,7 +319,8 @@ class Playground(PictureWidget):
         **unknown: object,
     ) -> None:
         """Show what a play has done and may do now, and wait for clicks of the browser. ValueError
-        for a `goal` that the system does not have; `title` to `level`: as for a player."""
+        for a `goal` that the system does not have, or that no run can break; `title` to `level`: as
+        for a player; TypeError for `unknown` arguments."""
         refuse("Playground", unknown, KNOWN)
         self._look = Look.of(title, lang, scale, panels, level)
         self.play = play
@@ -472,9 +475,10 @@ class Playground(PictureWidget):
         return range(len(list_visited(self.play)))
 
     def _show(self, error: str = "", note: str = "", at: int | None = 0) -> None:
-        """Send the browser the picture of the run, or of two futures, and what can be done now.
-        `at`: the number of the fact at which it is shown, 0 for the last, None to leave the picture
-        as it is; `error`, `note`: what is printed beside the buttons."""
+        """Send the browser, by assigning `payload`, `other` and `ui`, the picture of the run, or of
+        two futures, and what can be done now. `at`: the number of the fact at which it is shown, 0
+        for the last, None to leave the picture as it is; `error`, `note`: what is printed beside
+        the buttons."""
         whole = self.play.trace
         self._remember(whole)
         other = self._find_other() if self._beside else None
@@ -541,7 +545,8 @@ class Playground(PictureWidget):
 
     def _describe(self, trace: Trace, skipped: int, error: str, note: str) -> dict[str, Any]:
         """What the browser draws around the picture: buttons by node, places to click, the tried
-        futures, the goal, the token. `skipped`: how many facts are before the shown ones."""
+        futures, the goal, the token. `skipped`: how many facts are before the shown ones. Messages
+        that are no longer in flight are no longer held back."""
         look, options = self._look, self.play.options()
         names = {lane.name: lane.title.of(look.lang) for lane in trace.snapshot(-1).lanes}
         waiting = {option.choice for option in options}

@@ -90,8 +90,9 @@ class Predict(PictureWidget):
         **unknown: object,
     ) -> None:
         """Check the question, its options and the run that answers it, and show it open, or, where
-        the call has `chosen`, as it was answered before. ValueError where the answer or `until` is
-        none, or where options and explanations are not as many."""
+        the call has `chosen`, as it was answered before. ValueError where `answer` is none of the
+        options, `until` no step from `step` on, or where options and explanations are not as
+        many."""
         refuse("Predict", unknown, KNOWN)
         lang = lang or spoken()
         self.question = say(question, lang)
@@ -197,8 +198,8 @@ class Predict(PictureWidget):
         self.keep_still()
 
     def _show(self) -> None:
-        """Send the browser the question and, once it is answered and run, the verdict, the step
-        that answers (`until`) and what to mark there (`shows`)."""
+        """Send the browser, by assigning `payload` and `ui`, the question and, once it is answered
+        and run, the verdict, the step that answers (`until`) and what to mark there (`shows`)."""
         player = self.player()
         with self.hold_sync():
             self.payload = deflate(player.payload) if player else b""
@@ -370,8 +371,9 @@ def choose(
     facts: Sequence[Fact], hidden: Collection[str] = (), everything: bool = False
 ) -> list[Row]:
     """Choose the facts of a live trace that get a row, each with its place in `facts`: none of the
-    lanes in `hidden`, none that are folded, and a repeated request in one row with its first, which
-    counts them. `everything`: each fact has a row of its own."""
+    lanes in `hidden`, none that are folded, and a repeated request in one row with its
+    first, which counts the requests. `everything`: each fact that is not of a hidden lane has a row
+    of its own."""
     rows: list[Row] = []
     latest: dict[frozenset[str], _Exchange] = {}  # the last request between two nodes
     for at, fact in enumerate(facts):

@@ -115,8 +115,9 @@ def describe_choice(choice: Choice, names: Names, lang: Lang) -> str:
 
 
 def describe_bounds(system: System, budget: Budget, names: Names, lang: Lang) -> str:
-    """Describe a search's bounds for "It tries …": how many calls in every order, with how many
-    faults, retries and restarts. `names`: titles of nodes and roles."""
+    """Describe a search's bounds, as the end of a sentence that begins "It tries …": how many calls
+    in every order, with how many faults, retries and restarts. `names`: titles of nodes and
+    roles."""
     comma = ", " if lang == "en" else "，"
 
     def titles(nodes: tuple[str, ...]) -> str:

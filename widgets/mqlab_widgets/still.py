@@ -37,8 +37,9 @@ def still(
     room: Mapping[str, Size] = MappingProxyType({}),
 ) -> str:
     """Draw one position of a trace as an SVG document of its own: head, panels in two columns,
-    slider and caption. `future`: with the rows to come, faint; `theme`: light or dark, whatever the
-    reader's own is; `room`: the least size of each panel, so that frames of a film are alike."""
+    slider and caption. `future`: with the rows to come, faint; `theme`: "light" or "dark", whatever
+    the reader's own is, "" for that; `room`: the least size (px) of each panel, by its name without
+    a variant, so that frames of a film are alike."""
     drawn = [
         (PANELS[name].side, scene, _larger(room.get(_drop_variant(name)), scene))
         for name, scene in _draw_panels(trace, step, look)
@@ -50,7 +51,7 @@ def still(
     pictures, bottom = _draw_columns(drawn, left)
     frame = Scene()
     _draw_head(frame, trace, step, look, total)
-    height = _draw_foot(frame, trace, step, look, total, bottom, bool(room))
+    height = _draw_foot(frame, trace, step, look, total, bottom, always=bool(room))
     body = pictures + "".join(node.svg() for node in frame.nodes)
     name = "mqlab" if future else "mqlab veiled"
     rules = _STILL_CSS + (f".mqlab{{color-scheme:{theme}}}" if theme else "")
@@ -169,8 +170,10 @@ def _draw_columns(drawn: list[tuple[str, Scene, Size]], left: float) -> tuple[st
 
 
 def _draw_head(scene: Scene, trace: Trace, step: int, look: Look, total: float) -> None:
-    """Draw the head of a still, `total` px wide: the title; at the right the step's number; and
-    chips for the system and the step's evidence, each shortened to fit."""
+    """Draw the head of a still, `total` px wide: the title; at the right the step's number and how
+    many steps are folded; and chips (small labels) for the system and the step's evidence, each
+    shortened to fit. A story has neither number nor chips, and a `look` that is `calm`, with few
+    panels, has no chips."""
     title, lang = look.heading(trace), look.lang
     place = _say_place(trace, step, lang) if len(trace) else ""
     folded = sum(f.fold for f in trace.facts)
@@ -208,8 +211,8 @@ def _draw_foot(
     scene: Scene, trace: Trace, step: int, look: Look, total: float, y: float, always: bool
 ) -> float:
     """Draw what is below the panels of a still, from `y` on: the slider with its marks, and the
-    step's line and reason, or the story's sentence. Returns the still's height, which has room for
-    the longest reason if `always`, else for this one."""
+    step's line and reason; of a story its sentence, and how the money has changed. Returns the
+    still's height, which has room for the longest reason if `always`, else for this one."""
     scene.line("bottom-rule", EDGE, y, total - EDGE, y, "rule")
     start, end, middle = EDGE + 8, total * 0.42, y + 27  # of the slider
     unit = (end - start) / max(len(trace), 1)

@@ -88,10 +88,11 @@ def _rules() -> tuple[tuple[str, str], ...]:
 
 
 def svg_css(body: str, own: str = "") -> str:
-    """The style sheet for one SVG: of the player's rules those that an element of `body` can match,
-    with only the custom properties (colours, fonts) that they use; then the rules `own`."""
+    """The style sheet for one SVG whose elements are `body`: of the player's rules those that an
+    element can match, with only the custom properties (colours, fonts) that they use; then the
+    rules `own`."""
     used = {name for names in re.findall(r'class="([^"]*)"', body) for name in names.split()}
-    used |= {"mqlab", "veiled"}
+    used |= {"mqlab", "veiled"}  # of the <svg> around them
     kept = [
         (", ".join(matching), rule)
         for selectors, rule in _rules()

@@ -49,7 +49,8 @@ class Trials(w.VBox):  # type: ignore[misc]
         money: bool = False,
     ) -> None:
         """Build the menus, the button, the line of progress, the bar of money and the empty table.
-        `money`: whether `run` is also given `show`, which moves that bar."""
+        `run` is called with what the menus say and with `say`, which prints a line of progress, and
+        returns the other cells of a row. `money`: it is also given `show`, which moves that bar."""
         if not choices or not columns:
             raise ValueError("give at least one choice and one column")
         self.rows: list[tuple[str, ...]] = []
@@ -153,7 +154,8 @@ class _Refusal:
 
 def vary(play: Callable[..., Any], **menus: Any) -> None:
     """Show a menu for each argument of `play`, and below them what `play` returns for the chosen
-    values, again at each change; where it raises ValueError, the reason instead."""
+    values, again at each change; where it raises ValueError, the reason instead. ValueError without
+    menus."""
     if not menus:
         raise ValueError("give at least one menu: vary(play, off=list_safeguards('kafka'))")
     boxes = {name: _make_menu(name, menu) for name, menu in menus.items()}

@@ -67,8 +67,8 @@ def fit_apart(
     names: Iterable[str], room: float, size: float = 11.5, bold: bool = False, mono: bool = False
 ) -> dict[str, str]:
     """Shorten names to `room` px so that no two of them look the same; returns the shortened by the
-    whole ones. What does not fit loses its middle, or, where names stay alike however the rest is
-    divided between beginning and end, it ends in a number."""
+    whole ones. What does not fit loses its middle; where names stay alike however the rest is
+    divided between beginning and end, it loses its end, and a number takes its place."""
     names = tuple(dict.fromkeys(names))
     for share in (0.5, 0.3, 0.7, 0.0, 0.15, 0.85, 1.0):  # of the room, for the beginning
         out = {name: _without_middle(name, room, size, bold, mono, share) for name in names}
@@ -110,7 +110,7 @@ def wrap(
     text: str, room: float, size: float = 11.5, lines: int = 2, bold: bool = False
 ) -> list[str]:
     """Break `text` into at most `lines` lines of `room` px; the last one is shortened if the rest
-    does not fit."""
+    does not fit, and so is a word that is wider than a line. No line for an empty text."""
     out: list[str] = []
     line = ""
     words = _split_words(text[: _count_most(room, size) * lines])

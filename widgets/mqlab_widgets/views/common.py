@@ -175,8 +175,9 @@ class Plan:
 
 @per_trace
 def plan(trace: Trace, lang: Lang, unfold: bool, wide: int = WIDE) -> Plan:
-    """Lay out the space-time diagram of a trace, `wide` px at most: lanes, rows (folded facts have
-    none, except with `unfold`), spans of transactions, times when a node is down."""
+    """Lay out the space-time diagram of a trace, `wide` px (more where there are very many lanes):
+    lanes, of many only those with a fact; rows (folded facts have none, except with `unfold`);
+    spans of transactions; times when a node is down."""
     facts = trace.facts
     rows = [i for i, f in enumerate(facts, 1) if unfold or not f.fold]
     lanes = _lanes(trace)
@@ -195,14 +196,15 @@ def plan(trace: Trace, lang: Lang, unfold: bool, wide: int = WIDE) -> Plan:
         row_of=[bisect_right(rows, p) - 1 for p in range(len(facts) + 1)],
         spans=[s for s in _spans(trace, down) if s.lane in x],
         down=[d for d in down if d[0] in x],
-        txn=["t0", *(colour(trace, f.txn) for f in facts)],
+        txn=["t0", *(colour(trace, f.txn) for f in facts)],  # "t0": before the first fact
         bar=any(fact.stage for fact in facts),
     )
 
 
 def find_lanes(snapshots: Sequence[Snapshot]) -> list[Lane]:
-    """Every lane that any of the snapshots has, from left to right, each as the last of them has
-    it. One that comes later is put before the lane that follows it in its own snapshot."""
+    """List every lane that any of the snapshots has, from left to right, each as the last snapshot
+    that has it shows it. A lane that comes later is put before the one that follows it in its own
+    snapshot, or at the end where none does."""
     latest: dict[str, Lane] = {}
     order: list[str] = []
     seen: tuple[Lane, ...] | None = None
@@ -285,8 +287,9 @@ def _find_ended(trace: Trace) -> set[str]:
 
 
 def _spans(trace: Trace, down: list[tuple[str, int, int]]) -> list[Span]:
-    """The pieces of lanes on which transactions are open, by where they begin. Of one lane, spans
-    that overlap are drawn beside each other, in different slots, and none goes on while its node is
+    """List the pieces of lanes on which transactions are open, by the position where they begin;
+    one that no write ends is open to the end of the trace. Spans of a lane that overlap are drawn
+    beside each other, in different slots while there are any, and none goes on while its node is
     `down` (lane, first and last position)."""
     pending = _find_pending(trace)
     ended_txns = _find_ended(trace)
@@ -325,9 +328,9 @@ def _find_stays(trace: Trace) -> list[_Stay]:
     """Each time that a transaction is open on a lane: from its first durable fact there to its last
     or to its marker. A second marker closes nothing; data after the marker opens it again."""
     out: list[_Stay] = []
-    latest: dict[tuple[str, str], _Stay] = {}
+    latest: dict[tuple[str, str], _Stay] = {}  # by node and transaction
     for p, fact in enumerate(trace.facts, 1):
-        if fact.glyph != "▮" or not fact.txn:
+        if fact.glyph != "▮" or not fact.txn:  # "▮": a durable write
             continue
         old, new = trace.snapshots[p - 1], trace.snapshots[p]
         # This fact wrote a marker if the logs have one control record more than before it.

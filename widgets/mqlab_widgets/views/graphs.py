@@ -56,14 +56,15 @@ def graphs(trace: Trace, step: int, lang: Lang = "en", room: int = RIGHT) -> Sce
 @lru_cache(maxsize=512)
 def _graph(graph: Graph, key: str, lang: Lang, room: int) -> Part:
     """Draw a transaction's state machine: boxes for states, arrows for transitions, and over the
-    others those that this transaction has taken, the latest on top."""
+    others those that this transaction has taken, the latest on top. `key`: the graph's number in
+    the panel, which is in the keys of what is drawn; `room`: px of its width."""
     scene = Scene()
     boxes = {n: b.below(_top(graph)) for n, b in _boxes(graph.states, room).items()}
     scene.text(f"heading{key}", 0, 13, graph.title.of(lang), "heading")
     occupied = {(s.column, s.row) for s in graph.states}
     states = {s.name: s for s in graph.states}
     walked = set(zip(graph.path, graph.path[1:], strict=False))  # the transitions it has taken
-    last = graph.path[-2:] if len(graph.path) > 1 else ()
+    last = graph.path[-2:] if len(graph.path) > 1 else ()  # the latest transition, if any
     edges = [
         ("latest" if edge == last else "walked" if edge in walked else "open", *edge)
         for edge in graph.edges
@@ -151,9 +152,12 @@ def _boxes(states: tuple[GraphState, ...], room: int) -> dict[str, _Box]:
 
 
 def _route(a: _Box, b: _Box, under: bool) -> tuple[str, str]:
-    """The SVG paths of an edge from box `a` to box `b`: its line and its head. It runs through no
-    state: straight or in an arc within a row; else along the row of its end, or, if a state stands
-    `under` its beginning (in its column, in the row of its end), through the gap before `b`."""
+    """The SVG paths of an edge from box `a` to box `b`: its line and its arrowhead. From a state to
+    itself it is a loop above; in a row straight between neighbours, else an arc, above the row
+    forward and below it back; in a column straight. Elsewhere it turns once, in the column of `a`
+    where `b` is further right, in that of `b` where it is further left. Where a state stands
+    `under` the beginning (in the column of `a` and the row of `b`), an edge to the right takes the
+    gap before `b`."""
     if a == b:  # a loop above the state
         x = a.middle
         return f"M{x - 8:g} {a.y:g}c0-12 16-12 16 0", _head(x + 8, a.y, "down")

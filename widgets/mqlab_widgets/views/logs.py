@@ -121,8 +121,8 @@ def _list_versions(trace: Trace) -> tuple[Log, ...]:
 @per_trace
 def _lay_out(trace: Trace, room: int, small: bool) -> _Places:
     """Lay out all logs of a trace in a panel `room` px wide, the same at every step: each log with
-    as many rows of flags and readers as it ever needs, and with cells as wide as its longest label,
-    if there is room. `small`: names beside the cells, even long ones."""
+    a row for its flags, if it ever has any, one for each reader that it ever has, and cells as wide
+    as its longest label, if there is room. `small`: names beside the cells, even long ones."""
     logs = _list_versions(trace)
     # By log, the names that it ever has, in order of appearance (a dict is an ordered set).
     flags: dict[str, dict[str, None]] = {}
@@ -135,7 +135,8 @@ def _lay_out(trace: Trace, room: int, small: bool) -> _Places:
     begins = _find_begins(readers, small)  # x of the cells, and the height of a name above them
     beside = max((x for x, _ in begins.values()), default=0)  # px that names take from the cells
     wanted, widths = _want_widths(logs), _choose_widths(logs, room - beside)
-    if beside >= BESIDE + 12:  # a name is cut anyway: cut more, where labels are then whole
+    # A name is cut anyway: cut more, where labels are then whole. 12: px between name and cells.
+    if beside >= BESIDE + 12:
         more = _choose_widths(logs, room - YIELDED - 12)
         if any(widths[name] < wanted[name] <= more[name] for name in widths):
             begins = {name: (min(x, YIELDED + 12), above) for name, (x, above) in begins.items()}
@@ -144,7 +145,7 @@ def _lay_out(trace: Trace, room: int, small: bool) -> _Places:
         high = FLAG if flags[name] else 0
         order = tuple(flags[name])
         rows[name] = _LogRow(y, x, widths[name], above, high, order, tuple(readers[name]))
-        y += rows[name].height + (8 if readers[name] else 4)
+        y += rows[name].height + (8 if readers[name] else 4)  # px between two logs
     name_room = min((room if row.above else row.x - 12 for row in rows.values()), default=0)
     return _Places(room, rows, y - 5, fit_apart(rows, name_room, 11.5, bold=True))
 
@@ -184,10 +185,11 @@ def _choose_widths(logs: tuple[Log, ...], room: float) -> dict[str, int]:
 def _find_begins(
     readers: dict[str, dict[str, None]], small: bool
 ) -> dict[str, tuple[float, float]]:
-    """For each log the left edge of its cells and the height for its name above them (0: the name
-    is beside them). `readers`: by log, the names of its readers' rows. One name of a log that is
-    too long for the left margin puts all names above; but readers' names need the margin, and
-    where there are any, short names of logs are in it as well."""
+    """For each log the left edge of its cells (px) and the height for its name above them (0: the
+    name is beside them). `readers`: by log, the names of its readers' rows; `small`: every name is
+    beside. One name of a log that is too long for the left margin puts all names above; but
+    readers' names need the margin, and where there are any, short names of logs are in it as
+    well."""
     wide = {name: width(name, 11.5, bold=True) for name in readers}
     longest = max(wide.values(), default=0)
     rows = [progress.measure_name(reader) for row in readers.values() for reader in row]
@@ -227,7 +229,8 @@ def _way_width(way: str) -> float:
 @per_trace
 def _draw_log(trace: Trace, log: Log, before: Log, panel_width: int, small: bool) -> Part:
     """Draw a log: its name, the last records that there is room for, its flags and its readers'
-    rows. What is new since the log was as `before` is marked. Cached: few steps change a log."""
+    rows. Records that the log did not have when it was as `before` are marked, and a flag that has
+    moved since says from where to where. Cached: few steps change a log."""
     scene, places = Scene(), _lay_out(trace, panel_width, small)
     row = places.rows[log.name]
     name, top, spacing = log.name, row.top, row.spacing
@@ -250,6 +253,7 @@ def _draw_log(trace: Trace, log: Log, before: Log, panel_width: int, small: bool
     below = H + 17  # of the cells' top: where the rows begin
     progress.draw_names(scene, log, row.readers, row.x, top + below)
     with scene.viewport(f"view:{name}", row.x, 0, room, row.height):
+        # In this group an offset times `spacing` is its x. 3 px: for a flag before the first cell.
         with scene.group(f"world:{name}", "scroll", at=(3 - first * spacing, top)):
             for offset in range(end, first + slots):  # empty places
                 scene.rect(f"ghost:{name}:{offset}", offset * spacing, 0, row.w, H, "ghost", rx=4)
@@ -264,9 +268,9 @@ def _draw_log(trace: Trace, log: Log, before: Log, panel_width: int, small: bool
                     at = (cell.offset * spacing, 0)
                     scene.group_of(f"cell:{name}:{cell.offset}", part, cls, at=at)
             moved = _tell_moves(log, before)
-            lefts = _place_cloths(log.frontiers, moved, first, room, spacing)
+            lefts = _place_flags(log.frontiers, moved, first, room, spacing)
             for frontier in log.frontiers:
-                rank = row.order.index(frontier.name)
+                rank = row.order.index(frontier.name)  # which chooses the colour
                 left, move = lefts[frontier.name], moved.get(frontier.name, "")
                 _flag(scene, name, frontier, move, rank, first, left, spacing)
             for reader in log.progress:
@@ -302,23 +306,28 @@ def _tell_moves(log: Log, old: Log) -> dict[str, str]:
     }
 
 
-def _place_cloths(
+def _place_flags(
     frontiers: tuple[Frontier, ...], moved: dict[str, str], first: int, room: float, spacing: int
 ) -> dict[str, float]:
-    """For each flag, by name, how far from its pole (px) its cloth begins: right of the pole, or
-    left of it where the next pole is close; no two cloths touch, none leaves the row. `moved`: what
-    a flag also says, by name; `first`: the first offset in sight, where earlier poles are put."""
+    """Place the flags of a log's frontiers. A flag is a vertical line at the frontier's offset (the
+    pole) and a rectangle with its name (the cloth). Returns, by frontier's name, how far from its
+    pole its cloth begins, in px: right of the pole; left of it where the next pole is close and
+    there is room; moved on where it would touch another cloth or the row's end. `moved`: what a
+    flag also says, such as "3 → 5", by name; `first`: the first offset in sight, where earlier
+    poles are put; `room`: px of the row, from the first cell in sight; `spacing`: px from one cell
+    to the next."""
     poles = sorted((max(f.at, first), f.at, i, f.name) for i, f in enumerate(frontiers))
     wide = [_flag_width(_flag_text(frontiers[i], first), moved.get(name)) for *_, i, name in poles]
     pole_x = [(offset - first) * spacing for offset, *_ in poles]
     left: list[float] = []
-    end = 0.0
-    for i, x in enumerate(pole_x):  # from left to right, each after the cloth before it
+    end = 0.0  # where the next cloth may begin: 2 px after the one before it
+    for i, x in enumerate(pole_x):  # from left to right
         close = i + 1 < len(poles) and x + wide[i] + 2 > pole_x[i + 1]
+        # One at the left overlaps its pole by the pole's width, 1.5 px.
         begin = x - wide[i] + 1.5 if close and x - wide[i] >= end else max(x, end)
         left.append(begin)
         end = begin + wide[i] + 2
-    limit = room - 6
+    limit = room - 6  # px that stay free at the end of the row
     for i in reversed(range(len(poles))):  # what is beyond the row's end is pushed back into it
         left[i] = min(left[i], limit - wide[i])
         limit = left[i] - 2
@@ -335,7 +344,8 @@ def _flag_text(frontier: Frontier, first: int) -> str:
 @lru_cache(maxsize=4_096)
 def _cell(log: str, cell: Cell, w: int) -> Part:
     """Draw a cell of a log, `w` px wide: a record as a square with its label, a control record as a
-    diamond, the offset below; hatched while it is not readable, struck through if aborted."""
+    diamond, the offset below. What readers of committed data may not see yet is hatched, an aborted
+    record struck through. `log`: the log's name, which is in the keys of what is drawn."""
     scene = Scene()
     key, middle = f"{log}:{cell.offset}", w / 2
     if cell.kind == "control":
@@ -379,10 +389,11 @@ def _flag(
     left: float,
     spacing: int,
 ) -> None:
-    """Draw a frontier as a flag: a pole before its cell, and a cloth with its name and the `move`
-    that it has just made, such as "3 → 5", or "". `rank`: its place among the log's frontiers,
-    which chooses its colour; `first`: the first offset in sight; `left`: where the cloth begins, in
-    px from the pole."""
+    """Draw a frontier as a flag: a vertical line before its cell (the pole), and a rectangle with
+    its name and the `move` that it has just made, such as "3 → 5", or "" (the cloth). One before
+    `first`, the first offset in sight, has no pole. `rank`: its place among the log's frontiers,
+    which chooses its colour; `left`: where the cloth begins, in px from the pole; `spacing`: px
+    from one cell to the next."""
     out_of_sight = frontier.at < first
     label = _flag_text(frontier, first)
     x = max(first, frontier.at) * spacing - 2

@@ -53,9 +53,11 @@ def _draw_row(
     lang: Lang,
 ) -> Part:
     """Draw the row of a fact: its number, its transaction, and its arrow or mark with a label.
-    `here`, `there`: x of the lanes of its node and its peer, None for one that is not shown;
-    `slot`: x of its transaction's span; `total`: the diagram's width. Cached by these values, so
-    that a longer trace of the same run draws only its new rows."""
+    `position`: the fact's place in the trace, from 1; `here`, `there`: x of the lanes of its node
+    and its peer, None for one that is not shown (without `here` only the label is drawn); `slot`: x
+    of its mark, on its transaction's span or else on the lane; `cls`: class of its transaction's
+    colour; `total`: the diagram's width. Cached by these values, so that a longer trace of the same
+    run draws only its new rows."""
     scene = Scene()
     key = f"{position}"
     scene.rect(f"hit:{key}", 0, 0, total, ROW, "hit")
@@ -66,7 +68,7 @@ def _draw_row(
         scene.text(f"txn:{key}", end + 2, MID + 4, name, f"tag {cls}")
     text = (fact.label if fact.label.en else fact.text).of(lang)
     if here is None or slot is None:
-        _draw_label(scene, key, total / 2, _fit_label(text, total - 90), "lab mid", 0.5)
+        _draw_label(scene, key, total / 2, _fit_label(text, total - 90), "lab mid", share=0.5)
     elif there is not None and there != here and fact.glyph in "→⇥⇒✗":
         _draw_message(scene, key, fact.glyph, here, there, text, cls, total)
     else:
@@ -99,8 +101,9 @@ def _draw_message(
 def draw_arrow(
     scene: Scene, key: str, glyph: str, x1: float, x2: float, cls: str
 ) -> tuple[float, float]:
-    """Draw a message from the lane at `x1` to the lane at `x2`, by its glyph: sent, answered, late
-    or lost. Returns where the arrow begins and ends."""
+    """Draw a message from the lane at `x1` to the lane at `x2`, by its glyph: "⇒" answered, "⇥"
+    late, "✗" lost (it ends before it arrives), else sent. `key` names its elements, `cls` is the
+    class of its colour. Returns the x of its tail and of its tip."""
     way = 1 if x2 > x1 else -1
     tail, tip = x1 + GAP * way, x2 - GAP * way
     if glyph == "✗":  # lost: it ends before it arrives
@@ -123,21 +126,22 @@ def draw_arrow(
 def _label_arrow(
     scene: Scene, key: str, tail: float, tip: float, text: str, cls: str, total: float
 ) -> None:
-    """Label an arrow. Three places are tried: from the picture's edge over the arrow's tail, if it
-    is cut less or takes fewer lines there; in the arrow's middle, if that hides neither end; else
-    beside the arrow. The head stays in sight, and what fits nowhere is cut."""
+    """Label an arrow between x `tail` and x `tip` in a diagram `total` px wide. Three places are
+    tried: from the picture's edge over the arrow's tail, if it is cut less or takes fewer lines
+    there; in the arrow's middle, if that hides neither end; else beside the arrow. The head stays
+    in sight, and what fits nowhere is cut."""
     bold, head = "bad" in cls, HEAD_LENGTH + PADDING
     left, right = min(tail, tip) - GAP, max(tail, tip) + GAP
-    within = abs(tip - tail) - HEAD_LENGTH - 2 * PADDING
+    within = abs(tip - tail) - HEAD_LENGTH - 2 * PADDING  # px for a label in the middle
     lines = _fit_label(text, max(within, total - right - EDGE, left - EDGE - START), bold)
     over = _fit_label(text, total - EDGE - (tip + head) if tip < tail else tip - head - START, bold)
     # Less is better: whether something is cut, then how many lines.
     if ("…" in str(over), len(over)) < ("…" in str(lines), len(lines)):
         x, end = (total - EDGE, " end") if tip < tail else (START, "")
-        _draw_label(scene, key, x, over, cls + end, 1 if end else 0)
+        _draw_label(scene, key, x, over, cls + end, share=1 if end else 0)
     elif _measure_label(lines, bold) <= within:
         shift = -HEAD_LENGTH / 2 if tip > tail else HEAD_LENGTH / 2
-        _draw_label(scene, key, (tail + tip) / 2 + shift, lines, f"{cls} mid", 0.5)
+        _draw_label(scene, key, (tail + tip) / 2 + shift, lines, f"{cls} mid", share=0.5)
     else:
         _label_beside(scene, key, right, text, cls, total, left)
 
@@ -150,9 +154,9 @@ def _label_beside(
     room_right, room_left = total - x - EDGE, left - EDGE - START
     lines = _fit_label(text, max(room_right, room_left), bold)
     if _measure_label(lines, bold) > room_right and room_left > room_right:
-        _draw_label(scene, key, left - EDGE, lines, f"{cls} end", 1)
+        _draw_label(scene, key, left - EDGE, lines, f"{cls} end", share=1)
     else:
-        _draw_label(scene, key, x + EDGE, lines, cls, 0)
+        _draw_label(scene, key, x + EDGE, lines, cls, share=0)
 
 
 def _fit_label(text: str, room: float, bold: bool = False) -> list[str]:
@@ -182,8 +186,9 @@ def _draw_label(scene: Scene, key: str, x: float, lines: list[str], cls: str, sh
 
 
 def draw_mark(scene: Scene, key: str, fact: Fact, x: float, cls: str) -> None:
-    """The sign of a fact on its lane, by its glyph: a block for a write, a cross for a crash, a
-    clock for a timer …"""
+    """Draw the sign of a fact on its lane at `x`, by its glyph: a block for a write, a cross for a
+    crash, a clock for a timer …, a dot where the glyph has no sign. `cls`: class of its
+    transaction's colour; `key` names the elements."""
     mark = f"mark:{key}"
     match fact.glyph:
         case "▮":

@@ -49,9 +49,9 @@ def _find_scale(trace: Trace) -> tuple[float, int]:
 
 @lru_cache(maxsize=256)
 def draw_money(now: Money, most: float, broken: bool, lang: Lang = "en") -> Part:
-    """Draw the money panel: the bar of the sum that is, the mark at the sum that should be, both
-    sums in words, and the difference. `most`: the sum at the scale's right end; `broken`: it was
-    wrong at an earlier step, so it stays red."""
+    """Draw the money panel: the bar of the sum that is (`now.seen`), the mark at the sum that
+    should be (`now.due`), both sums in words, and the difference. `most`: the sum at the scale's
+    right end; `broken`: it is or was wrong at a step up to this one, so it stays red."""
     scene = Scene()
     scene.text("heading", 0, 13, TITLE.of(lang), "heading")
     wrong = broken or not now.right
@@ -59,7 +59,7 @@ def draw_money(now: Money, most: float, broken: bool, lang: Lang = "en") -> Part
         scene.text("judged", RIGHT, 13, judgement, "lab bad end" if wrong else "note end")
     mark_x = _draw_bar(scene, now, most, wrong)
     extra, missing = wrong and now.seen > now.due, wrong and now.seen < now.due
-    seen, due = _fit_sums(
+    seen, due = _fit_sums(  # of each: what it is, the sum, whether it is bold
         (now.shown.of(lang), format_amount(now.seen, now), extra),
         (now.owed.of(lang), format_amount(now.due, now), missing),
     )

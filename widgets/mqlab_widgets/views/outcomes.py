@@ -51,7 +51,7 @@ def _number(name: str) -> int:
 
 def _draw_outcome(scene: Scene, name: str, outcome: Ended, lang: Lang) -> None:
     """Draw a transaction in a row: its name, as many of its records as there is room for, then how
-    many are left out, and its outcome."""
+    many are left out, and at the right its outcome."""
     scene.text(f"name:{name}", 0, 14, fit(name, NAME - 4, SIZE, bold=True), "tag")
     x, right = float(NAME), RIGHT - SAID
     for i, label in enumerate(outcome.shown):
@@ -102,19 +102,19 @@ class Ended:
 
 
 def find_outcomes(logs: Iterable[Log]) -> dict[str, Ended]:
-    """What became of the transactions that have records in these logs, by name. Where the control
-    records of one log end what is staged in another (half messages), a record in a third log is the
-    committed copy and awaits no control record."""
+    """What became of the transactions that have records in these logs, by name; a coordinator's own
+    log is left out. Where the control records of one log end what is staged in another (half
+    messages), a record in a third log is the committed copy and awaits no control record."""
     known = [log for log in logs if not log.name.startswith(TRANSACTION_LOG)]
     staging = {log.ends for log in known if log.ends}  # logs from which a commit copies
     out: dict[str, Ended] = {}
     for log in known:
         for cell in log.cells:
-            if not cell.txn or cell.kind == "copy":
+            if not cell.txn or cell.kind == "copy":  # a copy: of a record earlier in the log
                 continue
             ended = out.setdefault(cell.txn, Ended())
             if cell.kind == "control":
-                ended.marked.add(log.ends or log.name)
+                ended.marked.add(log.ends or log.name)  # `ends`: the log of which it speaks
                 continue
             ended.aborted = ended.aborted or cell.aborted
             if log.name in staging:

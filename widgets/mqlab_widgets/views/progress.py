@@ -40,9 +40,10 @@ def draw_names(scene: Scene, log: Log, names: tuple[str, ...], x: float, top: fl
 def draw_progress(
     scene: Scene, trace: Trace, log: Log, row: Progress, y: float, first: int, w: int, spacing: int
 ) -> None:
-    """Draw below a log's cells how far one of its readers has come: a thin bar for each record,
-    over it what is done with and what transactions have taken, and the cursor. `first`: the first
-    offset in sight; `w`: width of a cell; `spacing`: px from one cell to the next."""
+    """Draw below a log's cells how far one of its readers has come: a thin bar for each cell, over
+    it what is done with and what transactions have taken, and a small flag before which all is
+    done. `y`: top of the reader's row; `first`: the first offset in sight; `w`: width of a cell;
+    `spacing`: px from one cell to the next."""
     key = f"{log.name}:{row.name}"
     bar = y + (ROW_SPACING - BAR) / 2
     for cell in log.cells:
@@ -54,7 +55,7 @@ def draw_progress(
             left = max(stretch.first, first) * spacing
             wide = stretch.last * spacing + w - left
             name = f"{key}:{stretch.first}:{stretch.txn}"
-            if stretch.txn:
+            if stretch.txn:  # these offsets are taken by a transaction, and not done with
                 _hold(scene, name, stretch, left, y, wide, colour(trace, stretch.txn))
             else:
                 scene.rect(f"done:{name}", left, bar, wide, BAR, "passed", rx=2)

@@ -133,12 +133,12 @@ def _lay_out(trace: Trace, lang: Lang, room: int) -> _Places:
 
 
 def _chips(
-    got: tuple[Got, ...], x: float, wide: int
+    got: tuple[Got, ...], left: float, right: int
 ) -> tuple[list[tuple[int, float, float]], float]:
-    """Place the latest of a reader's records that fit between `x` and `wide`: a list of (index in
-    `got`, x, width), and where the last one ends. Before them is room for the number of those that
-    are left out."""
-    room = wide - x
+    """Place the latest of a reader's records that fit between x `left` and x `right`: a list of
+    (index in `got`, x, width), and where one more would begin. Before them is room for the number
+    of those that are left out."""
+    room = right - left
     if _measure_all(got) > room:
         room -= 30  # for that number
     chosen: list[tuple[int, float]] = []  # index and width, the latest record first
@@ -147,12 +147,12 @@ def _chips(
         if sum(w + 5 for _, w in chosen) + chip_width > room:
             break
         chosen.append((i, chip_width))
-    left = x + (26 if chosen and chosen[-1][0] > 0 else 0)
+    x = left + (26 if chosen and chosen[-1][0] > 0 else 0)
     out = []
     for i, chip_width in reversed(chosen):
-        out.append((i, left, chip_width))
-        left += chip_width + 5
-    return out, left
+        out.append((i, x, chip_width))
+        x += chip_width + 5
+    return out, x
 
 
 def _measure_all(got: tuple[Got, ...]) -> float:
@@ -180,9 +180,10 @@ def _wrap_note(reader: Reader, end: float, lang: Lang, room: int) -> tuple[list[
 def _draw_reader(
     reader: Reader, classes: tuple[str, ...], old: int, shown: str, x: float, lang: Lang, room: int
 ) -> Part:
-    """Draw a reader's row: its name, shortened to `shown`, the latest of its records, and its note,
-    beside them or below. `classes`: each record's colour; `old`: how many records it had before,
-    the others are marked as new; `x`: where records begin."""
+    """Draw a reader's row, `room` px wide: its name, shortened to `shown`, the latest of its
+    records, and its note, beside them or below. A record that it was given before has two red
+    lines. `classes`: each record's colour; `old`: how many records it had before, the others are
+    marked as new; `x`: where records begin."""
     scene, name = Scene(), reader.name
     scene.text(f"name:{name}", 0, 15, shown, "mono")
     if shown != name:

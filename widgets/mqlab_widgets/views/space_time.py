@@ -24,14 +24,14 @@ def space_time(
     trace: Trace, step: int, lang: Lang = "en", rows: int = ROWS, wide: int = WIDE
 ) -> Scene:
     """With folded facts left out; their number stands between the rows."""
-    return draw_diagram(plan(trace, lang, False, wide), trace, step, lang, rows)
+    return draw_diagram(plan(trace, lang, unfold=False, wide=wide), trace, step, lang, rows)
 
 
 def space_time_all(
     trace: Trace, step: int, lang: Lang = "en", rows: int = ROWS, wide: int = WIDE
 ) -> Scene:
     """Every fact has a row."""
-    return draw_diagram(plan(trace, lang, True, wide), trace, step, lang, rows)
+    return draw_diagram(plan(trace, lang, unfold=True, wide=wide), trace, step, lang, rows)
 
 
 def draw_diagram(p: Plan, trace: Trace, step: int, lang: Lang, rows: int) -> Scene:
@@ -53,13 +53,14 @@ def draw_diagram(p: Plan, trace: Trace, step: int, lang: Lang, rows: int) -> Sce
 def measure_rows(trace: Trace, lang: Lang, wide: int, unfold: bool) -> dict[str, float]:
     """What a browser needs to crop and scroll by itself: where the rows begin, how high each is,
     the edge above and below them, how many there are, and how many are drawn at most."""
-    p = plan(trace, lang, unfold, wide)
+    p = plan(trace, lang, unfold=unfold, wide=wide)
     return {"head": p.head, "row": ROW, "edge": EDGE, "count": len(p.rows), "most": MOST_ROWS}
 
 
 def _draw_ground(scene: Scene, p: Plan, step: int, trace: Trace) -> None:
-    """Draw what is under the rows: the band of the current row, lifelines, times when a node is
-    down, open transactions; and the veil over what is after `step`."""
+    """Draw what is under the rows at a `step` (a position of the slider): the band of the current
+    row, or, where the step is folded, between two rows; lifelines; times when a node is down; open
+    transactions, as far as `step`; and the veil over what is after it."""
     now = p.row_of[step]  # -1 before the first row
     # Whether `step` has this row; a row of the story stands for all steps up to the next one.
     exact = now >= 0 and (p.rows[now] == step or p.draw_row)
@@ -76,7 +77,7 @@ def _draw_ground(scene: Scene, p: Plan, step: int, trace: Trace) -> None:
             scene.line(f"dead:{name}:{first}", p.x[name], top, p.x[name], end, "dead")
     for span in p.alive(now - 2 * MOST_ROWS, step):  # none that ended far above what is seen
         x = p.x[span.lane] + SLOTS[span.slot]
-        w = 10 if span.slot == 0 else 6
+        w = 10 if span.slot == 0 else 6  # slot 0 is on the lane itself, the others beside it
         top = p.y(span.first)
         bottom = p.y(span.last) if step >= span.last and span.closed else (now + 1) * p.row
         scene.rect(span.key, x - w / 2, top, w, max(bottom - top, 1), f"span {span.cls}", rx=3)
@@ -127,11 +128,12 @@ def _fit_whole(what: str, room: float) -> str:
 
 
 def _draw_names(p: Plan, down: frozenset[str], lang: Lang) -> Part:
-    """Draw the lanes' titles, side by side or (`stairs`) alternately at two heights, and below them
-    what each lane is; shortened where they would touch, red for the nodes in `down`."""
+    """Draw the lanes' titles, side by side or (`p.stairs`) alternately at two heights, and below
+    them what each lane is; shortened where they would touch, red for the nodes in `down`."""
     scene = Scene()
     titles = [lane.title.of(lang) for lane in p.lanes]
     kinds = [lane.subtitle.of(lang) for lane in p.lanes]
+    # (left, right) of each, in px. Of titles at two heights the next at the same is two lanes away.
     title_rooms = _find_rooms(p, [width(title, 12, bold=True) for title in titles], 1 + p.stairs)
     kind_rooms = _find_rooms(p, [width(what, 10.5) for what in kinds], 1)
     for i, lane in enumerate(p.lanes):

@@ -42,7 +42,8 @@ def draw_stages(scene: Scene, trace: Trace, step: int, lang: Lang, wide: float) 
 @lru_cache(maxsize=512)
 def _draw(txn: str, cls: str, now: str, been: tuple[str, ...], lang: Lang, wide: float) -> Part:
     """Draw the six stages of a transaction as a row of boxes, `wide` px in all: those it has `been`
-    in, the one in which it is `now`, those to come. `cls`: the transaction's colour."""
+    in, the one in which it is `now`, those to come. `cls`: the transaction's colour. Before the
+    first transaction `txn`, `now` and `been` are empty, and all stages are to come."""
     scene = Scene()
     scene.text("stage-of", 0, BOX / 2 + 4, fit(txn, NAME - 2, 10.5, bold=True), f"stage-of {cls}")
     names = {stage: text.of(lang) for stage, text in STAGE_NAMES.items()}

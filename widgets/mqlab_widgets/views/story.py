@@ -56,7 +56,8 @@ def has_story(trace: Trace) -> bool:
 @per_trace
 def _plan(trace: Trace, lang: Lang, wide: int) -> Plan:
     """Lay out the diagram of the story, `wide` px: a lane for each participant that an outsider
-    sees, a row for each sentence. Parts of a broker have the x of the lane that stands for it."""
+    sees, a row for each fact that has a sentence. A part of a broker, such as its coordinator, has
+    the x of the lane that stands for the whole."""
     lanes, stands_for = _find_outsiders(trace)
     names = [width(lane.title.of(lang), 12, bold=True) for lane in lanes]
     # From one lane to the next, so that no two names touch.
@@ -103,8 +104,10 @@ def _find_outsiders(trace: Trace) -> tuple[tuple[Lane, ...], dict[str, str]]:
 
 
 def _draw_row(trace: Trace, position: int, p: Plan, lang: Lang) -> Part:
-    """Draw a row of the story: an arrow, to the readers where they get something new, else to the
-    fact's peer, or else a mark; and the sentence, right of all lanes."""
+    """Draw a row of the story: an arrow to the readers where they get something new, else an arrow
+    to the fact's peer if it is a message, else a mark, or nothing where the fact's node has no
+    lane; and the sentence, right of all lanes. `position`: the fact's place in the trace, from
+    1."""
     fact, key, cls = trace.facts[position - 1], f"{position}", p.txn[position]
     scene = Scene()
     scene.rect(f"hit:{key}", 0, 0, p.width, p.row, "hit")
@@ -118,7 +121,7 @@ def _draw_row(trace: Trace, position: int, p: Plan, lang: Lang) -> Part:
     left = max(p.x.values(), default=0) + LAST
     said = fact.story.of(lang)
     tone = "lab bad" if fact.glyph == "✗" else "lab"
-    lines = LINES + (p.row > ROW)
+    lines = LINES + (p.row > ROW)  # a narrow diagram has taller rows, for one line more
     for i, line in enumerate(wrap(said, p.width - left - 4, SIZE, lines, bold="bad" in tone)):
         name = f"lab:{key}" + f":{i}" * (i > 0)
         scene.text(name, left, MID + 5 + i * LEADING, line, f"{tone} story")

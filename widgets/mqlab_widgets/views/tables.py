@@ -57,8 +57,9 @@ def has_wide_tables(trace: Trace) -> bool:
 
 @per_trace
 def _lay_out(trace: Trace, room: int) -> tuple[dict[str, _Place], float]:
-    """Where each table is, by its English name, and the height of all; the same at every step, with
-    room for the widest cells and the most rows that the table ever has."""
+    """Where each table is, by its English name, and the height of all (px); the same at every step,
+    with room for the widest cells and the most rows that the table ever has, up to MOST and a line
+    that counts the others."""
     versions_of: dict[str, dict[Table, None]] = {}
     seen: tuple[Table, ...] | None = None
     for snapshot in trace.snapshots:
@@ -77,8 +78,8 @@ def _lay_out(trace: Trace, room: int) -> tuple[dict[str, _Place], float]:
 
 def _lay_out_columns(versions: list[Table], room: int) -> tuple[tuple[float, ...], int]:
     """Lay out the columns of a table, given all its versions: their left edges and the right edge
-    of the last; and px from one row to the next. In too small a `room` the widest columns give way,
-    at first only until their texts need two lines that end between words."""
+    of the last; and px from one row to the next. In too small a `room` (px) the widest columns give
+    way, at first only until their texts need two lines that end between words."""
     wide = [width(c, 10.5) + PADDING for c in versions[0].columns]
     least = list(wide)
     for row in {row for table in versions for row in table.rows}:
@@ -88,7 +89,8 @@ def _lay_out_columns(versions: list[Table], room: int) -> tuple[tuple[float, ...
             least[i] = max(least[i], *(width(part, SIZE) + PADDING for part in parts))
             wide[i] = max(wide[i], min(width(value, SIZE) + PADDING, room))
     spacing = LINE + TWO * (sum(wide) > room)
-    while sum(wide) > room:  # first from the columns that are wider than their least, then any
+    # Up to 4 px at a time, first from the columns that are wider than their least, then from any.
+    while sum(wide) > room:
         i = max(range(len(wide)), key=lambda i: (wide[i] > least[i], wide[i]))
         narrowest = least[i] if wide[i] > least[i] else 30
         wide[i] = max(wide[i] - 4, room - sum(wide) + wide[i], narrowest)
@@ -98,7 +100,8 @@ def _lay_out_columns(versions: list[Table], room: int) -> tuple[tuple[float, ...
 @lru_cache(maxsize=1_024)
 def _draw_table(table: Table, lang: Lang, old: Table, place: _Place, wide: int) -> Part:
     """Draw a table `wide` px wide: its title, columns and rows, with a band behind each cell that
-    has changed since it was as `old`, and the number of rows that have no room."""
+    has changed since it was as `old`, and the number of rows that have no room. `place`: the edges
+    of its columns, and px from one row to the next."""
     scene, name, title = Scene(), table.name.en, table.name.of(lang)
     scene.text(f"heading:{name}", 0, 13, fit(title, wide, 12.5, bold=True), "heading")
     before_rows = {row[0]: row for row in old.rows if row}  # by the first cell, the row's key
