@@ -50,7 +50,8 @@ def _help_line(path: Path) -> str | None:
 
 def build_parser(chosen: str | None) -> tuple[argparse.ArgumentParser, ModuleType | None]:
     """argparse's parser of all commands, and the module of the command `chosen`, the only one that
-    is imported and has its own arguments there; None where no command has that name."""
+    is imported and has its own arguments there; None where there is no command of that name, or
+    `chosen` is None."""
     translate_argparse()
     parser = argparse.ArgumentParser(
         prog="mqlab", description="Step through, break and check message-queue transactions."
@@ -92,9 +93,10 @@ def _run(module: ModuleType, args: argparse.Namespace) -> int:
 
 
 def end_in_order() -> None:
-    """SIGTERM and SIGHUP end this process as Ctrl-C does: the processes that a command has started
-    end with it, and its temporary folders go. What was ignored (nohup) stays so, and a second
-    signal does not disturb the tidying. A forked process keeps what is usual."""
+    """SIGTERM and SIGHUP end this process as Ctrl-C does, with KeyboardInterrupt: the processes
+    that a command has started end with it, and its temporary folders go. What was ignored (nohup)
+    stays so, and a second signal does not disturb the tidying. A forked process ends at once, by
+    the signal itself."""
     numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
     own_pid = os.getpid()
 
@@ -130,6 +132,7 @@ def _main(words: list[str]) -> int:
     try:
         parser, module = build_parser(chosen)
         args = parser.parse_args(words)
+        # An unknown command, `--help` and `--version` have ended in `parse_args`.
         assert module is not None, "argparse lets no unknown command through"
         speak(getattr(args, "lang", None) or spoken())
         return _run(module, args)

@@ -117,12 +117,13 @@ class Asked(BaseRequestHandler):
 
     def handle(self) -> None:
         """Receive one HTTP request and send the page server's answer to it, or its HTTP error; then
-        the connection is closed. Without a whole request in PATIENCE_S there is no answer."""
+        the connection is closed. There is no answer where nothing comes for PATIENCE_S, or the
+        client closes, before the request is whole."""
         self.request.settimeout(PATIENCE_S)
         exchange, buffer = Exchange(self.request.getsockname()[:2]), bytearray()
         try:
             request = exchange.take(buffer)
-            while request is None:
+            while request is None:  # not whole yet
                 if not (received := self.request.recv(READ)):
                     return  # the client has closed
                 buffer += received

@@ -106,7 +106,8 @@ def _measured(module: str, argument: str, what: str) -> Figures:
 
 def _server(real_addresses: dict[str, str]) -> Figures:
     """Yield what a client measures with each broker's `mqlab serve` and, in turns with it, with the
-    real broker at the address in `real_addresses` (by broker's name; "" or none: no real one)."""
+    real broker at the address in `real_addresses` (by broker's name; "" or none: no real one). Each
+    is a figure's name and its value in words. UserError where a server cannot be measured."""
     from ..brokers import load
     from ..serve.bench import measure_in_turns
 
@@ -120,6 +121,7 @@ def _server(real_addresses: dict[str, str]) -> Figures:
                 where = f"--{name} {real}" if real else f"mqlab serve {name}"
                 raise UserError(f"{where}: {error}") from error
         for figure, values in measurements.items():
+            # Without a real broker there is one value.
             for server, value in zip((f"mqlab serve {name}", real), values, strict=False):
                 yield f"{server}, {figure}", f"{value:,.0f}"
 

@@ -36,7 +36,8 @@ UNWALLED = tr(
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Three actions (new, check, play), which share FILE, --what and --part."""
+    """Three actions (new, check, play), which share FILE, --what and --part; check and play also
+    share --system."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     new = actions.add_parser(
         "new", help="write the file that a part begins with; yours is never overwritten"
@@ -86,8 +87,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _new(args: argparse.Namespace) -> int:
-    """Write the file from which a part of the work begins to `args.file`, unless that exists. A
-    later part begins with the solution of the part before it."""
+    """Write the file from which a part of the work (`args.sitting`, from 1) begins to `args.file`,
+    unless that exists. A later part begins with the solution of the part before it. UserError where
+    there is none."""
     name = "begin.py" if args.sitting == 1 else f"sitting-{args.sitting - 1}.py"
     source = LABS / args.what.replace("-", "_") / name
     if not source.is_file():
@@ -124,8 +126,10 @@ def load_coordinator(path: Path) -> Any:
 
 def _check(args: argparse.Namespace) -> int:
     """Check a learner's file: search its part's systems, or the one of --system, for an execution
-    that breaks a claim; a right coordinator is then tried with released clients, too. 1: wrong."""
-    given = search.read_bounds(args)
+    that breaks a claim; where there is none, released Kafka clients try it, too, in the parts that
+    ask for them. Returns 1 where something is wrong (a counterexample is also written as a page),
+    else 0; UserError where it cannot be checked."""
+    given = search.read_bounds(args)  # only those that are on the command line
     if args.system is not None:
         bounds = Budget(**given, states=args.states or search.STATES)
         memory = args.memory * search.MB if args.memory else search.spare_memory()
@@ -178,8 +182,10 @@ def search_own(
     path: Path, line: str, bounds: Budget, memory: int | None, page: Path | None, sitting: int = 0
 ) -> int:
     """Search the system of `line`, in which the learner's file at `path` is one part of the broker,
-    and print each claim that breaks, with its shortest execution: 1 where one does, else 0.
-    `sitting` is the part of the work: claims that only a later one asks are left out; 0: none."""
+    and print each claim that breaks, with its shortest execution, which also goes to `page` if
+    there is one. Returns 1 where a claim breaks, or a state that must be reachable is not, else 0.
+    `memory`: bytes that the search may use, None: any; `sitting`: the part of the work: claims that
+    only a later one asks are left out; 0: none."""
     from ..lessons.builder.checking import NO_SITTING
 
     with _open_own(path) as (what, host):  # which part of a broker it is; the process that runs it
@@ -195,7 +201,7 @@ def search_own(
             if name not in nodes:
                 raise UserError(say_unknown("node", name, nodes))
         tell("searching {}, with {}", model.line(), path, flush=True)
-        verdict = explore(model, bounds, None, search.choose_progress(), memory)
+        verdict = explore(model, bounds, progress=search.choose_progress(), memory=memory)
         search.clear_line()
         print("\n".join(map(escape_unseen, str(verdict).splitlines())))
         if unasked:
@@ -212,12 +218,14 @@ def search_own(
 
 def _play(args: argparse.Namespace) -> int:
     """Serve a page in which the learner's file is played step by step, until Ctrl-C; it begins with
-    the choices of the token --run. `hand` reads the file again each time the page is loaded."""
+    the choices of the token --run. The file is read again each time the page is loaded. UserError
+    where it cannot be played."""
     from ..lessons.builder.byhand import ByHand
 
     speak(args.lang)
     run = _read_run(args.run) if args.run else None
     line = run.line if run else args.system or ""
+    # `begin` makes the playground, here to see that the file can be played, then for each page.
     hand = ByHand(args.file, line, args.sitting, run.choices if run else ())
     try:
         playground, says = hand.begin()

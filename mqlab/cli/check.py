@@ -91,8 +91,9 @@ def check_file(path: Path) -> Report:
 
 def run_kafka(args: argparse.Namespace) -> int:
     """Let clients that are killed write transactions to a Kafka cluster, keep their history in a
-    file, check it, and print what was found: the exit code. The history is kept and checked even
-    where the cluster stops answering in between."""
+    file, check it, and print what was found. The history is kept and checked even where the cluster
+    stops answering in between. Returns 1 for anomalies, else 0; UserError where nothing could be
+    written or, without anomalies, not all could be read."""
     from ..check.kafka.workload import (
         ClusterError,
         Settings,
@@ -157,13 +158,15 @@ def _choose_path(args: argparse.Namespace) -> Path:
 
 def run_java(args: argparse.Namespace) -> int:
     """Let a broker's own Java client write transactions and their history, check the history, and
-    print what was found: the exit code. A client that ends early leaves a history that is checked
-    as far as it goes."""
+    print what was found. A client that ends early leaves a history that is checked as far as it
+    goes. Returns 1 for anomalies, else 0; UserError where there is no history or, without
+    anomalies, the client ended early."""
     from ..real.program import RealBrokerError
 
     if not 1 <= args.transactions <= MOST_TRANSACTIONS:
         raise UserError("--transactions {}: expected 1 to {}", args.transactions, MOST_TRANSACTIONS)
     history: Any = import_module(f"mqlab.real.{args.what}.history")
+    # The prefix is that of the topics.
     path, prefix = _choose_path(args), f"mqlab-check-{uuid.uuid4().hex[:8]}"
     _try_address(args.address)
     tell(
@@ -182,6 +185,7 @@ def run_java(args: argparse.Namespace) -> int:
     events = [*read(path)]
     ended = {event.txn: event.how for event in events if isinstance(event, End)}
     sent = {event.txn for event in events if isinstance(event, Send)}
+    # NEVER: what this client never tries.
     print(*tell_tried(history.count_tried(sent, ended), history.NEVER), sep="\n")
     if failure:
         _end_early(failure, status)
@@ -207,7 +211,7 @@ def print_report(report: Report) -> int:
 
 def _write_lines(report: Report) -> Iterator[str]:
     """The printed lines of a report: how much was checked, each kind of anomaly with its first
-    findings and their events, and what could not be decided."""
+    SHOWN findings and their events, and what could not be decided."""
     counts = report.counts
     yield (
         f"{counts.get('send', 0):,} messages in {_count_transactions(counts):,} transactions "

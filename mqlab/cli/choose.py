@@ -46,8 +46,9 @@ def _ask(line: str) -> int:
 
 
 def _complete(answers: dict[str, str]) -> dict[str, str]:
-    """Ask each question that `answers` (option by question) lacks in the terminal, until a number
-    or an option's name is typed; the same dict, complete. ValueError where the input ends."""
+    """Ask in the terminal each question that `answers` (option's name by question's) lacks, until a
+    number or an option's name is typed. Returns the same dict, complete; ValueError where the input
+    ends before."""
     from ..lessons.decision import ask_questions, write_answers
 
     for name, question in ask_questions().items():

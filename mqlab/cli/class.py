@@ -51,8 +51,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Make the course in the folder, or do what --sample, --grade, --report or --open says with the
-    one there: the exit code. For --sample it is 0 where solutions get every point, others none."""
+    """Make the course in the folder, or do what --sample, --grade, --report or --open says. Returns
+    0; for --sample 1 where a solution does not get every point, or another answer gets any.
+    UserError where there is no course."""
     from mqlab.lessons.course import notebooks
 
     from ..lessons.course import classroom as course
@@ -63,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
             return _sample(folder, args.lab)
         if args.grade or args.report or args.open:
             existing = course.Course(folder.resolve())
-            existing.need()
+            existing.need()  # ClassError where it is no course
             if args.open:
                 return _open(existing, args)
             return _grade(existing) if args.grade else _report(existing)

@@ -158,8 +158,9 @@ def _add_ways(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Choose the kind of search that the options name, and run it. Exit code 0: nothing found; 1: a
-    claim breaks, or a state that must be reachable is never reached (reversed for --safeguards)."""
-    memory = args.memory * MB if args.memory else spare_memory()
+    claim breaks, or a state that must be reachable is never reached; for --safeguards, 0: every
+    anomaly was found; 1: one was not."""
+    memory = args.memory * MB if args.memory else spare_memory()  # in bytes; None: no bound
     if args.resume:
         return _resume(args, memory)
     if not args.system:
@@ -172,7 +173,7 @@ def run(args: argparse.Namespace) -> int:
         return _search_own(args, memory)
     if args.safeguards or args.table:
         return _search_lesson(args, memory)
-    quick = choose_quick(args)
+    quick = choose_quick(args)  # `mqlab explore BROKER` without more: several systems
     if quick:
         return _search_all(quick, args, memory, workers=min(2, os.cpu_count() or 1))
     try:
@@ -207,7 +208,9 @@ def _search_both(
     model: System, bounds: Budget, args: argparse.Namespace, memory: int | None
 ) -> int:
     """Search a system twice, with interchangeable nodes counted as one and with each by itself, and
-    print both verdicts and whether they agree, which tests the reduction: the exit code."""
+    print both verdicts and, if both searches are complete, whether they agree, which tests the
+    reduction. Returns the exit code, which does not depend on that. `memory`: bytes that a search
+    may use, None: any."""
     if args.disk or args.spark:
         raise UserError("--symmetry works in memory only: leave out --disk and --spark")
     tell("searching {}", model.line(), flush=True)
@@ -290,7 +293,7 @@ def _open_spark(args: argparse.Namespace) -> Iterator[Further | None]:
 
 def _resume(args: argparse.Namespace, memory: int | None) -> int:
     """Continue the search in the folder of --resume, which contains its own system line and bounds,
-    so that no other option may name them: the exit code."""
+    so that no other option may name them, but --states: UserError. Returns the exit code."""
     from ..explore.described import Damaged, read_search
 
     if args.system or args.disk or args.off or args.claim or args.coordinator or read_bounds(args):
@@ -311,11 +314,13 @@ def _search(
     model: System, bounds: Budget, args: argparse.Namespace, memory: int | None, disk: str | None
 ) -> int:
     """Search one system in memory, in the folder `disk` or on Spark, and print the verdict, the
-    speed and the counterexamples: the exit code."""
+    speed and the counterexamples. Returns the exit code. `memory`: bytes that it may use, None:
+    any."""
     tell("searching {}\n{}", model.line(), _say_claims([model]), flush=True)
     try:
         with _open_spark(args) as further:
             shelf = _open_shelf(Path(disk), model, bounds) if disk and not further else None
+            # None: all the claims that the system has.
             verdict = explore(model, bounds, None, choose_progress(), memory, shelf, further)
     except OverflowError as error:
         raise UserError("{}: take a smaller system, or smaller bounds", error) from error
@@ -377,8 +382,9 @@ def _print_runs(head: Text, shortest: dict[str, Counterexample], args: argparse.
 
 
 def _search_lesson(args: argparse.Namespace, memory: int | None) -> int:
-    """Run a broker's searches of the lessons: all its systems for --table, or each safeguard
-    switched off for --safeguards, where an anomaly is expected: 1 where one was not found."""
+    """Run a broker's searches of the lessons: all its systems for --table; for --safeguards those
+    with a safeguard switched off, in which an anomaly must be found; with --pairs those with two
+    switched off. Returns the exit code, for --safeguards 1 where an anomaly was not found."""
     if len(args.system) > 1 or args.system[0] not in list_brokers("searches"):
         known = ", ".join(list_brokers("searches"))
         raise UserError(
@@ -403,8 +409,9 @@ def _search_lesson(args: argparse.Namespace, memory: int | None) -> int:
 def _search_all(
     systems: tuple[Searched, ...], args: argparse.Namespace, memory: int | None, workers: int
 ) -> int:
-    """Search several systems, `workers` at a time; print a line for each as soon as it is done,
-    then a sum and the counterexamples: the exit code."""
+    """Search several systems, `workers` at a time; print a line for each, in order, as soon as it
+    is done, then a sum and the counterexamples. Returns the exit code. `memory`: bytes that all of
+    them may use, None: any."""
     if args.states is not None:
         systems = tuple(replace(s, budget=replace(s.budget, states=args.states)) for s in systems)
     verdicts: list[Verdict] = []

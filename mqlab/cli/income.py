@@ -74,8 +74,8 @@ def run_income_flink(
     say: Callable[[str], None],
 ) -> int:
     """Install Flink (--setup), compare both jobs in a table of crashes (--kill, --record), or else
-    compute the income with Flink. Returns `exit_code`; of a table 0 where it is as it must be,
-    else 1."""
+    compute the income of the file `orders` with Flink. `say` prints a line of progress. Returns
+    `exit_code`; of a table 0 where it is as it must be, else 1."""
     flink = _find_flink(args.setup, say)
     if args.setup:
         tell("Flink is installed\nnext: `mqlab income flink`, or `mqlab income flink --kill`")
@@ -202,7 +202,7 @@ def run(args: argparse.Namespace, address_of: Callable[[], AbstractContextManage
         raise UserError("give --orders FILE or --year, not both")
     orders = Path(args.orders) if args.orders else YEAR if args.year else DAY
     try:
-        need()
+        need()  # IncomeError where a package is missing
         if args.action == "flink":
             return run_income_flink(args, address_of, orders, _progress())
         with address_of() as address:

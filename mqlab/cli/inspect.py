@@ -60,7 +60,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read a broker, a folder or a tool's output, and print the report, as text or as JSON; write
-    it as a page, or begin a playground from it, where asked. EPILOG says the exit codes."""
+    it as a page, and serve a playground that begins from it until Ctrl-C, where asked. EPILOG says
+    the exit codes."""
     speak(args.lang)
     if args.output and args.output.suffix != ".html":
         raise UserError(
@@ -68,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
         )
     try:
         request = parse_ask(args.target, args.topic, args.offsets, args.payloads, args.config)
-        report = inspect(args.broker, replace(request, say=_say), args.play or args.by_hand)
+        report = inspect(args.broker, replace(request, say=_say), play=args.play or args.by_hand)
     except Unreadable as error:
         raise UserError(escape_unseen(str(error))) from error
     if args.json:

@@ -20,7 +20,8 @@ LAB, FORMGRADER = "jupyterlab", "mqlab.lessons.course.formgrader"
 
 
 def free_port(first: int) -> int:
-    """The first port from `first` on that this process can listen on; UserError after TRIES."""
+    """The first port from `first` on that this process can listen on; UserError where none of TRIES
+    ports is."""
     for port in range(first, first + TRIES):
         with socket.socket() as probe:
             if os.name != "nt":  # a port just left is free; there the flag means another thing

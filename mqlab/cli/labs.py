@@ -77,8 +77,8 @@ def find_language(args: argparse.Namespace) -> Lang:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run an action on the folder of the labs; UserError where it needs a folder of labs, their
-    sources, or a clone that may be changed."""
+    """Run an action on the folder of the labs. UserError where it has no labs, lacks the sources
+    that the action needs, or belongs to an installed mqlab and would be changed."""
     folder = args.folder.resolve()
     if not any(folder.glob("[0-9][0-9]-*.ipynb")) and not (folder / "source").is_dir():
         raise UserError("no labs in {}: name the folder of labs with --folder", folder)

@@ -55,7 +55,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _print_matrix(args: argparse.Namespace) -> int:
     """Print one of three tables: what a crash leaves of an order (--kills), what an order costs
-    (--prices), or which anomalies each way prevents, with the reasons and proofs asked for."""
+    (--prices), or which anomalies each way prevents, with the reasons and proofs asked for. Returns
+    1 where a proof of --check fails."""
     if args.kills:
         print(columns(tabulate_kills(ORDER, args.kills)))
         return 0

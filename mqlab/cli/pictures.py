@@ -84,7 +84,9 @@ def write_picture(
     trace: Trace, args: argparse.Namespace, default: Path, lecture: Lecture, shown: bool
 ) -> int:
     """Write a trace as the kind of file that --output ends in, and print its name and size: 0.
-    Without --output it is `default`, a page, which the browser opens if it is to be `shown`."""
+    Without --output it is `default`, a page, which the browser opens if it is to be `shown` and
+    --no-browser is not given. `lecture`: the story and the captions of a page or a slide of
+    --present."""
     out = args.output or default
     if args.present and out.suffix not in (".html", ".png"):
         raise UserError("--present makes a page or a slide: end {} in .html or .png", out)
@@ -103,14 +105,16 @@ def write_picture(
 def write_comparison(
     traces: Sequence[Trace], moments: Sequence[tuple[int, ...]], args: argparse.Namespace
 ) -> int:
-    """Write a page on which several traces play side by side, and let the browser open it: 0.
-    `moments`: for each block of the scenarios, the step at which it ends in each trace."""
+    """Write a page on which several traces play side by side, and let the browser open it, unless
+    --output or --no-browser is given: 0. `moments`: for each block of the scenarios, the step at
+    which it ends in each trace."""
     from mqlab_widgets import Compare
 
     out = args.output or Path("compare.html")
     if args.present or out.suffix != ".html":
         raise UserError("--compare makes a page: end its name in .html, and leave out --present")
     step = _read_step(args.step, traces[0]) if args.step else 0  # of the first trace only
+    # Where the others are when it opens follows from the moments.
     players = [_player(trace, args, 0 if i else step) for i, trace in enumerate(traces)]
     try:
         out.write_text(Compare(players, moments).page(args.theme or ""), "utf-8")
@@ -195,8 +199,9 @@ def _read_step(text: str, trace: Trace) -> int:
 
 
 def _write_film(trace: Trace, args: argparse.Namespace, out: Path) -> str:
-    """Write the steps of --step as a GIF, a frame for each that is seen at --level; return how many
-    frames it has, in words. UserError for too many frames, or for too wide ones."""
+    """Write the steps of --step as a GIF, a frame for each that is seen at --level: with a sentence
+    at the level story, else unfolded. Returns how many frames it has, in words; UserError for too
+    many frames, or for too wide ones."""
     from mqlab_widgets.still import stills
 
     def is_seen(fact: Fact) -> bool:
@@ -337,9 +342,9 @@ def film(page: Page, stills: Sequence[str], times_ms: Sequence[int]) -> bytes:
 
 
 def gif_of(shots: Sequence[bytes], times_ms: Sequence[int]) -> bytes:
-    """Join screenshots, each a PNG of the same size, into the bytes of a GIF that plays in a loop.
-    All frames have one palette, their most frequent colours, so that what does not move keeps its
-    colour."""
+    """Join screenshots, each a PNG of the same size, into the bytes of a GIF that plays in a loop;
+    each is seen as many ms as `times_ms` says. All frames have one palette, their most frequent
+    colours, so that what does not move keeps its colour."""
     from PIL import Image
 
     def read(shot: bytes) -> Image.Image:

@@ -24,8 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def start_broker(args: argparse.Namespace) -> None:
-    """Start real Kafka brokers, print their address, and wait until Ctrl-C; UserError where the
-    broker ends by itself."""
+    """Start real Kafka brokers, print their address, and wait until Ctrl-C. UserError as soon as
+    any of them ends by itself, with the end of the first one's log."""
     from mqlab.real.kafka.broker import RealKafka
 
     level = 2 if args.transaction_version is None else args.transaction_version

@@ -48,8 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run scenarios and compare each with the narration in its file, or print the narration, or
-    rewrite it. Exit code 0: every file equal, new or rewritten; 1: some differ, or contain a line
-    whose message or event never came."""
+    rewrite it. Exit code 0: every file equal, new or rewritten, or only printed; 1: some differ, or
+    contain a line whose message or event never came."""
     counts = Counter[str]()
     has_idle_line = False
     paths = list(scenario_files(args.files))
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
             _print_narration(golden, args.lang, args.explain)
         else:
             counts[_print_golden(golden, args)] += 1
-        for sentence in golden.done.idle:
+        for sentence in golden.done.idle:  # one for each line that waited in vain
             has_idle_line = True
             print(f"{path}: {sentence}", file=sys.stderr)
     if not (args.show or args.explain):

@@ -39,10 +39,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print a first scenario of a system, or write it to a file that does not exist yet."""
+    """Print a first scenario of a system, or write it to a file; UserError where that exists
+    already, or cannot be written."""
     if args.system not in SYSTEMS:
         raise UserError(say_unknown("system", args.system, sorted(SYSTEMS)))
-    text = "\n".join(write_first(args.system, args.lang)) + "\n"
+    text = "\n".join(list_first_lines(args.system, args.lang)) + "\n"
     if args.file is None:
         print(text, end="")
         return 0
@@ -57,12 +58,12 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def write_first(name: str, lang: Lang) -> Iterator[str]:
+def list_first_lines(system_name: str, lang: Lang) -> Iterator[str]:
     """Yield the lines of a first scenario: an example that works, then in comments every option,
     call, command and safeguard of the system, each with what it does."""
-    system = SYSTEMS[name]()
+    system = SYSTEMS[system_name]()
     yield f"# {TITLE.of(lang)}"
-    yield from find_example(name)
+    yield from find_example(system_name)
     calls = [(call.text, explain(call).of(lang)) for call in system.usages().by_verb.values()]
     # A command with several forms is explained after its last one.
     commands = [

@@ -102,6 +102,7 @@ def run(args: argparse.Namespace) -> int:
 
         args.coordinator = load_coordinator(args.coordinator)
     try:
+        # How the server drives this broker's engine.
         adapter = read_options(args, options_of(args.broker)).adapter()
         if args.salvage_to is not None:
             print(salvage(args.data_dir, args.salvage_to, adapter))

@@ -28,8 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the static site, and serve it where asked. Play and labs need Pyodide and JupyterLite:
-    where these cannot be fetched, the site is written without them."""
+    """Write the static site, and serve it where asked. Play needs Pyodide, and the labs need it and
+    JupyterLite: where one cannot be fetched, the site is written without what needs it."""
     from ..site import NoLabs, NoPlay, fetch_lite, fetch_pyodide, write_site
 
     pyodide = lite = None

@@ -28,10 +28,12 @@ BADGE = (
 
 def draw_figure() -> str:
     """Draw a step of a scenario as an SVG, with a numbered disc at each text of MARKS, which the
-    page's list explains. ValueError where the picture has no such text any more."""
+    page's list explains. ValueError where the picture has no such text any more, IndexError where
+    it has too few of them."""
     trace = load(SCENARIOS / f"{STORY}.scn", SYSTEMS).run.trace
     svg = Player(trace, step=STEP, panels=list(PANELS)).svg()
     for number, (words, index, right, down) in enumerate(MARKS, 1):
+        # Every place of the text; `index` says which one is meant.
         places = [
             *re.finditer(rf'<text x="([-.\d]+)" y="([-.\d]+)"[^>]*>{re.escape(words)}</text>', svg)
         ]

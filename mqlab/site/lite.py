@@ -71,8 +71,8 @@ class NoLabs(WordedError):
 
 def fetch_lite(cache: Path = CACHE / "lite") -> Path:
     """The folder with what builds the labs for a browser: a virtual environment with JupyterLite,
-    and the kernel's wheels. pip fetches them once for each version of the pins; NoLabs where it
-    cannot."""
+    and the kernel's wheels. pip fetches them once, until the pinned versions change, which removes
+    the old ones; NoLabs where it cannot."""
     pins = b"".join(path.read_bytes() for path in sorted(SOURCES.glob("*.txt")))
     made = cache / hashlib.sha256(pins).hexdigest()[:12]
     if not (made / "complete").is_file():  # written last: an interrupted download begins again
@@ -137,11 +137,11 @@ def _write_sources(work: Path, pyodide: str) -> None:
                 path = files / original.name
                 original.write(path)
                 lab = json.loads(path.read_text("utf-8"))
-                _prepare(lab, path)
+                _prepare(lab, path)  # what needs a machine becomes text
                 path.write_text(json.dumps(lab), "utf-8")
     kernel = {
         "pyodideUrl": pyodide,
-        "disablePyPIFallback": True,
+        "disablePyPIFallback": True,  # all packages come from the site
         "loadPyodideOptions": {
             "lockFileURL": "./python/pyodide-lock.json",
             "packages": BEGIN,
@@ -224,7 +224,7 @@ def write_index(folder: Path, wheels: Sequence[Path], index: dict[str, Any]) -> 
     packages = {"nbformat": _write_nbformat(folder)}
     for path, about in metadata.items():
         name = _normal(about["Name"])
-        required = [
+        required = [  # what is needed for an extra is left out
             _normal(row) for row in about.get_all("Requires-Dist", []) if "extra ==" not in row
         ]
         with (
@@ -234,6 +234,7 @@ def write_index(folder: Path, wheels: Sequence[Path], index: dict[str, Any]) -> 
             for file in wheel.infolist():
                 if not any(fnmatch(file.filename, pattern) for pattern in LEFT_OUT):
                     smaller.writestr(file, wheel.read(file))
+        # NEEDS corrects some metadata.
         # Of its dependencies those that are here: the others are only for other machines.
         needs = [needed for needed in NEEDS.get(name, required) if needed in names]
         packages[name] = _describe(folder / path.name, name, about["Version"], needs)

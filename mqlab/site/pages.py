@@ -145,7 +145,7 @@ def list_documents() -> Iterator[Document]:
 
 def list_labs() -> Iterator[Document]:
     """Render each lab as a page to read, in the language that is spoken: its texts and its code,
-    without outputs. `about` is how many minutes it takes."""
+    without outputs. A document's `about` is how many minutes the lab takes."""
     from ..lessons.course.notebooks import read, translated_copy
     from ..lessons.course.package import list_originals
 
@@ -433,8 +433,8 @@ def _anomalies() -> str:
 
 def _cell(cell: Cell) -> str:
     """A cell of the table of anomalies in Markdown: its sign and verdict, linked to the first proof
-    that is a scenario or a counterexample; and in brackets the cases that the verdict covers, where
-    it does not cover all, linked to a scenario beyond them."""
+    that is a scenario (`Told`) or a counterexample (`Found`); and, where there are cases beyond
+    those that the verdict covers, in brackets what it covers, linked to a scenario beyond."""
     verdict = cell.outcome.of()
     for proof in cell.proofs:
         if isinstance(proof, Told):
@@ -498,6 +498,7 @@ def write_site(
         raise FileNotFoundError(
             f"no sources in {SOURCES}: a site is made in a clone of the project"
         )
+    # An earlier site has a player.js.
     if folder.is_dir() and any(folder.iterdir()) and not (folder / "player.js").exists():
         raise FileExistsError(f"{folder} holds something else: name an empty folder")
     shutil.rmtree(folder, ignore_errors=True)
@@ -547,7 +548,7 @@ class _Pages:
             "read.html": {"documents": [one for one in documents if one.about]},
             "licences.html": {},
         }
-        if self.known["pyodide"]:
+        if self.known["pyodide"]:  # its version, "" for a site without it
             top["play.html"] = {}
         for name, shown in top.items():
             self.page(name, name, shown)
@@ -566,7 +567,7 @@ class _Pages:
                 # The scenario that shows what would have helped, if this one names any.
                 "helped": next((one for one in stories if one.name == helped), None),
                 "alike": _alike(story, stories), "narration": player.narration(),
-                "picture": host("", player.payload, "h1", "picture"),
+                "picture": host("", player.payload, heading="h1", name="picture"),
             }  # fmt: skip
             self.page(f"stories/{story.name}.html", "story.html", shown)
 

@@ -193,6 +193,7 @@ def write_lecture(write: Write) -> int:
             facts = tuple(fact.plain or fact for fact in scene.trace)  # no word of articles
             trace = replace(scene.trace, title=scene.title, facts=facts)
             cuts = scene.told if kind == "story" else scene.cuts
+            # `after`: a caption appears when its scene has been played.
             player_page = Lecture(scene.title, cuts, _lead_to(following), after=True)
             write(f"lecture/{name}", "", player_page.page(Player(trace, step=0, level=kind)))
     shown = {"lecture": lecture, "scenes": scenes, "pages": pages, "fill": fill,

@@ -321,6 +321,7 @@ class Explorer(PictureWidget):
                 [state.number, state.parent, state.depth, state.rank, describe(state.choice)]
                 for state in sample.worlds.values()
             ],
+            # Of each claim: its name, the number of the state, whether the claim is refuted there.
             "found": [[name, state, name in broken] for name, state in sample.found.items()],
             "at": played,
         }

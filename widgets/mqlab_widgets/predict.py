@@ -384,7 +384,7 @@ def choose(
             continue
         if fact.kind in FAULTS:  # what is sent again after a fault is news: it gets its own row
             latest.clear()
-        pair = frozenset((fact.node, fact.peer))
+        pair = frozenset((fact.node, fact.peer))  # the same for a request and its answer
         exchange = latest.get(pair)
         if fact.kind is FactKind.SEND and not fact.fold:
             if exchange is not None and exchange.is_again(fact):  # counted in the first one's row
@@ -393,6 +393,7 @@ def choose(
                 rows[exchange.row] = (rows[exchange.row][0], exchange.sum_up())
                 continue
             latest[pair] = _Exchange(fact, len(rows))
+        # A folded answer is counted in its request's row; a pushed one is a message of its own.
         elif fact.kind is FactKind.REPLY and not fact.pushed and fact.fold and exchange is not None:
             exchange.answers[fact.label] += 1
             exchange.why[fact.label] = fact.why
