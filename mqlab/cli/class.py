@@ -95,13 +95,14 @@ def _grade(course: Course) -> int:
 
 
 def _report(course: Course) -> int:
-    """Print how many students gave which wrong answer and which wrong prediction, and write both by
-    student as CSV files in the course's folder."""
+    """Print how many students gave which wrong answer in a lab and which wrong prediction before
+    they saw the run, and write both by student as CSV files in the course's folder."""
     from mqlab.lessons.course import beliefs, notebooks, predictions
 
     answers = beliefs.answers_in(course)
     beliefs_csv = course.folder / "beliefs.csv"
     beliefs.write_csv(answers, beliefs_csv)
+    # What a wrong option shows that a student believes, from the instructor's pages.
     known = predictions.read_beliefs(notebooks.labs_in(LABS))
     predicted = predictions.find_predictions(course, known)
     predictions_csv = course.folder / "predictions.csv"

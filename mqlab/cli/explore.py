@@ -234,8 +234,8 @@ def _search_both(
 
 
 def _swarm(model: System, bounds: Budget, args: argparse.Namespace) -> int:
-    """Run a system along --swarm random schedules, here or on Spark, and print what broke, with the
-    shrunk counterexamples: 1 where a claim broke, else 0."""
+    """Run a system along as many random schedules as --swarm says, here or on Spark, and print what
+    broke, with the shrunk counterexamples: 1 where a claim broke, else 0."""
     if args.disk:
         raise UserError("random schedules are not kept on disk: leave out --disk")
     tell("searching {}", model.line(), flush=True)
@@ -269,9 +269,10 @@ def _swarm_on_spark(model: System, bounds: Budget, args: argparse.Namespace) -> 
 
 @contextmanager
 def _open_spark(args: argparse.Namespace) -> Iterator[Further | None]:
-    """The function that continues a search on the Spark of --spark, for `explore`'s `further`; None
-    without --spark. Its states are kept in the folder of --disk, or in one that is removed at the
-    end. What Spark cannot do becomes a UserError, also inside the `with`."""
+    """Yield the function that continues a search on the Spark of --spark, for `explore`'s
+    `further`; None without --spark. The search's states are kept in the folder of --disk, which
+    must be empty, or in one that is removed at the end. What Spark cannot do becomes a UserError,
+    also inside the `with`."""
     if not args.spark:
         yield None
         return
@@ -459,9 +460,10 @@ def choose_system(args: argparse.Namespace) -> tuple[str, Budget]:
 
 
 def _choose_search(line: str, off: list[str], claim: str | None) -> Searched:
-    """The system line and bounds that SYSTEM means. A broker's bare name means the case of `claim`,
-    that of the one safeguard in `off`, or else its lesson; any other line means itself."""
-    entry = find_lesson(line)
+    """The system line and bounds that SYSTEM means. The bare name of a broker or of a classical
+    model means the case of `claim`, that of the one safeguard in `off`, or else its lesson; any
+    other line means itself. UserError for a `claim` without a case."""
+    entry = find_lesson(line)  # None: the line is no bare name
     if entry is None:
         if claim is not None:
             known = ", ".join(list_brokers("searches"))

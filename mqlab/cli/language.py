@@ -63,7 +63,7 @@ def translate_help(parser: argparse.ArgumentParser) -> None:
     for action in parser._actions:
         action.help = translated(action.help)
         if isinstance(action, argparse._SubParsersAction):
-            for row in action._choices_actions:
+            for row in action._choices_actions:  # a line of help for each subcommand
                 row.help = translated(row.help)
             for subparser in action.choices.values():
                 translate_help(subparser)

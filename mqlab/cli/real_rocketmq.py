@@ -20,6 +20,7 @@ def start_broker(args: argparse.Namespace) -> None:
     itself. Its timers run as a released broker's do."""
     from mqlab.real.rocketmq.broker import CLOCKS, RealRocketMQ
 
+    # CLOCKS: the settings of its timers.
     with RealRocketMQ(args.version, CLOCKS, name_server=True) as rocketmq:
         tell(
             "mqlab real rocketmq: RocketMQ {} ready at {}, its name server at {}; Ctrl-C stops it",

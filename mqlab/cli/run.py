@@ -99,7 +99,7 @@ def _print_golden(golden: Golden, args: argparse.Namespace) -> str:
             rewrite(golden)
             tell("rewritten  {}", path)
         return "equal"
-    if golden.new and golden.run.facts:
+    if golden.new and golden.run.facts:  # `new`: the file has no narration
         _print_narration(golden, args.lang)
         tell(
             "new        {}\nnext, to keep this narration: mqlab run --rewrite {}",
@@ -129,8 +129,9 @@ def scenario_files(names: list[str]) -> list[Path]:
 
 
 def find_file(name: str) -> Path:
-    """The path of a scenario: a file as named, or one of mqlab's own, as kafka/torn-read. UserError
-    where there is neither, with the most similar name, or names, if any is similar."""
+    """The path of a scenario: a file as named, or one of mqlab's own, by its path below
+    datasets/scenarios, as kafka/torn-read. UserError where there is neither, with the most similar
+    name, or names, if any is similar."""
     for path in (Path(name), SCENARIOS / f"{name}.scn"):
         if path.is_file():
             return path

@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
         if golden.done.idle:  # a sentence for each line that waited in vain
             raise UserError(f"{path}: {'; '.join(golden.done.idle)}")
         trace = golden.run.trace
-        if waits := golden.done.waits.of(args.lang):
+        if waits := golden.done.waits.of(args.lang):  # what still waits at its end, in words
             print(escape_unseen(waits))
         if path.resolve().is_relative_to(SCENARIOS):  # recordings and articles speak of ours only
             trace = with_evidence(trace, path.stem)

@@ -105,8 +105,8 @@ def _run(command: Sequence[str], folder: Path) -> None:
 
 def write_labs(folder: Path, made: Path, pyodide: Path) -> None:
     """Build JupyterLite with the students' copies of the labs into `folder`, and beside it the
-    wheels of its kernel, mqlab's own too. `made`: what `fetch_lite` has fetched; `pyodide`: the
-    folder of Play's Python, in the same site."""
+    wheels of its kernel, mqlab's own too. `made`: the folder that `fetch_lite` returned; `pyodide`:
+    the folder of Play's Python, in the same site. NoLabs where a tool fails."""
     pyodide_address = Path("..", pyodide.relative_to(folder.parent)).as_posix()
     with TemporaryDirectory() as scratch:  # another build may run at the same time
         work = Path(scratch)

@@ -70,8 +70,9 @@ def fetch_pyodide(cache: Path = CACHE / "npm") -> Path:
 
 
 def write_play(folder: Path, archive: Path, stories: Sequence[Story]) -> None:
-    """Write all that the page Play loads into a new folder: Pyodide's core, a zip of our packages,
-    the widgets' modules, the scenarios' commands and questions, and the page's own files."""
+    """Write all that the page Play loads into a new folder: Pyodide's core, out of its `archive`, a
+    zip of our packages, the widgets' modules, the scenarios' commands and questions, and the page's
+    own files."""
     (folder / "pyodide").mkdir(parents=True)
     with tarfile.open(archive) as packed:
         for name in CORE:

@@ -36,7 +36,7 @@ class Compared:
 
 def compare(first: Trace, second: Trace) -> Compared:
     """Compare the printed lines of two traces, as a diff does: how many facts both begin with, and
-    the numbers of the later facts that only one of them has."""
+    the numbers (from 1) of the later facts that only the first has, and only the second."""
     lines = [[fact.line("en") for fact in trace.facts] for trace in (first, second)]
     common = 0
     for a, b in zip(*lines, strict=False):

@@ -190,8 +190,9 @@ def list_visited(play: Tried) -> list[Choices]:
 
 def draw_branches(play: Tried, broken: Collection[Choices], lang: Lang) -> dict[str, Any]:
     """The tried futures as a tree, for the browser: a node after each choice, with its parent's
-    number, its place and its words; the node that is open now; the number of rows and columns.
-    `broken`: the lists of choices after which the goal is reached; their nodes are red."""
+    index, its column and row, and its words; the index of the node that is open now; how many rows
+    there are, and the last column. `broken`: the lists of choices after which the goal is reached;
+    their nodes are red."""
     visited = list_visited(play)
     rows = _assign_rows(visited)
     given, number = len(play.start), {choices: i for i, choices in enumerate(visited)}
@@ -442,8 +443,9 @@ class Playground(PictureWidget):
         return self.player()
 
     def _asked(self, _widget: object, message: dict[str, Any], _buffers: object) -> None:
-        """Do what a click in the browser asks for. A choice that is not possible is shown beside
-        the buttons, because no cell is running that could fail."""
+        """Do what a click in the browser asks for; a message of another form does nothing. A choice
+        that is not possible is shown beside the buttons, because no cell may be running that could
+        fail."""
         try:
             match message:
                 case {"type": "do", "keep": int(keep), "choice": str(choice)}:
@@ -458,9 +460,9 @@ class Playground(PictureWidget):
                     self.visit(number)
                 case {"type": "compare"}:
                     self.compare()
-                case {"type": "past"}:
+                case {"type": "past"}:  # the positions that were not drawn yet
                     self._draw_past()
-                case {"type": "on"}:
+                case {"type": "on"}:  # let it run, without faults
                     self.go_on()
                 case {"type": "undo"}:
                     self.undo()

@@ -68,14 +68,15 @@ class Trials(w.VBox):  # type: ignore[misc]
         self.button.on_click(lambda _: self.try_out(*(menu.value for menu in self.menus)))
         self.status = w.HTML(str(tr("Choose, then press the button.")))
         self.money = MoneyBar()
-        self._more = {"show": self.money.show} if money else {}
+        self._more = {"show": self.money.show} if money else {}  # what `run` is given besides
         self.table = w.HTML(self._table())
         super().__init__([w.HBox([*self.menus, self.button], layout=w.Layout(flex_flow="row wrap")),
                           self.status, self.money, self.table])  # fmt: skip
 
     def try_out(self, *choices: str, say: Say | None = None) -> tuple[str, ...]:
         """Run the experiment once with these choices, append its row (choices, then results) to the
-        table, and return the row. An error is a row, too; `say` also gets each line of progress."""
+        table, and return the row. An exception becomes a row, too: it is the first result. `say`
+        also gets each line of progress."""
 
         def tell(line: str) -> None:
             self.status.value = escape(line)

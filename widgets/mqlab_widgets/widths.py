@@ -46,7 +46,7 @@ def width(text: str, size: float = 11.5, bold: bool = False, mono: bool = False)
 
 
 def fit(text: str, room: float, size: float = 11.5, bold: bool = False, mono: bool = False) -> str:
-    """`text`, or as much of its beginning as fits into `room` px, ending in "…".
+    """`text`, or as much of its beginning as fits into `room` px, one character at least, and "…".
 
     Looks only at as many characters as can fit, since the text may be anybody's transactional id.
     """
@@ -127,8 +127,9 @@ def wrap(
 
 def halve(text: str, room: float, size: float, bold: bool = False) -> list[str]:
     """Break `text` into two lines of at most `room` px, if any two fit: after a comma, else between
-    words, else within one (`_`, `/`, camelCase), and then as equal as possible. Where none fit, the
-    first line does. One line where nothing can be parted, or where the text is far too long."""
+    words, else within one (`_`, `/`, camelCase), and then as equal as possible. Where no two fit,
+    the first line does if it can. One line where nothing can be parted, or where the text is far
+    too long."""
     if len(text) > 2 * _count_most(room, size):
         return [text]
     words = [re.split("(?<=[_/])|(?<=[a-z])(?=[A-Z])", word) for word in _split_words(text)]

@@ -33,8 +33,9 @@ NUMBERED = re.compile(r"T([1-9][0-9]{0,8})")
 
 
 def per_trace(fn: Callable[Concatenate[Trace, P], R]) -> Callable[Concatenate[Trace, P], R]:
-    """A decorator that caches a function's results for each trace and arguments, as long as the
-    trace is alive. By identity: hashing a trace would hash every fact of it at every step."""
+    """A decorator that caches a function's results for each trace and arguments (hashable ones), as
+    long as the trace is alive. By identity: hashing a trace would hash every fact of it at every
+    step."""
     cache: dict[int, tuple[weakref.ref[Trace], dict[Any, R]]] = {}
 
     def cached(trace: Trace, /, *args: P.args, **kwargs: P.kwargs) -> R:
