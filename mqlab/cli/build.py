@@ -126,9 +126,9 @@ def load_coordinator(path: Path) -> Any:
 
 def _check(args: argparse.Namespace) -> int:
     """Check a learner's file: search its part's systems, or the one of --system, for an execution
-    that breaks a claim; where there is none, released Kafka clients try it, too, in the parts that
-    ask for them. Returns 1 where something is wrong (a counterexample is also written as a page),
-    else 0; UserError where it cannot be checked."""
+    that breaks a claim. Where the part's have none, released Kafka clients try it, too, in the
+    parts that ask for them. Returns 1 where something is wrong, else 0; UserError where it cannot
+    be checked. A counterexample is also written as a page, one of --system only with --view."""
     given = search.read_bounds(args)  # only those that are on the command line
     if args.system is not None:
         bounds = Budget(**given, states=args.states or search.STATES)
@@ -182,10 +182,10 @@ def search_own(
     path: Path, line: str, bounds: Budget, memory: int | None, page: Path | None, sitting: int = 0
 ) -> int:
     """Search the system of `line`, in which the learner's file at `path` is one part of the broker,
-    and print each claim that breaks, with its shortest execution, which also goes to `page` if
-    there is one. Returns 1 where a claim breaks, or a state that must be reachable is not, else 0.
-    `memory`: bytes that the search may use, None: any; `sitting`: the part of the work: claims that
-    only a later one asks are left out; 0: none."""
+    and print each claim that breaks, with its shortest execution; the shortest of these is also
+    written to `page`, if there is one. Returns 1 where a claim breaks, or a state that must be
+    reachable is not, else 0. `memory`: bytes that the search may use, None: any; `sitting`: the
+    part of the work: claims that only a later one asks are left out; 0: none."""
     from ..lessons.builder.checking import NO_SITTING
 
     with _open_own(path) as (what, host):  # which part of a broker it is; the process that runs it
