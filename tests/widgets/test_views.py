@@ -15,6 +15,7 @@ from mqlab_widgets.style import font_of
 from mqlab_widgets.views import PANELS
 from mqlab_widgets.views.common import ROOMY, find_previous, plan
 from mqlab_widgets.views.story import LARGE
+from mqlab_widgets.views.tables import _lay_out_columns
 from mqlab_widgets.widths import fit, width, wrap
 
 from mqlab.cli.run import open_scenario
@@ -498,3 +499,10 @@ def test_one_name_in_two_topics_is_two_lines_that_say_which() -> None:
     trace = open_scenario(STORIES / "pulsar" / "two-topics.scn").run.trace
     keys = [node.key for node in PANELS["readers"].view(trace, len(trace)).nodes]
     assert {"reader:billing · worker · orders-0", "reader:billing · worker · payments-0"} <= {*keys}
+
+
+def test_a_table_of_more_columns_than_have_room_is_drawn() -> None:
+    columns = tuple(f"column {i}" for i in range(14))
+    table = Table(Text("t"), columns, (columns,))
+    edges, _ = _lay_out_columns([table], 332)
+    assert {b - a for a, b in pairwise(edges)} == {30}

@@ -76,6 +76,9 @@ def _lay_out(trace: Trace, room: int) -> tuple[dict[str, _Place], float]:
     return places, y
 
 
+NARROWEST = 30  # px of a column; more columns than have room stay as wide as this
+
+
 def _lay_out_columns(versions: list[Table], room: int) -> tuple[tuple[float, ...], int]:
     """Lay out the columns of a table, given all its versions: their left edges and the right edge
     of the last; and px from one row to the next. In too small a `room` (px) the widest columns give
@@ -90,9 +93,9 @@ def _lay_out_columns(versions: list[Table], room: int) -> tuple[tuple[float, ...
             wide[i] = max(wide[i], min(width(value, SIZE) + PADDING, room))
     spacing = LINE + TWO * (sum(wide) > room)
     # Up to 4 px at a time, first from the columns that are wider than their least, then from any.
-    while sum(wide) > room:
+    while sum(wide) > room and max(wide) > NARROWEST:
         i = max(range(len(wide)), key=lambda i: (wide[i] > least[i], wide[i]))
-        narrowest = least[i] if wide[i] > least[i] else 30
+        narrowest = least[i] if wide[i] > least[i] else NARROWEST
         wide[i] = max(wide[i] - 4, room - sum(wide) + wide[i], narrowest)
     return tuple(accumulate(wide, initial=0.0)), spacing
 
