@@ -62,6 +62,7 @@ def brackets(node: NodeState) -> tuple[Bracket, ...]:
     if app is None:
         return ()
     calls = [(result.call, result.ok) for result in app.results]
+    # a program that is a tuple of calls tells which one it waits for; a function does not
     if app.waiting and isinstance(app.program, tuple):
         calls.append((app.program[len(app.results)], False))
     transactions: list[Bracket] = []

@@ -219,19 +219,20 @@ def _verify_or_append(leader: Leader, ask: Produce, caller: Caller, disk: Disk) 
     # The coordinator is asked before the log is searched for a duplicate: a duplicate that arrives
     # after its transaction has ended is refused like any other late batch.
     if not part.needs_guard(batch):
-        return append(leader, ask, caller, None, disk)
+        return append(leader, ask, caller, guard=None, disk=disk)
     if part.is_stale(batch):
         return leader, (Reply(caller, ProduceResponse(Error.INVALID_PRODUCER_EPOCH)),)
     # an older client's transaction, and this leader is not to verify it
     if not is_v2 and not (ask.verify and "verification" in part.config.on):
-        return append(leader, ask, caller, None, disk)
+        return append(leader, ask, caller, guard=None, disk=disk)
     return role.ask_coordinator(leader, ask, caller, ask.txn_id or "", batch, disk, v2=is_v2)
 
 
 def handle_verification(leader: Leader, corr: int, error: Error, disk: Disk) -> Result:
     """Take the coordinator's answer to a verification: append the batch that waited for it, or
-    refuse it. While the client's previous transaction is still ending, the question is asked again
-    for a while."""
+    refuse it. While the client's previous transaction is still ending, the coordinator is asked
+    again for a while, if the client is of version 2. `corr`: the number of the request; the answer
+    to one that was given up changes nothing."""
     waiting: Verifying[Produce] | None = leader.verifying.get(corr)
     if waiting is None:
         return leader, ()
@@ -302,11 +303,12 @@ def handle_lost_coordinator(leader: Leader, disk: Disk) -> Result:
 
 
 def append(leader: Leader, ask: Produce, caller: Caller, guard: int | None, disk: Disk) -> Result:
-    """Append a batch that passes the checks of size, duplicate, epoch and sequence. It is
-    acknowledged once the high watermark has passed it. `guard`: the number under which its
-    transaction was verified; None: no verification was needed."""
+    """Append a batch that passes the checks of size, duplicate, epoch and sequence; any other is
+    refused. It is acknowledged once the high watermark has passed it. `guard`: the number under
+    which its transaction was verified; None: no verification was needed."""
     part, batch = leader.part, ask.batch
     max_bytes, size = leader.config.max_message_bytes, batch.size or LEAST_BYTES * batch.count
+    # flaw: an error that was found before, in the bytes or the timestamp of the batch
     if (flaw := ask.flaw) or 0 <= max_bytes < size:  # -1: checked elsewhere
         return leader, (Reply(caller, ProduceResponse(flaw or Error.MESSAGE_TOO_LARGE)),)
     first_write = part.find_duplicate(batch)
@@ -404,7 +406,7 @@ class Leader:
                 return delete_topic(self, caller, disk)
             case Produce():
                 ahead_ms, max_ahead_ms = body.batch.at_ms - at_ms, self.config.max_ahead_ms
-                if 0 <= max_ahead_ms < ahead_ms:  # LogValidator#validateTimestamp
+                if 0 <= max_ahead_ms < ahead_ms:  # -1: no limit (LogValidator#validateTimestamp)
                     body = replace(body, flaw=Error.INVALID_TIMESTAMP)
                 return handle_produce(self, body, caller, disk)
             case WriteTxnMarkers():

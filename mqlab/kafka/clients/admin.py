@@ -183,7 +183,7 @@ class Admin(Quiet):
     def _handle_call(self, call: object) -> tuple[Admin, Effects]:
         """Send the first request of a call to the coordinator or partition leader that answers it.
         A change of a topic goes to its partitions one by one; those after the first wait in
-        `todo`."""
+        `todo`. A call that an administrator does not have fails at once."""
         match call:
             case List():
                 return self._ask(call, self.config.coordinator, ListTransactions())
@@ -203,6 +203,7 @@ class Admin(Quiet):
             case DeleteTo(partition=partition, offset=offset):
                 return self._ask(call, partition, DeleteRecords(offset))
             case Committed(group=group, partitions=named):
+                # False: offsets that are still pending are no reason to refuse
                 return self._ask(call, self._log_of(group), OffsetFetch(group, named, False))
             case DeleteOneGroup(group=group):
                 return self._ask(call, self._log_of(group), DeleteGroup(group))
@@ -219,10 +220,12 @@ class Admin(Quiet):
 
     def _handle_answer(self, call: AdminCall, answer: object) -> tuple[Admin, Effects]:
         """Take an answer: send the call's next request if it needs one, else return its outcome.
-        The search for hanging transactions needs three: what the partition has open, what the
-        coordinators list, and of each listed one which partitions it has."""
+        The search for hanging transactions makes three kinds of requests: which transactions the
+        partition has open, which of their producers a coordinator lists, and, for each one listed,
+        which partitions it has."""
         match call, answer:
             case FindHanging(), DescribeProducersResponse(producers=producers):
+                # txn_first: where its open transaction begins; -1: it has none
                 suspects = tuple(p for p in producers if p.txn_first >= 0)
                 new = replace(self, open=suspects)
                 pids = tuple(sorted(p.pid for p in suspects))
@@ -238,6 +241,7 @@ class Admin(Quiet):
         errors = (getattr(answer, "error", Error.NONE), *getattr(answer, "errors", ()))
         error = next(filter(None, errors), Error.NONE)
         if isinstance(call, Fence) and error is Error.CONCURRENT_TRANSACTIONS:
+            # an earlier transaction is still ending: the same request again after a pause
             return self, (SetTimer(RETRY, self.config.retry_ms),)
         if error and getattr(call, "verb", "") == "create-partitions":
             error = Error.INVALID_PARTITIONS  # what a controller says
@@ -246,6 +250,7 @@ class Admin(Quiet):
         if self.todo:
             first, *rest = self.todo
             return replace(self, todo=tuple(rest))._ask(call, first.to, first.body)
+        # the text of some answers begins with their error, here that there is none
         detail = str(answer).removeprefix(Error.NONE.words).lstrip()
         return self._return(build_success(call, detail))
 

@@ -151,7 +151,7 @@ def build_offset_fetch(consumer: Consumer, partitions: tuple[str, ...]) -> tuple
 def handle_fetch(consumer: Consumer, call: Poll, partition: str, answer: FetchResponse) -> Result:
     """Take a FetchResponse: keep the records that the isolation level lets through and move the
     partition's position past all that was fetched. The poll returns once all its requests are
-    answered."""
+    answered: with the records or, if one partition had an error, with that instead."""
     if answer.error is Error.OFFSET_OUT_OF_RANGE:
         # the records there were deleted: auto.offset.reset=earliest goes on with the oldest
         return consumer.send_requests(Send(partition, ListOffsets(EARLIEST, call.isolation)))
@@ -277,7 +277,8 @@ def coordinator_of(consumer: Consumer) -> str:
 def handle_join(consumer: Consumer, answer: JoinGroupResponse) -> Result:
     """Take a JoinGroupResponse and answer with SyncGroup, which fetches this member's partitions.
     The member that leads the group assigns the partitions of all members first, and its SyncGroup
-    brings this assignment; the others' is empty."""
+    brings this assignment; the others' is empty. Where the broker gives the consumer a member id
+    first, or does not know the one it has, JoinGroup is sent again."""
     membership = consumer.membership
     if answer.error is Error.MEMBER_ID_REQUIRED:
         return join_group(replace(consumer, membership=replace(membership, member=answer.member)))
@@ -305,7 +306,7 @@ def handle_join(consumer: Consumer, answer: JoinGroupResponse) -> Result:
 def handle_sync(consumer: Consumer, answer: SyncGroupResponse) -> Result:
     """Take a SyncGroupResponse: this member's partitions in the new generation. Heartbeats begin,
     and the call that waited for the rebalance goes on: a poll fetches, a subscribe returns. Where
-    the group has changed meanwhile, the member joins again."""
+    the group has changed meanwhile, the member joins again; any other error ends the call."""
     mine = consumer.membership
     if answer.error is Error.REBALANCE_IN_PROGRESS:
         return join_group(consumer)

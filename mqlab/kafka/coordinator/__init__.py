@@ -105,7 +105,8 @@ def add_partitions(
 ) -> Result:
     """Handle AddPartitionsToTxn: check producer id, epoch and state, then write the partitions to
     the transaction log; the answer waits until that is durable. The first ones begin the
-    transaction, and with it its timeout."""
+    transaction, and with it its timeout. A request that only verifies (`verify_only`) is answered
+    after the checks."""
     error = tc.check_add(ask)
     if error or ask.verify_only:
         return tc, (Reply(caller, AddPartitionsToTxnResponse(error)),)
@@ -197,9 +198,9 @@ def build_marker(tc: Coordinator, entry: Entry) -> WriteTxnMarkers:
 def handle_answer(
     tc: Coordinator, partition: str, answer: WriteTxnMarkersResponse, disk: Disk, at_ms: int
 ) -> Result:
-    """Handle WriteTxnMarkersResponse: the partition has its marker (or never will), so one marker
-    less is pending. After the last one CompleteCommit or CompleteAbort is written. An answer to an
-    earlier round of markers changes nothing."""
+    """Handle WriteTxnMarkersResponse: the partition has its marker, or counts as deleted: one marker
+    less is pending (`owed`). After the last one CompleteCommit or CompleteAbort is written. After
+    an error the marker stays pending; an answer to an earlier round of markers changes nothing."""
     pending_partitions = tc.owed.get(answer.txn_id, ())
     entry: Entry | None = tc.entries.get(answer.txn_id)
     is_current = entry is not None and (answer.pid, answer.epoch) == (entry.pid, entry.epoch)
@@ -307,7 +308,8 @@ def bump_epoch(
 ) -> tuple[Coordinator, Entry | Error, Effects]:
     """The entry with its next epoch for this caller, or the error where there is none: the caller
     is an older instance (PRODUCER_FENCED), or the epochs are exhausted and the caller does not have
-    the last one. `ask.epoch` -1: the caller has no epoch yet."""
+    the last one. The effects, if any, reserve a new block of producer ids. `ask.epoch` -1: the
+    caller has no epoch yet."""
     caller_epoch, has_epoch = ask.epoch, ask.epoch >= 0
     if entry.exhausted and (not has_epoch or caller_epoch == entry.epoch):
         # after the last epoch a new producer id begins at epoch 0
@@ -380,6 +382,7 @@ def end_txn(tc: Coordinator, ask: EndTxn, caller: Caller, disk: Disk, at_ms: int
         Error.NONE, new.next_pid if rotated else new.pid, 0 if rotated else new.epoch
     )
     if "prepare_before_markers" not in tc.config.on:
+        # without this safeguard nothing is written before the markers are sent
         return _send_unrecorded(tc, new, caller, answer)
     tc, written = tc.write(new, disk, at_ms, caller, answer)
     return tc, (*effects, *written)
@@ -433,8 +436,8 @@ def check_owner(tc: Coordinator, ask: EndTxn) -> Error:
 def check_end_txn_v2(tc: Coordinator, ask: EndTxn, entry: Entry | None) -> tuple[Error, bool]:
     """Check EndTxn of a client of transaction version 2: returns the error and whether the
     transaction has already ended this way. Each end raises the epoch by one, so a request with the
-    epoch before is a retry of the last end. A transition that is still being written is noticed
-    first."""
+    epoch before is a retry of the last end. While a transition of this id is still being written,
+    every request gets CONCURRENT_TRANSACTIONS."""
     if entry is None:
         return Error.INVALID_PRODUCER_ID_MAPPING, False
     if tc.busy(ask.txn_id):
@@ -506,8 +509,8 @@ def expire_ids(tc: Coordinator, disk: Disk, at_ms: int) -> Result:
 Writes = Map[str, tuple[tuple[int, str], ...]]
 
 APPEND_AGAIN = "append again "
-#: what the log says → what a client is told
-TOLD = {
+#: by the error of an append to the log, the error that a client gets
+CLIENT_ERRORS = {
     Error.UNKNOWN_TOPIC_OR_PARTITION: Error.COORDINATOR_NOT_AVAILABLE,
     Error.NOT_ENOUGH_REPLICAS: Error.COORDINATOR_NOT_AVAILABLE,
     Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND: Error.COORDINATOR_NOT_AVAILABLE,
@@ -527,8 +530,9 @@ def append_again(tc: Coordinator, txn_id: str, disk: Disk, at_ms: int) -> Result
 
 def handle_failed_append(tc: Coordinator, event: AppendFailed) -> Result:
     """Handle a failed write to the transaction log: the transition whose record would end at (log,
-    end) has not happened. Its caller gets a retriable error; a completion, which has no caller, is
-    written again after a pause."""
+    end) has not happened. Its caller gets an error (`CLIENT_ERRORS`, all of them retriable, or
+    UNKNOWN_SERVER_ERROR); a completion, which has no caller, is written again after a pause, unless
+    another broker leads the log now."""
     log, end = event.log, event.end
     txn_id = dict(tc.writes.get(log, ())).get(end)
     if txn_id is None:
@@ -541,7 +545,7 @@ def handle_failed_append(tc: Coordinator, event: AppendFailed) -> Result:
         writes=_forget(tc.writes, log, end),
         entries=tc.entries.set(txn_id, _keep_entry(tc, unchanged, pending.entry)),
     )
-    error = TOLD.get(Error[event.error], Error.UNKNOWN_SERVER_ERROR)
+    error = CLIENT_ERRORS.get(Error[event.error], Error.UNKNOWN_SERVER_ERROR)
     if pending.entry.state in COMPLETED:
         led_elsewhere = error is Error.NOT_COORDINATOR  # the new leader does it
         return tc, () if led_elsewhere else (SetTimer(APPEND_AGAIN + txn_id, PAUSE_MS),)
@@ -616,8 +620,9 @@ class Coordinator:
     def handle_request(
         self, body: CoordinatorRequest, caller: Caller, disk: Disk, at_ms: int
     ) -> tuple[Coordinator, Effects]:
-        """Pass a request to the function that handles it, by its type. SendMarkers is the
-        coordinator's message to itself, sent when a decision is durable."""
+        """Pass a request to the function that handles it, by its type. AddOffsetsToTxn adds the
+        partition of the group's offsets. SendMarkers is the coordinator's message to itself, sent
+        when a decision is durable; a transaction without partitions is complete at once."""
         match body:
             case InitProducerId():
                 return init_producer_id(self, body, caller, disk, at_ms)
@@ -685,6 +690,7 @@ class Coordinator:
             writes=self.writes.set(log, add_ack(self.writes.get(log, ()), (base + 1, new.txn_id))),
         )
         effects = (Append(log, to_record(new, base)), *tc.adjust_timer(new, old_state))
+        # the first id: from now on there may be one to expire
         if self.config.id_expiration_ms and not self.entries:
             effects = (*effects, SetTimer(SWEEP, self.config.id_sweep_ms))
         return tc, effects
@@ -728,7 +734,8 @@ class Coordinator:
     def _finish_write(self, txn_id: str) -> tuple[Coordinator, Effects]:
         """Complete a transition whose record is durable: the entry takes its new state and the
         caller gets its answer. After a decision the coordinator also sends itself SendMarkers;
-        after a completion no marker is pending any more."""
+        after a completion no marker is pending any more. An id whose record is a tombstone (Dead)
+        is forgotten."""
         self.check_invariants(txn_id)
         pending = self.pending[txn_id]
         tc = replace(
@@ -741,6 +748,7 @@ class Coordinator:
         reply = () if pending.caller is None else (Reply(pending.caller, pending.answer),)
         if pending.entry.state in PREPARED:
             markers = (Send(tc.config.coordinator, SendMarkers(txn_id)),)
+            # the reply first, unless the scenario has another sequence for this step
             return tc, tc.config.arrange("prepared", reply=reply, markers=markers)
         return replace(tc, owed=tc.owed.remove(txn_id)), reply
 
@@ -749,11 +757,13 @@ class Coordinator:
     ) -> tuple[Coordinator, Effects]:
         """Abort an open transaction on the coordinator's own decision, with an epoch above its
         producer's: the markers carry that epoch to every leader, which then refuses the old
-        producer. Used for a timeout and for a new producer with the same id."""
+        producer. Used for a timeout (`caller` None) and for a new producer with the same id, which
+        is sent `answer` once the decision is durable."""
         v2 = self.config.transaction_version >= 2
         new = entry.enter(
             TxnState.PREPARE_ABORT,
             self.config.transaction_version,
+            # failed_fence: an earlier attempt could not be written and has raised it already
             epoch=entry.epoch if entry.failed_fence else entry.epoch + 1,
             # -1: version 0 remembers no previous epoch
             last_epoch=entry.epoch if v2 else -1,
@@ -825,7 +835,8 @@ class Coordinator:
         """Load the transaction log after a start or a failover, from every partition of
         `__transaction_state`. Of a transaction that was prepared all markers are sent again; an
         Ongoing one stays open, since its producer may go on and commit. Producer ids continue with
-        a new block; `stride` coordinators take blocks in turns."""
+        a new block; `stride` coordinators take blocks in turns, and `first_block` is the number of
+        the first one of this coordinator. `epoch`: the coordinator epoch, which markers carry."""
         entries: Map[str, Entry] = Map()
         for log in txn_logs(disk):
             for record in disk.log(log).read(0):

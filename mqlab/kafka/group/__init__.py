@@ -175,8 +175,8 @@ def _check_deletable(gc: GroupCoordinator, name: str) -> Error:
 
 def delete_offsets(gc: GroupCoordinator, ask: DeleteOffsets, caller: Caller, disk: Disk) -> Result:
     """Handle OffsetDelete: remove committed offsets of a group by appending tombstones. Each
-    partition has an error of its own in the answer; the offsets of a topic that a member subscribes
-    to stay."""
+    partition has an error of its own in the answer, except where the group does not exist or its
+    members are no consumers; the offsets of a topic that a member subscribes to stay."""
     group: Group | None = gc.groups.get(ask.group)
     error = _check_known(group)
     if error:

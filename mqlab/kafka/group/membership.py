@@ -176,7 +176,8 @@ SESSION_MS = (6_000, 1_800_000)  # group.min.session.timeout.ms, group.max.sessi
 
 def handle_join(gc: GroupCoordinator, ask: JoinGroup, caller: Caller, disk: Disk) -> Result:
     """Handle JoinGroup: check it, create the group if there is none, and add the member: a newcomer
-    without an id, one that comes with the id it was given, or a known member that joins again."""
+    without an id, one that comes with the id it was given (`expected`), or a known member that
+    joins again."""
     group: Group | None = gc.groups.get(ask.group)
     written: Effects = ()
     error = _check_request(ask, group)
@@ -282,9 +283,9 @@ def _replace_static(
     caller: Caller,
     disk: Disk,
 ) -> Result:
-    """Give a static member that has come back its new member id, with its old assignment, and fence
-    the old id. If the group is stable and the protocol stays, there is no rebalance; the old member
-    stays where the record of the change is too large for the log."""
+    """Let a static member that has come back (`old`) go on under its new id (`member`), with its
+    old assignment, and fence the old id. If the group is stable and the protocol stays, there is no
+    rebalance; the old member stays where the record of the change is too large for the log."""
     effects: Effects = (CancelTimer(session_timer(group.name, old.id)),)
     if old.joining is not None:
         effects += (_refuse(old.joining, Error.FENCED_INSTANCE_ID, old.id),)
@@ -471,8 +472,9 @@ def _check_heartbeat(ask: Heartbeat, group: Group | None) -> Error:
 
 
 def handle_leave(gc: GroupCoordinator, ask: LeaveGroup, caller: Caller, disk: Disk) -> Result:
-    """Handle LeaveGroup: remove the members it names and rebalance the group. Each of them has an
-    error of its own in the answer; one named twice is unknown the second time."""
+    """Handle LeaveGroup: remove the members it names and rebalance the group, unless none was
+    removed or the group is empty. Each of them has an error of its own in the answer; one named
+    twice is unknown the second time."""
     group: Group | None = gc.groups.get(ask.group)
     if not ask.group:
         return gc, (Reply(caller, LeaveGroupResponse(Error.INVALID_GROUP_ID)),)

@@ -195,8 +195,9 @@ class Partition:
 
     def check_data(self, batch: Batch, guard: int | None, sequences: bool = True) -> Error:
         """Why a data batch cannot be appended, or NONE. `guard`: the number of the guard under
-        which its transaction was verified. `sequences` False: an append of the group coordinator
-        itself, which carries no sequence numbers."""
+        which its transaction was verified; None: it was not, which is not an error here.
+        `sequences` False: an append of the group coordinator itself, which carries no sequence
+        numbers."""
         if batch.pid < 0:  # -1: of a producer without idempotence
             return Error.NONE
         if self.is_stale(batch):
@@ -289,6 +290,7 @@ class Partition:
             producers=self.producers.set(batch.pid, producer),
             open=still_open,
             unreplicated=tuple(sorted((*self.unreplicated, *not_replicated))),
+            # a marker that is written once more leaves the guard of the next transaction alone
             guards=self.guards if self._guards_next(batch) else self.guards.remove(batch.pid),
         )
         if first_offset < 0 or batch.control != ABORT:
@@ -557,7 +559,8 @@ def ask_coordinator(
     client of version 2 has its partition added by this request (`implicit`), for an older one it is
     only verified. The batch waits under the number of its request, behind a guard that a marker in
     between removes."""
-    part = role.part.with_guard(batch, disk.log(role.name).end, v2)
+    # the guard's number is where the log ends, so it is higher after each marker
+    part = role.part.with_guard(batch, number=disk.log(role.name).end, v2=v2)
     request = AddPartitionsToTxn(
         txn_id, batch.pid, batch.epoch, (role.name,), verify_only=not v2, implicit=v2
     )
@@ -603,7 +606,8 @@ def upper_bound(part: Partition, isolation: str) -> int:
 def answer_fetch(part: Partition, name: str, ask: Fetch, disk: Disk) -> FetchResponse:
     """Answer Fetch: whole batches from an offset on, up to the high watermark or, with
     read_committed, up to the last stable offset; and the aborted transactions among them, which the
-    client filters out. At least one batch is sent, however large (KIP-74)."""
+    client filters out. The first batch is sent however large it is (KIP-74). An offset outside of
+    the log is refused with OFFSET_OUT_OF_RANGE."""
     log = disk.log(name)
     end = upper_bound(part, ask.isolation)
     if not log.start <= ask.offset <= log.end:
@@ -669,8 +673,8 @@ def answer_list_offsets(
     part: Partition, name: str, ask: ListOffsets, disk: Disk
 ) -> ListOffsetsResponse:
     """Answer ListOffsets: the earliest offset, the latest (LSO or high watermark), or the first
-    record with a timestamp at or after a given time; -1 where there is none. Only what the
-    isolation level may read is searched. A marker is a record with a timestamp of its own and may
+    record with a timestamp at or after a given time, which for NEWEST is the newest timestamp of
+    the log; -1 where there is none. Only what the isolation level may read is searched. A marker is a record with a timestamp of its own and may
     be the answer (seen on a real 4.3.1 broker)."""
     log = disk.log(name)
     end = upper_bound(part, ask.isolation)

@@ -264,7 +264,8 @@ def _each(positions: Positions) -> list[tuple[str, str, Placed]]:
 def draw_members(gc: GroupCoordinator | None, most: int = 0, cut: Cut = str) -> Table:
     """The table of consumer groups: a row for each member, with the group's state and generation
     and what the member reads; of a group that all have left, one row without a member. `most`: how
-    many groups are shown, and of each how many members (0: all); `cut` shortens a name."""
+    many groups are shown, and of each how many members, the last ones (0: all); `cut` shortens a
+    name."""
     groups = _last(gc.groups.values() if gc is not None else [], most)
     rows = [
         (

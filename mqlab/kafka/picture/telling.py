@@ -147,7 +147,7 @@ def explain_request(known: Known, sender: str, body: object) -> Telling:
             # A leader's own question to the coordinator teaches nothing while all is well.
             by_leader = known.find_kind(sender) in (Kind.PARTITION, Kind.GROUP)
             txn_name = _current(known, txn_id, epoch, begins=not by_leader)
-            return Telling(txn_name, by_leader, Text("AddPartitionsToTxn"))
+            return Telling(txn_name, fold=by_leader, label=Text("AddPartitionsToTxn"))
         case EndTxn(txn_id=txn_id, commit=commit, epoch=epoch):
             txn_name = find_last(known.list_txns(txn_id), epoch)
             return Telling(txn_name, label=Text(f"EndTxn {outcome(commit)}"))
@@ -197,9 +197,9 @@ def explain_answer(
         fenced = error in (Error.PRODUCER_FENCED, Error.INVALID_PRODUCER_EPOCH)
         return Telling(
             txn_name,
-            is_expected(error, sender),
-            Text(error.name),
-            explain_error(error),
+            fold=is_expected(error, sender),
+            label=Text(error.name),
+            why=explain_error(error),
             story=words.TOLD_FENCED if fenced else None,
         )
     match body:
@@ -285,6 +285,7 @@ def explain_change(
         return Telling()
     why = words.WHY_LSO(lso=part.read_limit, hw=part.hw)
     if newest is None or not newest.control:
+        # data of a client, not records that a coordinator writes for itself
         is_plain_data = newest is not None and _find_reason(newest)[0] is words.WHY_DATA
         if newest is None or newest.transactional or not is_plain_data:
             return Telling(fold=True, why=why)
@@ -340,6 +341,7 @@ def annotate(
             return explain_record(known, entry)
         case Append(log=log, entry=Batch() as batch):
             telling = explain_batch(_find_txn(cluster, world, log, batch), batch)
+            # a follower's copy begins no stage: the leader's append did
             if cluster.leader(world, log) != role:
                 return replace(telling, stage=None, story=None)
             if cluster.replicas > 1 and not telling.story and not batch.control:

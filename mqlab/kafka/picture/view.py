@@ -235,7 +235,7 @@ class Attribution:
             self.open[batch.pid] = (txn, open_bases)
             return txn
         for base in open_bases:
-            if base in self.rows:
+            if base in self.rows:  # a server keeps the newest rows only
                 self.rows[base] = (*self.rows[base][:2], batch.control)
         self.open.pop(batch.pid, None)
         return txn

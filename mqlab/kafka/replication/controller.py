@@ -247,6 +247,7 @@ class Controller(Quiet):
         self = replace(self, fenced=still_fenced)
         led: Leadership = self.led[ask.partition]
         replica = replica_name(ask.partition, ask.number)
+        # hears: by partition, the replicas that are sent each change of its leader or ISR
         of_interest = tuple(k for k in self.led.values() if replica in self.hears[k.partition])
         others = tuple(Send(replica, k) for k in of_interest if k is not led)
         if ask.number in led.isr and len(led.isr) > 1:

@@ -256,8 +256,8 @@ def step_inside(r: Replica, event: Event, disk: Disk) -> Result:
 def do_effects(r: Replica, effects: Effects, disk: Disk) -> Result:
     """Carry out the effects of the role that this replica leads with. An append is acknowledged
     only once it is below the high watermark, and fails while too few replicas are in sync; a
-    message to another partition goes to its present leader. Followers that wait get the new records
-    at once."""
+    message to another partition goes to its present leader, and nowhere while nobody leads it.
+    Followers that wait get the new records at once."""
     assert r.mine is not None
     is_alone = maximal_isr(r) == (r.config.number,)
     outgoing: list[Effect] = []
@@ -273,6 +273,7 @@ def do_effects(r: Replica, effects: Effects, disk: Disk) -> Result:
                 # fetched it
                 outgoing.append(replace(effect, notify=is_alone))
                 appended.setdefault(log, []).append(entry)
+            # it is sent again when there is a leader; a marker may count as delivered (a switch)
             case Send(to=to) if _leaderless(r, to):
                 events += _skip_marker(r, to, effect.body)
             case Send(to=to):
@@ -333,6 +334,7 @@ def handle_fetch(r: Replica, ask: FetchReplica, caller: Caller, disk: Disk) -> R
         return replace(r, parked=r.parked.set(ask.number, (caller, ask))), ()
     if not r.leads or ask.epoch != leadership.epoch:
         return r, (Reply(caller, FetchReplicaResponse(error=Error.FENCED_LEADER_EPOCH)),)
+    # it waits in any case at first: answer_parked, below, sends what there is for it
     new = replace(r, parked=r.parked.set(ask.number, (caller, ask)))
     for log, end, last_epoch, _ in ask.logs:
         if find_divergence(disk, log, end, last_epoch) < 0:
@@ -363,7 +365,8 @@ def maximal_isr(r: Replica) -> tuple[int, ...]:
 def advance_hw(r: Replica, disk: Disk, at_ms: int = 0) -> Result:
     """Move the high watermark of each log to where the slowest replica in sync is; never back, and
     not while too few are in sync (KIP-966): what only those have must not count as replicated. The
-    role is then told what is durable."""
+    role that this replica leads with then gets `Appended`, and waiting followers the new high
+    watermark. `at_ms`: the time of the event that is handled."""
     new = r
     effects: list[Effect] = []
     if not r.leads or is_short(r):
@@ -491,7 +494,7 @@ class Replica:
                 is_from_leader = self.mine is not None and peer == self.mine.role
                 return (self, (build_fetch(self, disk),)) if is_from_leader else (self, ())
             case Appended(at_ms=at_ms):
-                # Said by the machine where this is the only replica that counts.
+                # do_effects asks for this event only where no other replica counts
                 return advance_hw(self, disk, at_ms)
             case Fired() if self.role is not None:
                 return step_inside(self, event, disk)
@@ -509,12 +512,12 @@ class Replica:
     ) -> tuple[Replica, Effects]:
         """Handle a request: who leads a partition, a follower's fetch, or a request to the role
         with which this replica leads. Where it does not lead, still loads, or has too few replicas
-        in sync, that request is refused."""
+        in sync for an append, that request is refused."""
         match body:
             case Metadata(partition=partition) | FindCoordinator(name=partition):
                 leadership: Leadership | None = self.led.get(partition)
-                # a broker that has just started does not know: leader -1 makes the client wait
-                unknown = Leadership(partition, self.config.number, -1, ())
+                # a broker that has just started does not know: epoch -1 makes the client wait
+                unknown = Leadership(partition, self.config.number, epoch=-1, isr=())
                 return self, (Reply(caller, Found(leadership or unknown)),)
             case FetchReplica():
                 return handle_fetch(self, body, caller, disk)

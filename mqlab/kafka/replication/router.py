@@ -129,7 +129,7 @@ class Router:
     def _route(self, effects: Effects) -> tuple[Router, Effects]:
         """Direct the client's requests to the leaders it knows. The first request to a partition
         whose leader is unknown asks a broker for it, and all requests to it wait for that
-        answer."""
+        answer. Effects that are not requests stay as they are."""
         new = self
         outgoing: list[Effect] = []
         for effect in effects:

@@ -143,7 +143,8 @@ MAX_EPOCH = 2**15 - 1
 def drain(p: Producer) -> Result:
     """Send all batches that may be sent now, oldest first (the accumulator is drained). Where
     librdkafka raises its epoch (`draining`), nothing is sent until no batch is in flight; then all
-    of them are numbered again from 0."""
+    of them are numbered again from 0. Where the numbers of a partition have a gap (`unresolved`)
+    and a new batch would come after it, a transaction can only be aborted: nothing is sent."""
     if p.draining:
         if any(flight.sent for flight in p.flights):
             return p, ()
@@ -154,7 +155,6 @@ def drain(p: Producer) -> Result:
     if p.config.transactional and any(
         f.number < 0 and f.partition in p.unresolved and f.partition in p.added for f in p.flights
     ):
-        # a new batch for a partition with a gap in its sequence numbers
         return _abort_for_gap(p)
     effects: Effects = ()
     for i in range(len(p.flights)):
@@ -221,7 +221,8 @@ def _choose_line(p: Producer, partition: str) -> Line:
 def _send_batch(p: Producer, i: int) -> Result:
     """Send a queued batch, `flights[i]`, to its partition's leader. An idempotent producer gives it
     the partition's next sequence number when it is first sent; a retry keeps that number, so that
-    the leader recognises it."""
+    the leader recognises it. The request has a number too (`corr`), by which its answer is matched
+    to the batch; it is made from the epoch and the sequence number."""
     flight = p.flights[i]
     numbering = _choose_line(p, flight.partition)
     batch, number = flight.batch, flight.number
@@ -238,12 +239,13 @@ def _send_batch(p: Producer, i: int) -> Result:
             )
         numbering = replace(numbering, next=next_sequence(numbering.next, batch.count))
         p = replace(p, lines=p.lines.set(flight.partition, numbering))
+    # an earlier batch was refused, and this one has taken over its sequence numbers
     elif flight.is_renumbered and p.config.idempotent:
         number = Line(batch.pid, batch.epoch, batch.first_seq).number
     flight = replace(flight, batch=batch, number=number, sent=True)
     flights = (*p.flights[:i], flight, *p.flights[i + 1 :])
-    produce = Produce(batch, p.config.txn_id, 12 if p.config.is_java_client else 11)
-    return replace(p, flights=flights), (Send(flight.partition, produce, number),)
+    produce = Produce(batch, p.config.txn_id, version=12 if p.config.is_java_client else 11)
+    return replace(p, flights=flights), (Send(flight.partition, produce, corr=number),)
 
 
 # ---- What can be done next: batches that may leave, then one question to a coordinator
@@ -297,7 +299,8 @@ def send_init_producer_id(p: Producer) -> Result:
 def _next_request(p: Producer) -> Result:
     """Send the next request to the coordinator, in the sequence of Kafka's Sender: first partitions
     that are not in the transaction yet, then offsets, and EndTxn last, once all batches are
-    acknowledged. A call whose transaction wrote nothing returns without a request."""
+    acknowledged. A call whose transaction wrote nothing returns without a request. A producer
+    without transactions asks for a producer id only, once it has something to send."""
     tc, identity = p.config.cluster.coordinator, (p.config.txn_id or "", p.pid, p.epoch)
     if not p.config.transactional and p.config.idempotent and p.state is _S.UNINITIALIZED:
         return send_init_producer_id(p.enter(_S.INITIALIZING)) if p.flights else (p, ())
@@ -375,9 +378,10 @@ ADD_RETRY_MS = 20  # TransactionManager.ADD_PARTITIONS_RETRY_BACKOFF_MS
 
 
 def handle_answer(p: Producer, request: TxnRequest, answer: Answer) -> Result:
-    """Take the coordinator's answer to `request`. A retriable error is retried, any other makes the
-    transaction abortable or the producer unusable; without an error the transaction goes on: its
-    partitions are known to the coordinator, its offsets can be committed, or the call returns."""
+    """Take the coordinator's answer to `request`. After a retriable error it is sent again later;
+    after any other, the transaction can only be aborted, or the producer not be used any more.
+    Without an error the transaction goes on: its partitions are known to the coordinator, its
+    offsets can be committed, or the call returns."""
     error = answer.error
     if error in RETRIABLE:
         return _ask_later(p, request, error)
@@ -385,7 +389,7 @@ def handle_answer(p: Producer, request: TxnRequest, answer: Answer) -> Result:
     if error:
         trouble = judge_coordinator_error(request.body, error)
         if trouble.bump and not p.config.is_java_client:
-            p = replace(p, bump=True)
+            p = replace(p, bump=True)  # the epoch is raised once the transaction is aborted
         enter_error = enter_fatal_error if trouble.kind is Kind.FATAL else enter_abortable_error
         return proceed_after(*enter_error(p, trouble))
     match request.body:
@@ -496,9 +500,10 @@ def name_lost_batch(p: Producer, trouble: Trouble) -> Trouble:
 
 
 def fail_batch(p: Producer, flight: Flight, trouble: Trouble, refused: Error | None) -> Result:
-    """Give a batch up and, with it, the transaction. `refused`: its leader's error; None: no answer
-    came, so it may have been written. After a refusal the later batches of the partition take over
-    its sequence numbers; librdkafka has to raise its epoch where that is not possible."""
+    """Give a batch up and, with it, the transaction; without transactions only its future fails.
+    `refused`: its leader's error; None: no answer came, so it may have been written. After a
+    refusal the later batches of the partition take over its sequence numbers; where that is not
+    possible, librdkafka raises its epoch after the abort (`bump`)."""
     p, effects = remove_flight(p, flight)
     if not p.config.transactional:
         return _fail_future(p, flight, trouble, refused, effects)
@@ -508,6 +513,7 @@ def fail_batch(p: Producer, flight: Flight, trouble: Trouble, refused: Error | N
     ending = p.state in (ProducerState.COMMITTING, ProducerState.ABORTING)
     may_be_written = refused is None and flight.number >= 0
     if refused is Error.MESSAGE_TOO_LARGE and not p.config.is_java_client:
+        # librdkafka lets no other batch take over these numbers, so the next one leaves a gap
         hole = next_sequence(flight.batch.last_seq)
         p = replace(p, unresolved=p.unresolved.set(flight.partition, hole))
     elif trouble.bump and not p.config.is_java_client and (may_be_written or not ending):
@@ -761,7 +767,8 @@ class Producer:
     def _handle_call(self, call: ProducerCall) -> tuple[Producer, Effects]:
         """Begin a call of the application if the state of the transaction allows it
         (TransactionManager#transitionTo); else the call fails at once. After an abortable error
-        only `abort` and `flush` are allowed, after a fatal one only `flush`."""
+        only `abort` and `flush` are allowed, after a fatal one only `flush`, and after a call that
+        timed out only the same call again."""
         if not self.config.transactional:
             return self._handle_plain_call(call)
         if self.timed_out is not None:
@@ -787,6 +794,7 @@ class Producer:
             case ResumeTransaction(pid=pid, epoch=epoch) if self.state is _S.UNINITIALIZED:
                 # FlinkKafkaInternalProducer#resumeTransaction: these transitions, by reflection
                 new = self.enter(_S.INITIALIZING).enter(_S.READY).enter(_S.IN_TRANSACTION)
+                # its partitions are not known here; if `added` were empty, no EndTxn would be sent
                 resumed = replace(new, pid=pid, epoch=epoch, added=("resumed",))
                 return resumed, (Return(build_success(call)),)
             case SendOffsets() | ReinitProducerId():
