@@ -113,7 +113,7 @@ def recover_buffer(config: PulsarConfig, partition: str, disk: Disk) -> Buffer:
     """Rebuild a partition's transaction buffer when the topic is loaded: take the last snapshot and
     replay the topic's entries above the snapshot's maxReadPosition. A transaction that was open
     when the snapshot was taken began above it, so nothing is missed. If no transaction is open at
-    the end, everything may be read. (Low watermarks are not restored.)
+    the end, or if there is no snapshot, everything may be read. (Low watermarks are not restored.)
 
     Source: TopicTransactionBufferRecover, TopicTransactionBuffer#handleTxnEntry (4.2).
     """
@@ -124,6 +124,7 @@ def recover_buffer(config: PulsarConfig, partition: str, disk: Disk) -> Buffer:
         return Buffer(BufferState.NO_SNAPSHOT, max_read_position=last_confirmed)
     buffer = Buffer(aborts=Map(snapshot.aborts), max_read_position=snapshot.max_read_position)
     later_entries = log.read(snapshot.max_read_position + 1)
+    # without this safeguard the buffer knows only what the snapshot says
     if "replay_topic" in config.on:
         for entry in later_entries:
             buffer = buffer.take(entry)

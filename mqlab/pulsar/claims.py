@@ -250,6 +250,7 @@ def behind_the_mark(cluster: Cluster, world: World) -> bool:
         first_open = next((e.base for e in messages if not has_ended(entries, e)), None)
         if first_open is not None and first_open <= topic.readable:
             return False
+        # appends: entries that are not durable yet
         if topic.buffer.state not in RECOVERED or topic.appends or not messages:
             continue
         transactional = {entry.base for entry in messages}

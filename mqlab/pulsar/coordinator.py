@@ -95,8 +95,9 @@ from .states import ENDED, STATES_OF, StoreState, TxnAction, TxnStatus, may_ente
 
 
 def answer(tc: Coordinator, body: Any) -> Described:
-    """Answer an administrator's request about this coordinator: a transaction's metadata, slow
-    transactions, or coordinator statistics."""
+    """Answer an administrator's request about this coordinator: a transaction's metadata, its
+    statistics, or "slow" transactions: those whose timeout, a duration in ms, is longer than the
+    one in the request, however long they have been open."""
     match body:
         case GetTransactionMetadata(txn=txn):
             meta = tc.txns.get(txn)
@@ -230,9 +231,9 @@ PLACES = 1 << 16
 def begin_end(
     tc: Coordinator, txn: TxnID, action: TxnAction, caller: Caller | None, disk: Disk
 ) -> Result:
-    """Begin to end a transaction (END_TXN): write the decision to the log if it is open, or tell
-    the participants again if the same decision was made before. `caller` None: it has timed out,
-    and nobody waits for an answer."""
+    """Begin to end a transaction (END_TXN): write the decision to the log if it is open, or send it
+    to the participants again if the same decision was made before; otherwise refuse. `caller` None:
+    it has timed out, and nobody waits for an answer."""
     meta = tc.txns.get(txn)
     if meta is None:
         return tc, _answer(caller, ServerError.TransactionNotFound)
@@ -242,7 +243,7 @@ def begin_end(
     if meta.status is not TxnStatus.OPEN:
         return tc, _answer(caller, ServerError.InvalidTxnStatus)
     if "decision_before_markers" not in tc.config.on:
-        # without this safeguard the participants are told before the decision is durable
+        # without this safeguard the decision is sent to the participants unwritten
         meta = replace(meta, status=decided)
         return tell_participants(replace(tc, txns=tc.txns.set(txn, meta)), meta, caller, disk)
     return tc.write(disk, Write(_build_update(meta, decided), caller))
@@ -261,8 +262,10 @@ def _answer(caller: Caller | None, error: ServerError) -> Effects:
 
 
 def tell_participants(tc: Coordinator, meta: TxnMeta, caller: Caller | None, disk: Disk) -> Result:
-    """Send the end to everybody whom it concerns, with this coordinator's low watermark. The
-    transaction itself is live until it has ended, so the mark is below it."""
+    """Send the end to all participants at once, with this coordinator's low watermark (the
+    transaction itself is live until it has ended, so the watermark is below it), and wait for their
+    answers; without participants the final state is written at once. `caller`: who is answered in
+    the end; None: nobody."""
     commits = meta.status is TxnStatus.COMMITTING
     action = TxnAction.COMMIT if commits else TxnAction.ABORT
     number = _find_free_number(tc)
@@ -406,14 +409,15 @@ def handle_timer(tc: Coordinator, timer: str, disk: Disk) -> Result:
 
 def load(tc: Coordinator, disk: Disk, at_ms: int) -> Result:
     """Load the coordinator from its transaction log: replay the records that are not deleted, start
-    the timeouts of open transactions again, and tell the participants of those that were ending
-    once more."""
+    the timeouts of open transactions again, and send the decisions of those that were ending to
+    their participants once more."""
     log = disk.log(tc.log)
     old_cursor: Cursor = disk.table(CURSORS).get(TRANSACTION_CURSOR, Cursor())
     # the last record carries the highest id given so far; -1: the log is empty
     last_sequence = next((entry.max_local_txn_id for entry in log.read(log.end - 1)), -1)
     entries = [entry for entry in log.read(0) if not old_cursor.is_deleted(entry.base)]
     txns, useless = replay(entries)
+    # without this safeguard every transaction is forgotten
     if "replay_log" not in tc.config.on:
         txns, useless = Map(), ()
     cursor = old_cursor.delete(useless)
@@ -430,7 +434,8 @@ def load(tc: Coordinator, disk: Disk, at_ms: int) -> Result:
 
 def replay(entries: list[TransactionMetadataEntry]) -> tuple[Map[TxnID, TxnMeta], tuple[int, ...]]:
     """Rebuild the live transactions from the records of the log; returns them and the positions of
-    records that can be deleted, because their transaction has ended or did not accept them."""
+    records that can be deleted, because their transaction has ended or did not accept them (they
+    expected another state of it)."""
     txns: Map[TxnID, TxnMeta] = Map()
     useless: tuple[int, ...] = ()
     for entry in entries:
@@ -611,8 +616,9 @@ class Coordinator:
     def _finish_update(self, write: Write, disk: Disk, at_ms: int) -> Result:
         """An UPDATE record is durable: the transaction takes its new state. Only now is the state
         compared with the one the record expects; a record that came too late is deleted again and
-        its caller refused (MLTransactionMetadataStore#updateTxnStatus). After a decision the
-        participants are told, after the final state the transaction is forgotten."""
+        its caller refused (MLTransactionMetadataStore#updateTxnStatus). A decision is then sent to
+        the participants; after the final state the transaction is forgotten and its caller gets
+        the answer."""
         entry = write.entry
         meta = self.txns.get(entry.txn)
         if meta is None or not meta.accepts(entry):

@@ -306,6 +306,7 @@ def apply_record(
         case "ACK", _:
             return _apply_ack(config, pending, cursor, record)
         case "COMMIT", AckType.CUMULATIVE:
+            # of this very transaction: build_end writes the record for no other one
             if pending.cumulative is None:
                 return Applied(pending, cursor)
             cursor = acknowledge_up_to(cursor, pending.cumulative[1], by_index, lac)
@@ -352,13 +353,16 @@ def replay_log(
     lac: int,
     gone: Deleted | None = None,
 ) -> tuple[PendingAck, Cursor]:
-    """The handle, which is empty, as its log says, and the cursor with what a stop kept a commit
-    from doing. What a plain acknowledgement has taken since then is refused as it would be now.
-    A commit of what was not there then and is there now takes effect.
+    """Replay the pending-ack log after a start. Returns the pending acknowledgements, which are
+    empty before, and the cursor with all commits of the log. Each record is checked against the
+    cursor as it is now: an acknowledgement of what was acknowledged without a transaction since
+    then is refused, and a commit of an entry that exists only now takes effect. `lac`: the topic's
+    last confirmed entry.
 
-    `gone`: of the log. A load leaves out the last ledger, with a warning in the broker's own log
-    (ManagedLedgerImpl#initialize). An earlier one the replay reads again and again; with
-    `auto_skip` it leaves out that one too (MLPendingAckStore#readEntriesFailed)."""
+    `gone`: the deleted ledger of the log, None if there is none. The last one is left out, and with
+    it the whole replay (ManagedLedgerImpl#initialize). At an earlier one the replay never ends
+    (INITIALIZING), unless `auto_skip` leaves its records out (MLPendingAckStore#readEntriesFailed).
+    """
     if log.end == 0:
         return pending, cursor
     if gone is not None and gone.end is not None and not config.auto_skip:

@@ -131,11 +131,12 @@ class Attached:
 
 def subscribe(sub: Subscription, ask: Subscribe, caller: Caller) -> Result:
     """Handle SUBSCRIBE: connect a consumer, or refuse it because the subscription has another type
-    or an exclusive consumer. The answer is a message of the broker's own, over its direction of the
-    connection, so that the broker notices when the client is gone."""
+    or an exclusive consumer. It replaces a consumer that the same client had here; one that is
+    still connected (`ask.beside`) only where the type allows several. The answer is a message of
+    the broker's own, so that the broker notices when the client is gone."""
     same_type = sub.sub_type is ask.sub_type
     if not ask.beside or (same_type and sub.sub_type is not SubType.EXCLUSIVE):
-        sub, _ = detach(sub, caller.name)  # the same client, on a new connection
+        sub, _ = detach(sub, caller.name)
     has_consumers = bool(sub.consumers)
     refused = ""
     if has_consumers and not same_type:
@@ -145,7 +146,8 @@ def subscribe(sub: Subscription, ask: Subscribe, caller: Caller) -> Result:
     error = ServerError.ConsumerBusy if refused else ServerError.NoError
     answer = Subscribed(error, refused, sub.partition, sub.name)
     if not refused:
-        counts = sub.counts if sub.sub_type is ask.sub_type else Map()  # another dispatcher
+        # another type has another dispatcher, which counts redeliveries from 0 again
+        counts = sub.counts if sub.sub_type is ask.sub_type else Map()
         sub = replace(sub, sub_type=ask.sub_type, durable=ask.durable, counts=counts)
         sub = _attach(sub, caller.name)
     return sub, (Send(caller.name, answer),)
@@ -160,8 +162,9 @@ def _attach(sub: Subscription, client: str) -> Subscription:
 
 
 def detach(sub: Subscription, client: str) -> tuple[Subscription, bool]:
-    """The consumer is gone; gives whether there was one. What it held the others get, with the
-    count that it had; when the last one goes, the counts go as well."""
+    """Remove the consumer of a client; returns whether there was one. What it has not acknowledged
+    is sent to the others, with the redelivery counts that it had; without a consumer the counts
+    are forgotten."""
     gone = next((c for c in sub.consumers if c.client == client), None)
     if gone is None:
         return sub, False
@@ -382,9 +385,9 @@ def _has_ended(sub: Subscription, pending: PendingAck) -> bool:
 
 def _apply_durable(sub: Subscription, waiting: Waiting, lac: int) -> Result:
     """A record of the pending-ack log is durable: apply it to the cursor and the pending
-    acknowledgements, answer its caller, and redeliver what an abort has freed. `caller` None: a low
-    watermark revealed that the transaction had ended, and nobody waits. `lac`: the last confirmed
-    entry."""
+    acknowledgements, answer its caller, and redeliver what an abort has freed. `waiting`: the
+    record with its caller; None: a low watermark revealed that the transaction had ended, and
+    nobody waits for an answer. `lac`: the last confirmed entry."""
     record = waiting.record
     applied = apply_record(sub.config, sub.pending, sub.cursor, record, lac)
     ended = _has_ended(sub, applied.pending)
@@ -672,8 +675,9 @@ class Subscription:
 
     def _handle(self, body: Any, caller: Caller, view: TopicView, disk: Disk) -> Result:
         """Pass a request or command to the function that handles it, by its type. While the
-        pending acks are not replayed, all but the end of the subscription waits; here that is for
-        good. `view`: what the subscription may see of its topic."""
+        pending-ack log is not replayed, all but Unsubscribe and DeleteLedger wait (`stuck`): for
+        good, since only a deleted ledger keeps the replay from ending. `view`: what the
+        subscription may see of its topic."""
         ready = self.pending.state is not PendingAckState.INITIALIZING
         if not ready and not isinstance(body, Unsubscribe | DeleteLedger):
             return replace(self, stuck=(*self.stuck, (caller, body))), ()

@@ -205,7 +205,7 @@ class Client:
 
     def proceed(self) -> Result:
         """Send the next request of the call that is in flight; the same one again if it was
-        lost."""
+        lost. A call that a client does not have fails."""
         match self.call:
             case calls.NewTransaction() as call:
                 return begin(self, call)
@@ -266,6 +266,7 @@ class Client:
         # only requests of the client itself to a coordinator have an operation timeout
         if not peer.startswith(COORDINATOR) or isinstance(self.call, calls.AskAdmin):
             return new._dispatch_answer(request, answer)
+        # the coordinator is not loaded there: as if the connection to it had broken
         if answer.error is ServerError.TransactionCoordinatorNotFound:
             return new._lose_coordinator(peer)
         new, effects = new._dispatch_answer(request, answer)

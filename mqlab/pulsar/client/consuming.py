@@ -218,7 +218,7 @@ def subscribe(client: Client, call: SubscribeTo) -> Result:
 def finish_subscribe(client: Client, answer: Subscribed) -> Result:
     """Take the answer to SUBSCRIBE. If accepted, the consumer sends its first permits (FLOW), with
     a queue of 0 only while the client receives; if refused, it is removed, unless an earlier
-    SUBSCRIBE of it was accepted. The call returns if it is the one that subscribed; after a lost
+    SUBSCRIBE of it was accepted. The call that subscribed, if there is one, returns; after a lost
     connection a consumer subscribes again by itself."""
     consumer = client.find_consumer(answer.partition, answer.subscription)
     if consumer is None:
@@ -324,16 +324,20 @@ def close(client: Client, call: Close) -> Result:
 
 
 def take_push(client: Client, message: PushMessage) -> Result:
-    """Into the queue, or to the dead letter topic."""
+    """Take a message that the broker has pushed: into the consumer's queue, from which a waiting
+    receive call gets it at once, or, if it was redelivered too often (`is_dead`), to the dead
+    letter topic. A reader drops what it has received before; a batch closes a consumer with a
+    queue of 0."""
     consumer = client.find_consumer(message.message_id.partition, message.subscription)
     if consumer is None:
-        return client, ()  # it was closed meanwhile; the broker hears so and gives it to others
+        return client, ()  # it was closed meanwhile; the broker will send the message to others
     if not consumer.call.queue and len(message.values) > 1:
         return _close_at_batch(client, consumer)
     if not consumer.has_read(message) and not consumer.is_dead(message):
         client = client.keep_consumer(consumer.put(message))
         waits = _receives(client, message.subscription)
         return receive(client, client.call) if waits else (client, ())
+    # its place in the queue is free again; flows: the permits that are then due
     new, flows = consumer.free(1)
     if consumer.has_read(message):
         return client.keep_consumer(new), tuple(Send(consumer.partition, flow) for flow in flows)

@@ -222,7 +222,8 @@ def reconnect(client: Client, partition: str) -> Effects:
 def proceed(client: Client, call: Send) -> Result:
     """Send the next request of a send call: first register the partition with the transaction's
     coordinator, if there is a transaction and it has not written there yet, then send the message.
-    Fails at once if the producer was fenced, or the transaction is not open."""
+    Fails at once if the producer was fenced, or the transaction is not open. `client.flight`: the
+    message of this call with its sequence number; None: it has none yet."""
     if call.partition in client.fenced:
         return _fail(client, call, Answer(ServerError.ProducerFenced))
     txn = client.txns[call.txn] if call.txn else None

@@ -170,7 +170,8 @@ def draw_subscriptions(
     cluster: Cluster, world: World, partition: str, written: Written
 ) -> tuple[Progress, ...]:
     """Draw the acknowledgements of each durable subscription of a partition. They are read from the
-    role or, while its node is down, from the cursor and the pending-ack log on its disk."""
+    role or, while its node is down, from the cursor and the pending-ack log on its disk.
+    `written`: what the coordinators have written, which gives the transactions their names."""
     topic: Topic | None = world.role(partition)
     disk = world.disk(partition)
     rows = []
@@ -181,6 +182,7 @@ def draw_subscriptions(
             pending, cursor = on_disk.replay_log(cursor, disk, disk.log(partition).end - 1)
         else:
             pending = sub.pending
+        # waiting: their records are in the log, and not known to be durable yet
         not_applied = () if sub is None else tuple(w.record for w in sub.waiting)
         log = disk.log(name_pending_ack_log(partition, name)).read(0)
         records = [record for record in log if record not in not_applied]
@@ -202,6 +204,7 @@ def draw_subscription(
     (TransactionConflict). `records`: the applied ones of the pending-ack log; `drawn`: the entries
     that are shown."""
     spans = [(0, cursor.mark_delete)] if cursor.mark_delete >= 0 else []  # acknowledged for good
+    # individual: stretches of what was acknowledged above mark-delete, after a gap
     for first, last in cursor.individual:
         spans += [(at, at) for at in range(max(first, drawn.start), min(last + 1, drawn.stop))]
     stretches = [Stretch(first, last) for first, last in spans]
@@ -235,9 +238,10 @@ def _name_holders(
 def _find_refused(
     records: Iterable[PendingAckEntry], pending: PendingAck, holders: dict[AckPosition, TxnID]
 ) -> Refused:
-    """Find the acknowledgements that were refused, with their transactions, as long as these are
-    open. An ACK is written to the log before it is checked; so it was refused if its transaction
-    does not hold the position now, or had acknowledged it before."""
+    """Find the acknowledgements that were refused, as long as their transactions are open: by kind
+    (individual, cumulative) and entry, the transaction that was refused last. An ACK is written to
+    the log before it is checked; so it was refused if its transaction does not hold the position
+    now (`holders`), or had acknowledged it before."""
     refused: Refused = {}
     granted: set[AckPosition] = set()
     for record in records:

@@ -196,7 +196,8 @@ def has_namespace(config: PulsarConfig, name: str, rows: Map[str, bool]) -> bool
 
 def refuse(topic: Topic, body: Any, caller: Caller) -> Result:
     """Refuse a request to a partition whose namespace does not exist, each with the error that a
-    real broker gives. Only the namespace's creation is accepted."""
+    real broker gives. Only the namespace's creation is accepted. PRODUCER and SUBSCRIBE are
+    answered by a Send: the answer is a message of the broker's own (see `subscribe`)."""
     match body:
         case CreateNamespace():
             effects = (Put(TOPIC, CREATED, True), Reply(caller, Answer()))
@@ -415,7 +416,8 @@ class Topic:
 
     def handle_request(self, body: Any, caller: Caller, disk: Disk) -> Result:
         """Pass a request to the function that handles it, by its type; those of consumers go to
-        their subscription. A message or a new producer creates a deleted topic again."""
+        their subscription. A message or a new producer creates a deleted topic again. The last
+        message id is answered once the transaction buffer has recovered."""
         if not self.namespace:
             return refuse(self, body, caller)
         match body:
@@ -437,6 +439,7 @@ class Topic:
             case DeleteTopic():
                 return delete(self, caller, disk)
             case DeleteLedger(subscription=""):
+                # 0 records before the end of the ledger: it is the last one of the snapshots' log
                 return self, delete_ledger(disk, SNAPSHOT_LOG, SNAPSHOT_LOG, 0, caller)
         if isinstance(body, SubscriptionRequest):
             return self._ask_subscription(body, caller, disk)
@@ -500,14 +503,14 @@ class Topic:
 
     def _ask_subscription(self, body: SubscriptionRequest, caller: Caller, disk: Disk) -> Result:
         """Pass a request to its subscription. The first SUBSCRIBE creates the subscription, and a
-        deleted topic with it. A request to an unknown subscription is refused, but the end of a
-        transaction succeeds there."""
+        deleted topic with it. A request to an unknown subscription is refused, or dropped where
+        nobody waits for an answer; the end of a transaction succeeds there."""
         new: Topic = self
         effects: Effects = ()
         sub = self.subs.get(body.subscription)
         if sub is None and isinstance(body, Subscribe):
             new, effects = revive(new)
-            # -1: from the first entry; else from the last confirmed one on
+            # -1: with the first entry; lac: with the next one to come; after: where a reader says
             start_after = -1 if body.initial_position == "Earliest" else self.lac
             start_after = start_after if body.after is None else min(body.after, self.lac)
             sub, more = self.begin_subscription(body.subscription).create(start_after, body.durable)

@@ -109,7 +109,7 @@ def delete(topic: Topic, caller: Caller, disk: Disk) -> Result:
     subscriptions: Effects = ()
     for name, sub in topic.subs.items():
         subscriptions = (*subscriptions, Truncate(sub.log, 0), Put(CURSORS, name, None))
-    for name in disk.table(LEDGERS):
+    for name in disk.table(LEDGERS):  # logs of which a ledger was deleted
         subscriptions = (*subscriptions, Put(LEDGERS, name, None))
     new = type(topic)(
         topic.config, topic.name, buffer=Buffer(BufferState.NO_SNAPSHOT), exists=False
@@ -179,9 +179,11 @@ def open_producer(topic: Topic, ask: OpenProducer, caller: Caller, disk: Disk) -
 
 
 def _open(topic: Topic, ask: OpenProducer, who: str, disk: Disk) -> Result:
-    """Handle PRODUCER: open a producer as its access mode demands. Shared; exclusive, which is
-    refused or waits while others are open; or exclusive with fencing, which closes the others.
-    Without an exclusive producer, the first one of an exclusive mode gets the topic for itself."""
+    """Handle PRODUCER: open a producer as its access mode demands. A shared one is refused while
+    the topic is taken; an exclusive one is refused or waits while others are open; one with fencing
+    closes the others. While no producer is open, one of an exclusive mode gets the topic for
+    itself, unless it brings an old topic epoch. `who`: the client; one that has a producer here
+    already is only answered."""
     access = topic.access
     if who in access.open:
         return topic, (_tell(topic, who),)
