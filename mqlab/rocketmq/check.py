@@ -152,16 +152,17 @@ def parse_op(op: Stored) -> tuple[int, ...]:
 def record_end(
     config: RocketMQConfig, pending: Pending, offset: int, writer: Writer, at_ms: int, since_ms: int
 ) -> Pending:
-    """Record that the half message at this offset has ended: as an op message at once (4.9), or
-    later with others in one op message. Returns the offsets that wait for that. `since_ms`: when
-    the first end of all came, or when a full op message was last written."""
+    """Record that the half message at this offset of the half queue has ended: as an op message at
+    once (4.9), or later with others in one op message. `pending`: the offsets that wait for that
+    already; returns those that wait now. `since_ms`: when the first end of all came, or when a full
+    op message was last written."""
     if "op_topic" not in config.on:
         return pending
     if not config.batches_ops:
         writer.put(build_op(str(offset), config, at_ms))
         return pending
     waiting = (*pending, offset)
-    if _fill_a_record(config, waiting, max(offset, writer.end_of(HALF_QUEUE))):
+    if _fill_a_record(config, waiting, largest=max(offset, writer.end_of(HALF_QUEUE))):
         writer.add(CancelTimer(OP_BATCH))
         return write_batch(config, waiting, writer, at_ms)
     if not pending:
@@ -259,8 +260,9 @@ class _Round:
         op_offset: int,
         producers: Producers,
     ) -> None:
-        """Begin a round at these offsets of the half queue and the op queue. Half messages at or
-        above `fresh` are stored during the round and left to the next."""
+        """Begin a round at these offsets of the half queue and the op queue: where the last round
+        stopped. Half messages at or above `fresh` are stored during the round and left to the next.
+        """
         self.config, self.disk, self.at_ms, self.producers = config, disk, at_ms, producers
         self.start, self.at = half_offset, half_offset
         self.op_start, self.op_at = op_offset, op_offset
@@ -313,7 +315,7 @@ class _Round:
     def examine_all(self) -> None:
         """Make one round of the check over the half queue: pass over half messages that have ended,
         ask a producer about those that are old enough or discard them, and stop at the first that
-        has to stay."""
+        has to stay (`examine` returns False). Op messages are read in portions of PULL."""
         ops = self.read_ops()
         while True:
             if self.at in self.ended:
@@ -418,6 +420,7 @@ class _Round:
         long, only the copy remains. Returns False if the copy cannot be stored."""
         copy = build_copy(half, half.message.check_times + 1)
         put_back: Stored | None
+        # without this safeguard the half message itself stands for its copy
         if "put_back" in self.config.on:
             put_back = self.put_back(copy)
         else:

@@ -53,12 +53,14 @@ def no_copy_after_end(cluster: Cluster, world: World) -> bool:
 
 def delivered_whole(cluster: Cluster, world: World) -> bool:
     """Claim: a committed message is its half message unchanged, except for topic and queue, which
-    are those that the producer named, and the two properties that had kept them."""
+    are those that the producer named, the two properties that had kept them, and the two fields of
+    the record that say what it is (sys_flag, prepared_offset)."""
     records = list_records(cluster, world)
     for stored in records:
         message = stored.message
         if message.queue not in cluster.config.topics or message.get(TRAN_MSG) != "true":
             continue
+        # an offset of a lesson's commit log is the number of a record
         half = records[message.prepared_offset].message
         if half.topic != HALF_TOPIC:
             continue  # stored in its real topic: the half topic is off

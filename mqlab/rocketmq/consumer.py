@@ -290,6 +290,7 @@ class Consumer(Quiet):
             case Call(body=call):
                 failure = build_failure(call, "a consumer has no such call; producers= have")
                 return self, (Return(failure),)
+            # the slave does not take a message back
             case Response(peer, _, ConsumerSendMsgBackResponse(code=code) as answer) if (
                 code and self.in_flight and peer == self.config.cluster.slave
             ):
@@ -334,6 +335,7 @@ class Consumer(Quiet):
             case ConsumerSendMsgBackResponse():
                 if self.in_flight:
                     return self, ()
+                # no call: these were sent back because they took too long (clean_expired)
                 return self.report() if self.call is None else self.finish_turn()
         raise TypeError(f"a consumer never asks for a {type(answer).__name__}")
 

@@ -384,8 +384,10 @@ def store_message(
     broker: Broker, ask: SendMessage, caller: Caller, disk: Disk, at_ms: int
 ) -> Result:
     """Handle SEND_MESSAGE: store a message, or a half message on the half topic, and acknowledge
-    it. A message is a half message by its property (TRAN_MSG), not by the PREPARED bit of the
-    request. Delayed and timed messages go to topics of their own until they are due."""
+    it once it is as safe as the configuration asks. A message is a half message by its property
+    (TRAN_MSG), not by the PREPARED bit of the request. Delayed and timed messages go to topics of
+    their own until they are due. Refused are a topic of the broker's own, a time of delivery that
+    is no number or too far ahead, and a message too large for a record."""
     message = ask.message
     if refusal := _find_refusal(message, broker.config):
         return broker, (Reply(caller, refusal),)
@@ -421,6 +423,7 @@ def store_batch(
     the last is as safe as the configuration asks. Delays of single messages are ignored: a store
     reads only the request's own properties (CommitLog#asyncPutMessages), and clients batch no such
     message (MessageBatch#generateFromList)."""
+    # the first stands for all: the messages of a batch have one topic
     if refusal := _find_refusal(ask.messages[0], broker.config):
         return broker, (Reply(caller, refusal),)
     if any(find_misfit(message, broker.config.release) for message in ask.messages):
@@ -483,6 +486,7 @@ def end_transaction(
     if mismatch:
         return broker, _answer(ask, caller, ResponseCode.SYSTEM_ERROR, mismatch)
     if ask.end == TransactionType.COMMIT_TYPE:
+        # too large for a record
         if find_misfit(build_committed(half, broker.config), broker.config.release):
             return broker, _answer(ask, caller, ResponseCode.MESSAGE_ILLEGAL, END_TOO_LARGE)
     new, effects = _write_end(broker, ask, half, disk, at_ms)
@@ -759,6 +763,10 @@ class Slave(Broker):
         return new, (*effects, *noted)
 
     def _handle_event(self, event: Event, disk: Disk) -> Result:
+        """Handle one event: copy the records that the master sends, let consumers pull, and ask the
+        master for the groups' offsets at an interval. A slave stores no message of a client and
+        ends no transaction: such requests are refused, with a code that depends on the release.
+        Every other event is handled as by a master."""
         config = self.config
         match event:
             case Request(body=HaTransfer(records=records)):
@@ -772,15 +780,18 @@ class Slave(Broker):
                     return self, (Reply(caller, answer(ResponseCode.SYSTEM_BUSY, REJECTED)),)
                 code, remark = ResponseCode.SERVICE_NOT_AVAILABLE, NOT_NOW
                 if isinstance(body, ConsumerSendMsgBack):
+                    # another code, whose remark is the name of the first one
                     code, remark = ResponseCode.SYSTEM_ERROR, code.name
                 return self, (Reply(caller, answer(code, remark)),)
             case Request(caller=caller, body=PullMessage() as ask):
                 return self._pull(ask, caller, disk)
+            # pulled: a consumer has pulled from the master; 5.5.0 cannot read its answer then
             case Response(body=AllConsumerOffset(offsets=offsets, pulled=False)):
                 return replace(self, offsets=self.offsets.update(offsets.items())), ()
             case Fired(timer=timer) if timer == SYNCHRONIZE:
                 asks = (Send(config.broker, GetAllConsumerOffset()),) if self.connected else ()
                 return self, (*asks, SetTimer(SYNCHRONIZE, config.synchronize_ms))
+            # the report of where its copy ends is what connects it again
             case ConnectionLost(peer=peer) if peer == config.broker:
                 return replace(self, connected=False), (self._report(disk.log(COMMIT_LOG).end),)
         return Broker._handle_event(self, event, disk)

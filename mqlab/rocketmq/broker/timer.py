@@ -104,8 +104,9 @@ def is_timed(message: Message, config: RocketMQConfig) -> bool:
 
 def read_delivery(message: Message, at_ms: int) -> int | None:
     """The time in ms at which a timed message is to be delivered, by the first of its three timer
-    properties; None where that is no number, or too far in the future. A sum that overflows a Java
-    long is negative, so such a message is delivered at once."""
+    properties that it has; None where that is no number, or too far in the future, or where it has
+    none. A sum that overflows a Java long is negative, so such a message is delivered at once.
+    `at_ms`: the time now."""
     # the property, its unit, and the time from which it counts
     for name, unit_ms, start_ms in (
         (TIMER_DELAY_SEC, 1_000, at_ms),
@@ -219,7 +220,8 @@ def schedule_level(message: Message, disk: Disk, broker: Broker) -> Effects:
 
 def deliver_level(broker: Broker, timer: str, disk: Disk, at_ms: int) -> Result:
     """Deliver the messages of a delay level that are due: the first one, for which the timer was
-    set, and those that have become due meanwhile. For the next one the timer is set again."""
+    set, and those that have become due meanwhile. For the next one the timer is set again. One that
+    is too large for a record is left out. `timer`: its name, which ends with the level, from 1."""
     level = int(timer.rpartition(" ")[2])
     queue = name_queue(SCHEDULE_TOPIC, level - 1)
     first = _progress(broker, queue)
@@ -347,8 +349,8 @@ def take_back(
     broker: Broker, ask: ConsumerSendMsgBack, caller: Caller, disk: Disk, at_ms: int
 ) -> Result:
     """Handle CONSUMER_SEND_MSG_BACK: a consumer could not process this message. A copy of it is
-    stored on the group's retry topic, to be delivered after a delay, or on its dead letter
-    queue."""
+    stored on the group's retry topic, to be delivered after a delay, or on its dead letter queue.
+    Refused are a message that is not there and a copy too large for a record."""
     stored = read_stored(disk, ask.commit_log_offset)
     if stored is None:
         remark = BACK_NOT_FOUND.format(offset=ask.commit_log_offset)
@@ -366,9 +368,10 @@ def take_back(
 
 
 def build_retry(ask: ConsumerSendMsgBack, stored: Stored, config: RocketMQConfig) -> Message:
-    """Build the copy of a message for its group's retry topic or, after its last retry, for the
-    dead letter queue. It refers to no half message; `ORIGIN_MESSAGE_ID` names the first copy, and
-    the client's key (UNIQ_KEY) stays as it is."""
+    """Build the copy of a message for its group's retry topic or, after its last retry or where the
+    consumer asks for it (a delay level below 0), for the dead letter queue. It refers to no half
+    message; `ORIGIN_MESSAGE_ID` names the message that was sent back first, and the client's key
+    (UNIQ_KEY) stays as it is."""
     message, times = stored.message, stored.message.reconsume_times
     max_retries = config.retry_max if ask.most is None else ask.most
     own_id = ask.msg_id or f"{config.broker}@{stored.base}"

@@ -149,7 +149,8 @@ def _draw_reader(seen: View, name: str, group: str) -> Reader:
 
 def _describe_consumption(seen: View, group: str, applied: Map[str, int]) -> Text:
     """The note beside a group's consumed messages, the most serious one that applies: applied
-    twice, dead-lettered, waiting for a retry, delivered twice; empty where nothing is unusual."""
+    twice, dead-lettered, waiting for a retry, delivered twice; empty where nothing is unusual.
+    `applied`: by order, how often the group's consumers have processed its message."""
     for order, times in applied.items():
         if times > 1:
             return words.APPLIED_TWICE(order=order, times=times)

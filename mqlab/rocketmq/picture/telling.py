@@ -203,7 +203,7 @@ def explain_answer(book: Book, request: object, body: object) -> Telling:
             is_stored = body.status is SendStatus.SEND_OK
             half_words = sentences.HALF_STORED if is_stored else sentences.HALF_DOUBTFUL
             words = half_words if name else sentences.PLAIN_STORED
-            return Telling(name, not name and is_stored, Text(str(body)), words())
+            return Telling(name, fold=not name and is_stored, label=Text(str(body)), why=words())
         case StatementResponse():
             name = book.name_order(request.key) if isinstance(request, Statement) else ""
             if not isinstance(request, Statement) or request.verb not in ("get", "insert"):
@@ -218,7 +218,7 @@ def explain_answer(book: Book, request: object, body: object) -> Telling:
         case PullMessageResponse(messages=messages):
             names = {book.name(stored.message) for stored in messages}
             name = names.pop() if len(names) == 1 else ""
-            return Telling(name, not messages, Text(str(body)), sentences.PULLED())
+            return Telling(name, fold=not messages, label=Text(str(body)), why=sentences.PULLED())
         case AllConsumerOffset(pulled=True):
             return Telling(label=Text("offsets"), why=sentences.UNREADABLE())
         case ConsumerSendMsgBackResponse(code=code):

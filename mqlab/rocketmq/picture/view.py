@@ -135,6 +135,7 @@ class Book:
         elif message.topic == DISCARD_TOPIC:
             changed = replace(txn.enter(HalfState.DISCARDED), parked=txn.parked + 1)
         elif message.transaction_type == TransactionType.COMMIT_TYPE:
+            # late: the copies of half messages that were made after the message had been delivered
             repeated_ends = txn.again + (message.prepared_offset in self.late)
             changed = txn.enter(HalfState.COMMITTED)
             changed = replace(changed, delivered=txn.delivered + 1, again=repeated_ends)

@@ -93,9 +93,9 @@ def answer_to(
         code,
         fields or {},
         body,
-        request.opaque,
-        RESPONSE_BIT,
-        remark,
+        opaque=request.opaque,
+        flag=RESPONSE_BIT,
+        remark=remark,
         version=request.version,
         serialize_type=request.serialize_type,
     )
