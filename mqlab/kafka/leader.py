@@ -258,8 +258,9 @@ def _is_behind(leader: Leader, caller: Caller) -> bool:
 
 
 def go_on(leader: Leader, effects: Effects, disk: Disk) -> Result:
-    """Behind these effects the next requests that stood behind a question, up to one that is
-    appended: the log must have that before another one is numbered."""
+    """Handle the requests that had to wait for an earlier one of their connection (`behind`), which
+    the coordinator has now answered; returns their effects after these. An append among the effects
+    ends it: the next batch gets its offset only after the log has that one."""
     while not any(isinstance(effect, Append) for effect in effects):
         asking = {(one.caller.name, one.caller.conn) for one in leader.verifying.values()}
         places = enumerate(leader.behind)

@@ -480,6 +480,9 @@ class _Round:
         ]
 
     def run(self) -> Subscription:
+        """Dispatch all that may be sent now, into `effects`. Returns the subscription afterwards:
+        its consumers with what they hold and their permits, and its cursor, which has acknowledged
+        what nobody is sent."""
         for entry in self.entries():
             self.handle(entry)
         consumers = list(self.sub.consumers)
@@ -541,6 +544,8 @@ class _Round:
             self.send(entry, acked)
 
     def send(self, entry: LedgerEntry, done: tuple[int, ...]) -> None:
+        """Send an entry to the consumer whose turn it is; each message costs it one permit. `done`:
+        the indexes of a batch that are acknowledged or pending, and left out."""
         sub, at, place = self.sub, entry.base, self.choose()
         self.permits[place] -= len(entry.values) - len(done)
         if self.permits[place] <= 0:

@@ -195,7 +195,8 @@ CHECK = 1
 
 
 def take_check(producer: Producer, ask: CheckTransactionState) -> Result:
-    """A producer of another group says nothing; else the question waits for its turn."""
+    """Take CHECK_TRANSACTION_STATE: run the listener's check, once those before it are answered. A
+    question about another group's message is ignored."""
     if ask.message.get(PGROUP) != producer.config.group:
         return producer, ()
     task = Task(ask.message.words, ask.message.check_times, about=ask)
@@ -238,6 +239,8 @@ NO_DELAY = "MQClientException: Transactional messages do not support delayed del
 
 
 def begin_send(producer: Producer, call: SendInTransaction | SendPlain, at_ms: int) -> Result:
+    """Begin a send call: build the message and send it. One in a transaction with a delay fails
+    (not in 4.9); without the safeguard `half_before_execute` the local transaction runs first."""
     in_transaction = isinstance(call, SendInTransaction)
     if in_transaction and call.delay and producer.config.cluster.release != "4.9":
         return producer.finish(build_failure(call, NO_DELAY))

@@ -115,6 +115,9 @@ def commit_offsets(gc: GroupCoordinator, ask: OffsetCommit, caller: Caller, disk
 def commit_in_transaction(
     gc: GroupCoordinator, ask: TxnOffsetCommit, caller: Caller, disk: Disk
 ) -> Result:
+    """Handle TxnOffsetCommit: append the offsets as a batch of the transaction. Where it is the
+    first one here, the transaction coordinator is asked before; from version 5 on it also adds this
+    partition to the transaction."""
     batch = replace(_build_batch(ask), at_ms=gc.now_ms)
     error = Error.NONE if ask.group else Error.INVALID_GROUP_ID
     if not error and gc.part.is_stale(batch):

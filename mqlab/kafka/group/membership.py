@@ -105,6 +105,9 @@ def rebalance(gc: GroupCoordinator, group: Group, disk: Disk) -> Result:
 
 
 def prepare_rebalance(gc: GroupCoordinator, group: Group, disk: Disk) -> Result:
+    """Begin a rebalance: members that wait for an assignment are refused, and all have
+    `rebalance_ms` to join. Of a group that was empty, or where all have joined already, the join
+    phase is complete at once."""
     effects: Effects = ()
     if group.state is _S.COMPLETING_REBALANCE:
         group, effects = _refuse_sync(group)

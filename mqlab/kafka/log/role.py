@@ -214,6 +214,9 @@ class Partition:
         return Error.NONE
 
     def _in_order(self, batch: Batch) -> bool:
+        """Whether the batch's first sequence number is the next one of its producer: 0 in a new
+        epoch, any number of a producer of which nothing is known. After a verification it is also
+        not above the lowest number seen since (`guard`), and 0 of a v2 client without a batch."""
         entry: ProducerEntry | None = self.producers.get(batch.pid)
         guard: Guard | None = self.guards.get(batch.pid)
         first = batch.first_seq
@@ -674,8 +677,8 @@ def answer_list_offsets(
 ) -> ListOffsetsResponse:
     """Answer ListOffsets: the earliest offset, the latest (LSO or high watermark), or the first
     record with a timestamp at or after a given time, which for NEWEST is the newest timestamp of
-    the log; -1 where there is none. Only what the isolation level may read is searched. A marker is a record with a timestamp of its own and may
-    be the answer (seen on a real 4.3.1 broker)."""
+    the log; -1 where there is none. Only what the isolation level may read is searched. A marker is
+    a record with a timestamp of its own and may be the answer (seen on a real 4.3.1 broker)."""
     log = disk.log(name)
     end = upper_bound(part, ask.isolation)
     if ask.at_ms == EARLIEST:

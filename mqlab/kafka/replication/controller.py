@@ -226,6 +226,8 @@ class Controller(Quiet):
         return self, ()
 
     def _handle_call(self, call: Elect | Fence) -> tuple[Controller, Effects]:
+        """Make a replica in sync the leader (Elect), or take one out of the ISR, and of the
+        leadership, as after a session that has expired (Fence)."""
         now: Leadership = self.led[call.partition]
         if isinstance(call, Elect):
             if call.number not in now.isr:

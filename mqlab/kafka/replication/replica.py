@@ -206,7 +206,8 @@ Result = tuple["Replica", Effects]
 
 
 def build_fetch(r: Replica, disk: Disk) -> Send:
-    """The question with which a follower says where its copy ends."""
+    """The request of a follower for what follows in each log: (log, its end, the leader epoch of
+    its last record, its high watermark)."""
     assert r.mine is not None
     logs = tuple(
         (g, disk.log(g).end, find_last_epoch(disk, g), r.hw.get(g, 0)) for g in r.config.logs
@@ -247,7 +248,7 @@ def is_short(r: Replica) -> bool:
 
 
 def step_inside(r: Replica, event: Event, disk: Disk) -> Result:
-    """The role inside takes a step."""
+    """Let the role with which this replica leads handle an event, and carry out its effects."""
     assert r.role is not None
     role, effects = r.role.step(event, disk)
     return do_effects(replace(r, role=role), effects, disk)
@@ -314,7 +315,8 @@ def _address(r: Replica, partition: str) -> str:
 
 
 def answer_parked(r: Replica, disk: Ahead | Disk, effects: Effects) -> Result:
-    """Every parked follower that there is something new for is answered."""
+    """Send each waiting follower (`parked`) what is new for it, if anything; returned with
+    `effects` before. `disk`: `Ahead` has this step's appends already."""
     new, out = r, list(effects)
     for number, (caller, ask) in r.parked.items():
         answer = answer_follower(r, ask, disk)

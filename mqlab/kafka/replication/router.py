@@ -163,6 +163,9 @@ class Router:
         return self._ask(partition), self._ask(partition, lost.role)
 
     def _learn_leader(self, news: Leadership, peer: str) -> tuple[Router, Effects]:
+        """Take a broker's answer about a partition's leader: the requests that waited for it are
+        sent. Where it names no leader, or none newer than the one whose connection broke (unless
+        that one says so itself), the question is repeated after a pause."""
         lost: Leadership | None = self.lost.get(news.partition)
         stale = lost is not None and news.epoch <= lost.epoch and peer != lost.role
         if news.epoch < 0 or news.leader < 0 or stale:

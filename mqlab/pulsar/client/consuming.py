@@ -386,6 +386,9 @@ def reconnect(client: Client, partition: str) -> Result:
 
 
 def begin_acknowledge(client: Client, call: Acknowledge) -> Result:
+    """Begin an acknowledge call, at each partition with messages to acknowledge (`owed`). It fails
+    at once if the transaction is not open, there is no consumer, or the type of the subscription
+    allows no cumulative acknowledgement."""
     txn = client.txns[call.txn] if call.txn else None
     if txn is not None and txn.state is not ClientTxnState.OPEN:
         return client.finish(build_failure(call, f"{INVALID_STATUS} {txn.state}"))

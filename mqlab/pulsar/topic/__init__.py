@@ -293,6 +293,9 @@ HAS_ENDED = "Transaction {txn} has been ended."
 
 
 def publish(topic: Topic, ask: SendMessage, caller: Caller, disk: Disk) -> Result:
+    """Handle SEND: append the message, unless its producer may not write or it is a duplicate. One
+    in a transaction waits (`queue`) until the transaction buffer is ready; the first of all makes
+    it take its first snapshot."""
     refusal = access.find_refusal(topic, ask, caller) or _find_duplicate(topic, ask)
     if refusal is not None:
         return topic, (Reply(caller, refusal),)

@@ -387,7 +387,7 @@ def store_message(
     it once it is as safe as the configuration asks. A message is a half message by its property
     (TRAN_MSG), not by the PREPARED bit of the request. Delayed and timed messages go to topics of
     their own until they are due. Refused are a topic of the broker's own, a time of delivery that
-    is no number or too far ahead, and a message too large for a record."""
+    is no number or too far ahead, and a topic or properties too long for a record."""
     message = ask.message
     if refusal := _find_refusal(message, broker.config):
         return broker, (Reply(caller, refusal),)
@@ -486,7 +486,7 @@ def end_transaction(
     if mismatch:
         return broker, _answer(ask, caller, ResponseCode.SYSTEM_ERROR, mismatch)
     if ask.end == TransactionType.COMMIT_TYPE:
-        # too large for a record
+        # its properties are too long for a record
         if find_misfit(build_committed(half, broker.config), broker.config.release):
             return broker, _answer(ask, caller, ResponseCode.MESSAGE_ILLEGAL, END_TOO_LARGE)
     new, effects = _write_end(broker, ask, half, disk, at_ms)

@@ -220,8 +220,9 @@ def schedule_level(message: Message, disk: Disk, broker: Broker) -> Effects:
 
 def deliver_level(broker: Broker, timer: str, disk: Disk, at_ms: int) -> Result:
     """Deliver the messages of a delay level that are due: the first one, for which the timer was
-    set, and those that have become due meanwhile. For the next one the timer is set again. One that
-    is too large for a record is left out. `timer`: its name, which ends with the level, from 1."""
+    set, and those that have become due meanwhile. For the next one the timer is set again. One
+    whose properties are too long for a record is left out. `timer`: its name, which ends with the
+    level, from 1."""
     level = int(timer.rpartition(" ")[2])
     queue = name_queue(SCHEDULE_TOPIC, level - 1)
     first = _progress(broker, queue)
@@ -350,7 +351,7 @@ def take_back(
 ) -> Result:
     """Handle CONSUMER_SEND_MSG_BACK: a consumer could not process this message. A copy of it is
     stored on the group's retry topic, to be delivered after a delay, or on its dead letter queue.
-    Refused are a message that is not there and a copy too large for a record."""
+    Refused are a message that is not there and a copy with properties too long for a record."""
     stored = read_stored(disk, ask.commit_log_offset)
     if stored is None:
         remark = BACK_NOT_FOUND.format(offset=ask.commit_log_offset)

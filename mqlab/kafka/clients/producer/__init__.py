@@ -179,6 +179,10 @@ def raise_epoch(p: Producer) -> Producer:
 
 
 def _may_leave(p: Producer, flights: Sequence[Flight], i: int) -> bool:
+    """Whether the batch `flights[i]` may be sent now: it is not in flight or paused, its partition
+    may be written, and fewer than max_in_flight batches are with that leader. With idempotence a
+    retry also waits for all earlier batches of its partition to be done, and a new batch for them
+    to be sent, under the present epoch and without a gap in their numbers."""
     flight = flights[i]
     if flight.sent or flight.paused or not _writable(p, flight.partition):
         return False
@@ -196,6 +200,8 @@ def _may_leave(p: Producer, flights: Sequence[Flight], i: int) -> bool:
 
 
 def _writable(p: Producer, partition: str) -> bool:
+    """Whether the partition is in the transaction or, without transactions, the producer has an id
+    (which it needs for idempotence only)."""
     if p.config.transactional:
         return partition in p.added
     return p.pid >= 0 or not p.config.idempotent
@@ -209,8 +215,8 @@ def is_outdated(p: Producer, flight: Flight) -> bool:
 
 
 def _choose_line(p: Producer, partition: str) -> Line:
-    """Where the partition's numbers stand. A new epoch is taken up only when nothing of the
-    old one is under way there."""
+    """The producer id, epoch and sequence number of the partition's next batch. A new epoch begins,
+    at 0, once no numbered batch of the partition waits for an answer."""
     line: Line | None = p.lines.get(partition)
     busy = any(f.partition == partition and f.number >= 0 for f in p.flights)
     if line is None or ((line.pid, line.epoch) != (p.pid, p.epoch) and not busy):
