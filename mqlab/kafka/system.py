@@ -215,6 +215,7 @@ def parse_call(
     def read_present(topic: str) -> tuple[str, ...]:
         return read_partitions(topic, tuple(p for p in partitions if p not in spares))
 
+    # by the kind of an argument in a usage: what turns its word into a value
     readers = {
         "TOPIC-PARTITION": check_partition,
         "TOPIC-PARTITION@OFFSET": read_position,
@@ -334,8 +335,8 @@ def leaders_of(system: KafkaSystem) -> tuple[str, ...]:
 
 
 def hears(system: KafkaSystem) -> Map[str, tuple[str, ...]]:
-    """Who is told who leads a partition. The coordinator's copies hear of all, for they send
-    markers everywhere; and all hear of the coordinator, whom every leader asks."""
+    """By partition, the copies that are sent news of its leader: its own and the coordinator's,
+    which sends markers everywhere; for the coordinator all copies, since every leader asks it."""
     tc, copies = system.config.coordinator, system.cluster.copies
     everywhere = tuple(c for partition in leaders_of(system) for c in copies(partition))
     return Map(
@@ -354,6 +355,7 @@ def first_leaders(system: KafkaSystem) -> tuple[Leadership, ...]:
 def _replicas(system: KafkaSystem, programs: dict[str, Program]) -> list[NodeSpec]:
     """Make the nodes of a cluster with replication: one for each copy of each partition, and the
     controller. `programs`: by node, the calls of its application."""
+    # hears_of: by partition, the copies that are sent news of its leader
     leaders, hears_of = first_leaders(system), hears(system)
     specs = []
     for partition in leaders_of(system):

@@ -219,6 +219,7 @@ def parse_call(words: tuple[str, ...], config: PulsarConfig) -> Any:
     def read_coordinator(text: str) -> int | None:
         return None if number(text) is None else read_txn(f"{text}/0").most
 
+    # by the kind of an argument in a usage: what turns its word into a value, None if it is none
     readers = {
         "PARTITION": check_partition,
         "MISSING": one_of("partition without a namespace", config.missing),

@@ -121,7 +121,7 @@ def encode_record(record: MessageRecord) -> bytes:
         record.flag,
         record.queue_offset,
         record.physical_offset,
-        _with_families(record),
+        _with_families(record),  # sys_flag, which says which address is of IPv6
         record.born_timestamp,
     )
     return head + tail
@@ -157,9 +157,9 @@ class _Reader:
         size, magic, crc, queue_id, flag, offset, physical, sys_flag, born = head
         if magic not in (MAGIC, MAGIC_V2):
             raise RemotingError(f"no record begins with {magic:08x}")
-        born_host = self._host(bool(sys_flag & MessageSysFlag.BORNHOST_V6))
+        born_host = self._host(v6=bool(sys_flag & MessageSysFlag.BORNHOST_V6))
         (store_timestamp,) = self._unpack(LONG)
-        store_host = self._host(bool(sys_flag & MessageSysFlag.STOREHOSTADDRESS_V6))
+        store_host = self._host(v6=bool(sys_flag & MessageSysFlag.STOREHOSTADDRESS_V6))
         times, prepared = self._unpack(MIDDLE)
         body = self._take(self._unpack(INT)[0])
         topic = self._take(self._unpack(SHORT)[0] if magic == MAGIC_V2 else self._take(1)[0])
