@@ -106,26 +106,29 @@ class Notes:
 
     def __init__(self, history: Iterable[Event]) -> None:
         """Sort all events of a history into notes that the rules below look up: by transaction, by
-        value, by place in a log and by reader."""
+        value, by offset and by reader."""
         self.txns: dict[str, Txn] = {}  # by name
-        self.sent: dict[str, Send] = {}  # by value
-        self.twice: list[tuple[Send, Send]] = []  # of the same value
-        self.reads: dict[str, list[Read]] = defaultdict(list)  # of a value
+        self.sent: dict[str, Send] = {}  # by value, the last message sent with it
+        self.twice: list[tuple[Send, Send]] = []  # two messages of the same value
+        # of each value, one read (the first) of each offset at which it was
+        self.reads: dict[str, list[Read]] = defaultdict(list)
         self.places: dict[Place, Read] = {}  # the first read of an offset
-        self.divergent: list[tuple[Read, Read]] = []  # of one offset
-        self.steps_back: list[tuple[Read, Read]] = []  # of one reader, whose offsets fell
-        self.drained: dict[Partition, Drained] = {}  # the last one
-        self.at_last: dict[Partition, dict[str, Read]] = {}  # by value, to the last to drain it
-        # the furthest read of a partition that was drained to an earlier offset
+        self.divergent: list[tuple[Read, Read]] = []  # of one offset, with different values
+        # of one reader, one after the other, whose offset did not rise
+        self.steps_back: list[tuple[Read, Read]] = []
+        self.drained: dict[Partition, Drained] = {}  # the last time it was read to its end
+        # by value, the reads of the reader that has last read the partition to its end
+        self.at_last: dict[Partition, dict[str, Read]] = {}
+        # the furthest read of a partition that later ended at its offset or before it
         self.cut_off: dict[Partition, tuple[Read, Drained]] = {}
         self.isolations: set[str] = set()
         self.inits: dict[str, list[Init]] = defaultdict(list)  # of each identity
         self.identities: dict[str, Init] = {}  # of each process
         self.counts: Counter[str] = Counter()
-        # by (reader, topic, partition): its last read, and its reads by value
+        # by (reader, topic, partition), since it was assigned: its last read, its reads by value
         self._last: dict[tuple[str, str, int], Read] = {}
         self._given: dict[tuple[str, str, int], dict[str, Read]] = {}
-        self._furthest: dict[Partition, Read] = {}  # by anybody
+        self._furthest: dict[Partition, Read] = {}  # the read of the highest offset, by any reader
         self._readers: set[str] = set()
         for event in history:
             self.counts[event.name] += 1
@@ -150,13 +153,14 @@ class Notes:
                 self.txn(name).sends.append(event)
             case End(txn=name):
                 txn = self.txn(name)
-                if txn.end is None or txn.end.how != COMMIT:  # once asked to commit, always asked
+                if txn.end is None or txn.end.how != COMMIT:  # a commit stays
                     txn.end = event
             case Ended(txn=name):
                 self.txn(name).ended = event
             case Drained(process=process, topic=topic, partition=partition):
                 self.drained[topic, partition] = event
                 self.at_last.pop((topic, partition), None)
+                # without an Assign nothing is known of what this process has read
                 if process in self._readers:
                     reads_by_value = self._given.setdefault((process, topic, partition), {})
                     self.at_last[topic, partition] = reads_by_value
@@ -166,6 +170,7 @@ class Notes:
             case Assign(process=process, isolation=isolation):
                 self.isolations.add(isolation)
                 self._readers.add(process)
+                # it begins anew, so it may read from a lower offset
                 own_keys = [key for key in self._last if key[0] == process]
                 for key in own_keys:
                     del self._last[key]
@@ -174,14 +179,15 @@ class Notes:
                 self._note_read(event)
 
     def _note_read(self, read: Read) -> None:
-        """Note a read: of which value and offset it is, whether its reader has stepped back, and
-        whether the offset had another value for somebody else."""
+        """Note a read: by value and offset, and whether its offset is not above the reader's
+        previous one, or has had another value in an earlier read."""
         reader = (read.process, read.topic, read.partition)
         previous = self._last.get(reader)
         if previous is not None and read.offset <= previous.offset:
             self.steps_back.append((previous, read))
         self._last[reader] = read
         self._given.setdefault(reader, {})[read.value] = read
+        # reader[1:]: the partition, (topic, number)
         furthest = self._furthest.setdefault(reader[1:], read)
         if furthest.offset < read.offset:
             self._furthest[reader[1:]] = read
@@ -189,14 +195,16 @@ class Notes:
         first_read = self.places.setdefault(place, read)
         if first_read.value != read.value:
             self.divergent.append((first_read, read))
+        # a second reader of the offset shows no second message of this value
         if first_read is read:
             self.reads[read.value].append(read)
 
 
 def check(history: Iterable[Event], allowed: Collection[str] = ()) -> Report:
     """Judge a history by all rules, and return a report of the anomalies that it shows and of what
-    it cannot decide. `allowed`: anomalies that the system does not promise to exclude, which are
-    not judged. Raises HistoryError where the lines are no history."""
+    it cannot decide. `allowed`: anomalies that the system does not promise to exclude; of these
+    only the names of those found are reported, among the undecided. Raises HistoryError where
+    reading `history` does."""
     notes = Notes(history)
     findings = (
         *_find_cut_off(notes),
@@ -226,15 +234,16 @@ def _drained_after(notes: Notes, txn: Txn) -> bool:
 
 
 def _find_lost_or_torn(notes: Notes) -> Iterator[Finding]:
-    """Yield a finding for each transaction of which some messages (torn) or all (lost) are missing
-    in partitions that were read to the end after it had ended. One with an unknown outcome may be
-    lost, never torn."""
+    """Yield a finding for each transaction that was committed, or may have been (outcome
+    "unknown"), and of which some messages (torn) or all (lost) are missing, although its partitions
+    were read to the end after it. An unknown one is lost only where a message of it had been read
+    before: else it may have been aborted."""
     for txn in notes.txns.values():
         if txn.outcome not in (COMMITTED, "unknown") or not _drained_after(notes, txn):
             continue
         present = [send for send in txn.sends if _find_last_read(notes, send)]
         missing = [send for send in txn.sends if not _find_last_read(notes, send)]
-        # of each missing message, a read from before it went
+        # the first read of each missing message that somebody had read while it was there
         read_before = [read for send in missing for read in notes.reads.get(send.value, ())[:1]]
         if missing and present:
             sentence = (
@@ -348,6 +357,7 @@ def _list_undecided(notes: Notes) -> Iterator[str]:
     partitions that were not read to the end, values sent twice, readers of uncommitted data."""
     unanswered = [txn for txn in notes.txns.values() if txn.outcome == "unknown"]
     if unanswered:
+        # of how many at least one message was read
         seen = sum(any(send.value in notes.reads for send in txn.sends) for txn in unanswered)
         yield (
             f"commits without an answer: {len(unanswered)}, of which {seen} were read and "

@@ -179,8 +179,9 @@ def read(path: Path) -> Iterator[Event]:
 
 
 def _read(file: IO[str], path: Path) -> Iterator[Event]:
-    """Yield the events of a history file, after checking its head. A last line without an end is
-    dropped, since its writer was killed. Raises HistoryError, with the number of the line."""
+    """Yield the events of a history file, after checking its head. A last line without a line end
+    is dropped, since its writer was killed, even if it is the head. Raises HistoryError, with the
+    number of the line."""
     number = 0
     for number, line in enumerate(file, 1):
         if not line.endswith("\n"):

@@ -253,8 +253,9 @@ HALF_S = 30.0  # how long an unfinished request may stand still
 
 def max_connections() -> int:
     """Return how many client connections this process has room for: the files that the system lets
-    it open, less those that the server itself needs. First raises the soft limit of open files as
-    far as the hard one allows."""
+    it open, less those that the server itself needs; LEAST in any case, WANTED where there is no
+    limit. First raises the soft limit of open files as far as the hard one allows, to WANTED at
+    most."""
     try:
         import resource
     except ImportError:  # not on Windows

@@ -37,7 +37,8 @@ class Connection(asyncio.Protocol):
 
     def __init__(self, server: Server, number: int) -> None:
         """Begin the connection of a client that has just been accepted; asyncio calls
-        `connection_made` next, which makes what speaks the protocol (`_frames`)."""
+        `connection_made` next, which sets `_frames`, the client's protocol. `number`: of the
+        connection, from which it has its name."""
         self.server = server
         self.number = number
         self.name = f"conn-{number}"
@@ -54,11 +55,11 @@ class Connection(asyncio.Protocol):
         self._outgoing: list[bytes] = []  # frames that leave at the end of this turn
         self._unsent_bytes = 0  # bytes of _outgoing
         self._write_full = False  # asyncio has asked not to write
-        self._push_refused = False  # so a role waits for Drained
+        self._push_refused = False  # its role gets Drained when there is room again
         self._reading_paused = False  # the client has sent too far ahead
-        self._will_continue = False  # `work` runs in the next round of the loop
+        self._will_continue = False  # `work` will run in the event loop's next round
         self._logged_refusals: set[str] = set()  # each is logged once
-        self._alarm: asyncio.TimerHandle | None = None  # while half a request waits
+        self._alarm: asyncio.TimerHandle | None = None  # while a request is incomplete
         self.last_read = 0.0  # when bytes came last, by the loop's clock
 
     # -- what asyncio calls ------------------------------------------------------------------
@@ -138,8 +139,8 @@ class Connection(asyncio.Protocol):
             self._handle(frame)
         else:  # IN_A_ROW frames were handled, and there may be more
             self._continue_later()
-        self._throttle()
-        if self._buffer or self._alarm is not None:
+        self._throttle()  # stop or resume reading from the client
+        if self._buffer or self._alarm is not None:  # a request that stays incomplete is timed
             self._watch_unfinished()
 
     def _handle(self, frame: bytes) -> None:
@@ -198,6 +199,7 @@ class Connection(asyncio.Protocol):
             return
         frame = b""  # where the protocol has no answer
         if body is not None:
+            # the errors that the answer brings, for the log
             for refusal in self._frames.refusals(body):
                 self._say_refused(self._frames.name(request), refusal)
             try:
@@ -214,7 +216,7 @@ class Connection(asyncio.Protocol):
                 self._send(frame)
         if request.last:
             self.close("it wanted one answer")
-        elif self._buffer:
+        elif self._buffer:  # requests that could not begin before this answer
             self._continue_later()
 
     def _send_in_order(self, number: int, frame: bytes) -> None:
@@ -232,9 +234,9 @@ class Connection(asyncio.Protocol):
 
     def push(self, role: str, corr: int, body: Any) -> bool:
         """Send a message of `role` to this client, unasked; return False where the client has left
-        too much unread, so that nothing was sent. True also where the connection is closing: the
-        role then gets `ConnectionLost` instead. `corr` names the message in the client's answer to
-        it."""
+        too much unread, so that nothing was sent. True also where the connection is closed, or is
+        closed now because the message cannot be written: the role then gets `ConnectionLost`.
+        `corr` is the role's number of the message, which the client's answer to it gets."""
         if self._transport is None:
             return True
         if self._unsent_bytes + self._transport.get_write_buffer_size() >= WRITE_AHEAD:

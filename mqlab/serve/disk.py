@@ -389,8 +389,8 @@ class JsonForm:
 
     def _from_plain(self, plain: Any) -> Any:
         """Rebuild a value from its JSON form: a list becomes a tuple, {"Name": [field values]} an
-        instance of the class `Name`, {"bytes": …} bytes. Raises ValueError for a field that this
-        version does not know, or of another type."""
+        instance of the class `Name`, {"bytes": …} bytes. Raises KeyError for a class and ValueError
+        for a field that this version does not know, or for a value of another type."""
         if isinstance(plain, list):
             return tuple(self._from_plain(v) for v in plain)
         if not isinstance(plain, dict):
@@ -404,9 +404,11 @@ class JsonForm:
             raise ValueError(f"a {name} of a newer version of mqlab")
         # An older journal may lack the newest fields, which then have their defaults.
         kwargs = dict(zip(field_names, map(self._from_plain, values), strict=False))
+        # an enum is kept as its value
         for field in field_names:
             if (kind, field) in self._enums and kwargs.get(field) is not None:
                 kwargs[field] = self._enums[kind, field](kwargs[field])
+        # fields that are plain texts, numbers or the like: their types
         for field, expected_type in self._plains[kind].items():
             if field in kwargs and not isinstance(kwargs[field], expected_type):
                 raise ValueError(f"{field} of a {name} is no {expected_type.__name__}")

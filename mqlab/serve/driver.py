@@ -73,8 +73,9 @@ class Driver:
         pace_ms: int = 0,
     ) -> None:
         """Prepare a node without roles; `start` reads the journal and starts them. `answer(conn,
-        number, body)` takes each answer to a client; `journal` is None where nothing is kept;
-        `pace_ms` delays messages between roles."""
+        number, body)` takes the answer to a client's request `number` on connection `conn`;
+        `journal` is None where nothing is kept; `pace_ms`: how long a message between roles
+        takes."""
         self.adapter = adapter
         self.pace_ms = pace_ms
         self._paced_events: dict[str, Event] = {}  # by the timer that delivers each to a role
@@ -195,7 +196,8 @@ class Driver:
                 if pushes and effect.to.startswith(CLIENT):
                     self._push_to_client(me, effect)
                     continue
-                request = Request(Caller(me, 0, effect.corr), effect.body, now)
+                # conn=0: a role asks, not a connection
+                request = Request(Caller(me, conn=0, corr=effect.corr), effect.body, now)
                 if self.pace_ms:
                     self._send_paced(me, effect.to, request)
                 else:
@@ -213,7 +215,7 @@ class Driver:
             elif isinstance(effect, Append):
                 keep(self.adapter, self.disk, effect)
                 self._add_to_journal(effect)
-                if effect.notify:
+                if effect.notify:  # the role wants to know when the entry is durable
                     appended = Appended(effect.log, effect.entry.last + 1, now)
                     inbox.append((me, appended))
                     if effect.log in self.readers:

@@ -117,6 +117,7 @@ class Gate:
         if not sends:
             return False
         self._count += 1
+        # shown to the user: the first such message
         first, words = sends[0], put_in_words(sends[0].body)
         held = Waiting(connection, request, size, _message_name(first), first.to, words)
         self.waiting[self._count] = held
@@ -129,9 +130,9 @@ class Gate:
             del self.waiting[number]
 
     def act(self, verb: Verb, number: int) -> None:
-        """Do what `verb` says with the held request `number`: let it go, drop it with its
-        connection, or crash the node before or after it is handled. Raises ValueError where no
-        request of this number waits."""
+        """Do what `verb` says with the held request `number`: let it go, drop it and close its
+        connection, or crash the node before or after it is handled; a crash forgets all held
+        requests. Raises ValueError where no request of this number waits."""
         held = self.waiting.pop(number, None)
         if held is None:
             raise ValueError(f"no request number {number} waits at the gate")

@@ -70,9 +70,10 @@ class Exchange:
         Bytes after it stay for the next exchange. Raises HttpError as soon as it is clear that the
         bytes are no acceptable request."""
         try:
-            while not self._read_events(buffer):
+            while not self._read_events(buffer):  # False: h11 needs more bytes
                 if self._fed == len(buffer):
                     return None  # h11 has seen all bytes and wants more
+                # `_fed`: how many bytes of the buffer h11 has seen
                 piece = bytes(buffer[self._fed : self._fed + MOST_HEAD])
                 self._h11.receive_data(piece)
                 self._fed += len(piece)
@@ -129,7 +130,7 @@ class Exchange:
     def _check_head(self) -> None:
         """Refuse a request whose head is too large, comes by a foreign host name or from a foreign
         web page, or announces too large a body. Raises HttpError; runs before the body is read."""
-        if self._request_size > MOST_HEAD:
+        if self._request_size > MOST_HEAD:  # as far as it is read: its head
             raise HttpError(431, f"the head of a request may have {MOST_HEAD} bytes")
         host, origin = self._header(b"host"), self._header(b"origin")
         if not is_here(host or "", self._here):

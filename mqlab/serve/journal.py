@@ -243,15 +243,15 @@ class Journal:
 
     def rewrite(self, effects: Iterable[Effect]) -> None:
         """Compact the journal: write a new file that holds only `effects`, and rename it over the
-        old one, so that a stop leaves either the one or the other. Where the disk has no room, the
-        old journal stays as it is."""
+        old one, so that a stop leaves either the one or the other. Where the disk refuses, the old
+        journal stays as it is, and a warning is logged."""
         old_file, old_size, old_head = self._file, self._size, self._head
         new_path = self.path.with_suffix(".new")
         try:
             new_path.unlink(missing_ok=True)
             self._file, self._head = _create_journal(new_path, self._name)
             self._size = self._head.size
-            for effect in effects:
+            for effect in effects:  # `note` and `write` now go to the new file
                 self.note(effect)
                 if len(self._unwritten) > TOGETHER:
                     self.write()
@@ -276,9 +276,9 @@ class Journal:
         self._unwritten += pack_frame(self._encode(effect))
 
     def write(self) -> None:
-        """Append this turn's entries to the file, and flush it if `fsync` is set. Raises OSError
-        where the disk does not take them all: what was written of them is cut off again, and none
-        of the turn's answers may leave."""
+        """Append this turn's entries to the file, and have the disk keep them (fsync) if the
+        journal is set to. Raises OSError where that fails: what was written of them is cut off
+        again, and none of the turn's answers may leave."""
         if not self._unwritten:
             return
         unwritten_bytes = memoryview(b"".join(self._unwritten))

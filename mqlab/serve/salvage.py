@@ -26,7 +26,7 @@ def salvage(source: Path, target: Path, adapter: Adapter) -> str:
         raise JournalError(f"{target} has a journal already: name a new folder")
     file = os.open(path, os.O_RDONLY)
     try:
-        lock(file, source)
+        lock(file, source)  # so no server writes to it
         good_bytes, entries = check_head(file, path, adapter.name).size, 0
         damage, disk = "", ServerDisk(adapter.keeping)
         for at, effect, size in read_effects(path, adapter.entries):
@@ -36,7 +36,7 @@ def salvage(source: Path, target: Path, adapter: Adapter) -> str:
                 damage = describe_misfit(at, error)
                 break
             good_bytes, entries = at + size, entries + 1
-        # "": the last bytes are only what a stop leaves
+        # "" where what follows is only the incomplete entry that a stop leaves
         damage = damage or find_damage(path, good_bytes, adapter.entries)
         rest_bytes = os.fstat(file).st_size - good_bytes
         target.mkdir(parents=True, exist_ok=True)

@@ -318,7 +318,7 @@ def _loopback(host: str) -> bool:
 
 
 def _watch_input(stop: Callable[[], None], obey: Callable[[str], None]) -> None:
-    """Call `obey` with each line of standard input, and `stop` when it ends. The process that
+    """Call `obey` with each whole line of standard input, and `stop` when it ends. The process that
     started this one holds the other end of the pipe, which closes however that process dies."""
     loop = asyncio.get_running_loop()
     file = sys.stdin.fileno()
@@ -330,7 +330,7 @@ def _watch_input(stop: Callable[[], None], obey: Callable[[str], None]) -> None:
             loop.remove_reader(file)
             stop()
         buffer.extend(data)
-        # what follows the last line end is half a line: it stays in the buffer
+        # what follows the last line end is not a whole line yet: it stays in the buffer
         *lines, rest = buffer.split(b"\n")
         buffer[:] = rest
         for line in lines:
@@ -340,8 +340,9 @@ def _watch_input(stop: Callable[[], None], obey: Callable[[str], None]) -> None:
 
 
 def main(adapter: Adapter, options: Options) -> None:
-    """Run a server of this adapter in this process until a signal stops it. Raises ServeError where
-    it cannot start or go on, JournalError where its data folder cannot be used."""
+    """Run a server of this adapter in this process until it is told to stop, by a signal or, if the
+    options say so, by the end of its input. Raises ServeError where it cannot start or go on,
+    JournalError where its data folder cannot be used."""
     set_up(options.verbose)
     if not _loopback(options.host):
         log.warning(

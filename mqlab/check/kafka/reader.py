@@ -67,19 +67,20 @@ def _watch_input(over: threading.Event) -> None:
 
 
 def read(job: Job, is_over: Callable[[], bool]) -> bool:
-    """Read all partitions and note each read in the history, until told to end or, where the job
-    wants that, until each partition was read to its end. Returns whether it has drained every
-    partition, if it was to. Raises Unreadable."""
+    """Read all partitions from their first offset and note each message in the history, until
+    `is_over()` or, where the job drains, until each partition was read to the end that it had when
+    it was first asked, or the job's time is over. Returns False only for a job that drains and has
+    not come to all ends. Raises Unreadable."""
     history = Writer(Path(job.history), job.process, TOOL)
     consumer = Consumer(job.config | {"enable.partition.eof": True})
     partitions = [(topic, at) for topic in job.topics for at in range(job.partitions)]
     consumer.assign([TopicPartition(topic, at, OFFSET_BEGINNING) for topic, at in partitions])
     history.write(Assign, isolation=job.config.get("isolation.level", DEFAULT_ISOLATION))
-    ends: dict[Place, int] = {}
+    ends: dict[Place, int] = {}  # stays empty for a job that does not drain
     unknown_since: dict[Place, float] = {}
-    drained: dict[Place, bool] = {}
+    drained: dict[Place, bool] = {}  # a set of those read to their end
     deadline = time.monotonic() + job.drains_s
-    positions: dict[Place, int] = {}
+    positions: dict[Place, int] = {}  # the next offset to read
     while not is_over() and not (job.drains_s and time.monotonic() > deadline):
         message = consumer.poll(POLL_S)
         if job.drains_s and len(ends) < len(partitions):
@@ -112,8 +113,9 @@ def _note(message: Any, history: Writer, positions: dict[Place, int]) -> None:
 
 def _ask_ends(job: Job, places: list[Place], missing: dict[Place, float]) -> dict[Place, int]:
     """Return the end of each log, open transactions included; none for a partition that does not
-    answer now, 0 for one that has been unknown for too long. `missing`: since when the cluster has
-    known nothing of a partition, kept from one call to the next."""
+    answer now, 0 for one that has been unknown for more than GONE_S. `missing`: since when
+    (time.monotonic) the cluster has not known a partition; changed here, and kept from call to
+    call."""
     consumer = Consumer(job.config | {"isolation.level": "read_uncommitted"})
     ends: dict[Place, int] = {}
     try:

@@ -81,9 +81,11 @@ class Story:
         return Client(self, txn_id)
 
     def retry(self, what: str, call: Callable[[float], object]) -> None:
-        """Make a call of librdkafka, and repeat it while its error is retriable, for PATIENCE_S.
-        Raises Unanswered when that time is over, Refused when the client can do no more (a fatal
-        error, or `MANY` refusals), KafkaException where the transaction must be aborted."""
+        """Make a call of librdkafka, with CALL_S to answer, and repeat it while its error is
+        retriable. Raises KafkaException where the transaction must be aborted, Refused when the
+        client can do no more (a fatal error, or the server's last `MANY` answers were all
+        CONCURRENT_TRANSACTIONS), Unanswered after PATIENCE_S, or for any other error. `what`: the
+        call, for the message."""
         give_up_at = time.monotonic() + PATIENCE_S
         while True:
             try:
@@ -121,8 +123,9 @@ class Story:
         self.broker.restart()
 
     def read_back(self) -> None:
-        """Read everything that was produced with read_committed, to the last stable offset of each
-        partition, and note it in the history."""
+        """Read both topics, each of one partition, to their last stable offsets, as a
+        read_committed consumer does, and note each message and the ends in the history. Raises
+        Unanswered."""
         from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartition
 
         ends: dict[str, int] = {}
@@ -142,7 +145,7 @@ class Story:
                 value = (message.value() or b"").decode()
                 self.note(Read, "reader", topic=topic, partition=0, offset=offset, value=value)
             elif error.code() == KafkaError._PARTITION_EOF:
-                ends[topic] = offset
+                ends[topic] = offset  # the next to be read
         consumer.close()
         for topic, offset in ends.items():
             self.note(Drained, "reader", topic=topic, partition=0, end=offset)
@@ -205,14 +208,15 @@ class Client:
 
 
 def tell(story: Story) -> None:
-    """Run all clients through the story and write their history: transactions that commit and
-    abort, crashes of the broker in between, and clients that start again. Raises Unanswered or
-    Refused where one of them cannot go on."""
+    """Run the clients through the scenario of the module's docstring, and write their history:
+    transactions that commit and abort, crashes of the broker in between, and clients that start
+    again. Raises Unanswered or Refused where one of them cannot go on."""
     orders, billing = story.introduce("orders"), story.introduce("billing")
     for client in (orders, billing):
         client.begin()
     orders.end()
     billing.end(ABORT)
+    # the client for this id's next transaction: another one where an epoch is good for one only
     orders = orders.go_on()
     orders.begin()
     orders.end()
@@ -225,6 +229,7 @@ def tell(story: Story) -> None:
         client = story.introduce(txn_id)
         client.begin()
         client.end()
+    # returns when the id's last transaction has ended, so that all of it can be read
     for txn_id in ("orders", "billing"):
         story.introduce(txn_id)
     story.read_back()

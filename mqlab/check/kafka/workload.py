@@ -65,8 +65,8 @@ class Settings:
 
 def read_settings(path: Path) -> Settings:
     """Read a user's client settings from a file of lines `name=value`; "producer." and "consumer."
-    before a name give it to that client only. Raises SettingsError where a line is no setting, or
-    names what the workload decides."""
+    before a name give it to that client only. Raises SettingsError where the file cannot be read, a
+    line is no setting, or names what the workload itself sets."""
     settings = Settings()
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -150,8 +150,8 @@ class Workload:
     _newest: dict[int, str] = field(default_factory=dict)
 
     def prepare(self) -> None:
-        """Connect to the cluster and create the workload's topics. Raises ClusterError, with what
-        is missing, where that cannot be done."""
+        """Check the settings with a client of each kind, connect to the cluster and create the
+        workload's topics. Raises ClusterError, with what is missing, where that cannot be done."""
         admin = self._try_settings()
         try:
             admin.list_topics(timeout=ANSWER_S)
@@ -194,7 +194,7 @@ class Workload:
         writers = {number: self._start_writer(number) for number in range(WRITERS)}
         others = [self._start_reader()]
         try:
-            for number in count():
+            for number in count():  # the faults in turn
                 next_fault_at = min(deadline, time.monotonic() + chance.uniform(*FAULT_S))
                 self._keep_alive(writers, next_fault_at)
                 if time.monotonic() >= deadline or find_denied(self.read_errors()):
@@ -248,9 +248,9 @@ class Workload:
         writers: dict[int, subprocess.Popen[str]],
         others: list[subprocess.Popen[str]],
     ) -> None:
-        """Inflict one fault: kill a writer and start its successor; pause one (SIGSTOP), let a
-        successor take over and wake the zombie; or kill the reader and start another. `number`: of
-        the writer; `others`: the reader first, then zombies."""
+        """Inflict one fault: kill a writer and start its successor; pause one (SIGSTOP) between two
+        transactions, let a successor take its id over and wake it as a zombie; or kill the reader
+        and start another. `number`: of the writer; `others`: the reader first, then zombies."""
         self.tried[fault] += 1
         match fault:
             case "kill":
@@ -259,10 +259,12 @@ class Workload:
                 writers[number] = self._start_writer(number)
             case "pause":
                 zombie = writers[number]
+                # "init": the history's line which says that a writer has taken the id over
                 had_begun = self._wait_for(number, '"init"')
                 self._stop_between(number, zombie)
                 others.append(zombie)
                 writers[number] = self._start_writer(number, HEIR_RESTS_S)
+                # only if both have had the id, the one that wakes is a zombie
                 if self._wait_for(number, '"init"') and had_begun:
                     self.tried[ZOMBIE] += 1
                 zombie.send_signal(signal.SIGCONT)

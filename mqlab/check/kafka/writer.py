@@ -66,8 +66,9 @@ class Refused(Exception):
 
 
 def main() -> int:
-    """Write transactions, as the job on standard input says, until that ends. Returns the process's
-    exit code: 0, or FENCED where the producer can do no more."""
+    """Read a job, a line of JSON, from standard input, and write transactions as it says until
+    standard input ends. Returns the process's exit code: 0, or FENCED where the producer can do no
+    more."""
     job = Job(**json.loads(sys.stdin.readline()))
     over = threading.Event()
     threading.Thread(target=_watch_input, args=(over,), daemon=True).start()
@@ -80,10 +81,11 @@ def main() -> int:
         stopped = False
         for number in count():
             if over.is_set():
-                return 0
+                break
             _write_one(job, number, producer, history, over, stopped)
             paused_at = time.monotonic()
             over.wait(job.pause_s)
+            # such a long pause: the process was suspended (SIGSTOP) and may be a zombie now
             stopped = time.monotonic() - paused_at > STOPPED_S
     except Refused as error:
         print(f"{job.process}: {error}", file=sys.stderr)
@@ -99,15 +101,17 @@ def _watch_input(over: threading.Event) -> None:
 def _write_one(
     job: Job, number: int, producer: Producer, history: Writer, over: threading.Event, stopped: bool
 ) -> None:
-    """Write transaction `number` and note it in the history; its places, its end and its
-    disturbances are chosen by a seeded random generator. `stopped`: the process was stopped
-    meanwhile, so that another may have taken over; then it asks to commit, undisturbed. Raises
-    Refused where the producer can do no more."""
+    """Write transaction `number` and note it in the history; its partitions, whether it commits,
+    and whether its connections are cut are chosen by a generator seeded with the job and `number`.
+    `over` is set when standard input has ended: it then skips its pauses. `stopped`: the process
+    was suspended before this transaction, so that another may have taken its id over; it then tries
+    to commit, with connections as they are. Raises Refused where the producer can do no more."""
     chance = random.Random(f"{job.seed} {job.process} {number}")
     txn = f"{job.process}.{number}"
     partitions = [(topic, at) for topic in job.topics for at in range(job.partitions)]
     places = chance.sample(partitions, chance.randint(2, len(partitions)))
-    places += chance.choices(places, k=chance.randint(0, MORE))  # an order that can be lost
+    # several messages of one partition, whose order is checked
+    places += chance.choices(places, k=chance.randint(0, MORE))
     how = ABORT if chance.randrange(ABORTS) == 0 and not stopped else COMMIT
     producer.begin_transaction()
     for index, (topic, partition) in enumerate(places):
@@ -118,7 +122,7 @@ def _write_one(
         over.wait(chance.uniform(*CUT_S))
         _note_cut(job, cut_connections())
     if chance.randrange(FLUSHES):
-        producer.flush(PATIENCE_S)  # an abort would throw away what has not left
+        producer.flush(PATIENCE_S)  # an abort would discard what was not sent yet
         over.wait(chance.uniform(0, HOLD_S))
     history.write(End, txn=txn, how=how)
     outcome, error = _end(producer, how, over)

@@ -189,7 +189,7 @@ class Model(Seen):
         self.txns: dict[str, list[Txn]] = {}  # by transactional id, the last to change at the end
         self.entries: dict[str, Entry] = {}  # by transactional id, its latest record
         self.changes = 0  # of transactions; tells whether a drawn table is still right
-        self.lights = Lights(claims.LIT)
+        self.lights = Lights(claims.LIT)  # the invariants shown; one that was broken stays red
         # what the picture shows now: partitions and groups by name, and their state and rows
         self.partitions: tuple[str, ...] = ()
         self.groups: tuple[str, ...] = ()
@@ -426,8 +426,10 @@ class Observer(Teller):
         return say_unguarded(super()._tell(fact, telling, why), self.off, UNGUARDED)
 
     def take(self, step: Step, listener: Callable[[Fact], None] | None = None) -> None:
-        """Draw the next recorded step into the model, and tell its facts to `listener`, where there
-        is one: what a role recovered, which event it took, and each of its effects."""
+        """Draw the next recorded step, which a role has taken, into the model, and tell its facts
+        to `listener`, where there is one: what a role recovered, which event it took, and each of
+        its effects."""
+        # `role`: as it is after the step; None: the client `name` has gone
         at_ms, name, role, event, effects = step
         self._count(at_ms, listener)
         if role is None or isinstance(role, Outside):
@@ -442,7 +444,7 @@ class Observer(Teller):
         self.model.roles[name] = role
         if name == BROKER:
             self._take_front(role, event, effects)
-        elif event is None:
+        elif event is None:  # it has just started
             self._take_recovered(name, role)
         else:
             self._tell_event(name, before, role, event)
@@ -451,8 +453,9 @@ class Observer(Teller):
 
     def skip(self, step: Step) -> None:
         """Update the model by a step that has left the ring buffer undrawn, and make no facts of
-        it: only what a later picture needs is kept. It counts as one fact, so that a follower sees
-        by the numbers that it missed some."""
+        it: only what a later picture needs is kept. It counts as one fact at least, so that a
+        follower sees by the numbers that it missed some."""
+        # `role`: as it is after the step; None: the client `name` has gone
         at_ms, name, role, event, effects = step
         self._count(at_ms, None)
         self.facts += 1
@@ -466,7 +469,7 @@ class Observer(Teller):
             if isinstance(event, Request) and isinstance(event.body, Ask):
                 self._seen(event.caller.name, event.body)
             self._forget_deleted(effects)
-        elif event is None:
+        elif event is None:  # it has just started
             self._take_recovered(name, role)
         else:
             for effect in effects:

@@ -67,9 +67,10 @@ class PulsarFrames:
         return None if self._request is None else self._request.body
 
     def read(self, frame: bytes) -> ClientRequest:
-        """Read one frame as a request: a command of the binary protocol, the first of which must be
-        CONNECT, or an HTTP request of the admin API. The request also says whether it has an
-        answer, and whether that may take long. Raises BadFrame."""
+        """Read one frame as a request: a command of the binary protocol, the first of which (and no
+        other) must be CONNECT, or an HTTP request of the admin API. The request also says whether
+        it has no answer (`one_way`), and whether its answer may take long (`waits`). Raises
+        BadFrame."""
         if (request := self._request) is not None:  # `cut` has found an HTTP request
             ask = AdminAsk(request.method, request.target, frame, self._here)
             return ClientRequest(ask, last=request.last)
@@ -91,7 +92,7 @@ class PulsarFrames:
         waits = command.name in ("NEW_TXN", "END_TXN") or (
             command.name == "PRODUCER" and command.body.producer_access_mode == WAIT_FOR_EXCLUSIVE
         )
-        return ClientRequest(Ask(command, self._here), 0, one_way, waits)
+        return ClientRequest(Ask(command, self._here), one_way=one_way, waits=waits)
 
     def write(self, request: ClientRequest, answer: Any) -> bytes:
         if isinstance(request.body, AdminAsk):

@@ -158,7 +158,7 @@ class Model(Seen):
         if record.op == "NEW":
             begun = (*written.begun, record.txn)
             forgotten, begun = begun[:-TXNS], begun[-TXNS:]
-            self.unmarked[record.txn] = set()
+            self.unmarked[record.txn] = set()  # topics that it wrote to and has not marked yet
             for txn in forgotten:
                 written.decisions.pop(txn, None)
                 written.done.pop(txn, None)
@@ -169,7 +169,7 @@ class Model(Seen):
         elif record.txn in written.begun and record.status in ENDED:
             written.done.setdefault(record.txn, record.status)
             if record.status is TxnStatus.COMMITTED and self.unmarked[record.txn]:
-                self.lights.judge(TOLD_TO_ALL, False)
+                self.lights.judge(TOLD_TO_ALL, holds=False)
 
     def note_sent(self, consumer: str, message: PushMessage) -> None:
         """What a consumer is sent, as `simplify` has left it."""

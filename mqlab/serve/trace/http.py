@@ -114,13 +114,14 @@ class TraceServer:
 
     async def _answer(self, request: HttpRequest | HttpError) -> tuple[int, str, list[bytes]]:
         """Return (status, content type, lines of the body) for a request: GET /trace gives the
-        facts after a number, GET /gate the gate's state, POST /gate an order to the gate. A request
-        that could not be read comes as its HttpError."""
+        facts after a number, GET /gate the gate's state, POST /gate has the gate do something. A
+        request that could not be read comes as its HttpError; any error becomes an answer."""
         try:
             if isinstance(request, HttpError):
                 raise request
             path, query = _split(request)
             if path == "/gate" and request.method == "POST":
+                # `_unlock` raises HttpError unless the query has the gate's key
                 self._unlock(query).obey(request.body)
                 return 204, PLAIN, []
             if request.method != "GET":

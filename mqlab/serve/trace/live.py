@@ -48,10 +48,10 @@ class Dropped:
 
 @frozen
 class Killed:
-    """Every connection has broken, too. `unheard`: the request that was done by then, and whose
+    """Every connection has broken, too. `unanswered`: the request that was done by then, and whose
     answer did not leave; empty where there is none."""
 
-    unheard: Text = NOTHING
+    unanswered: Text = NOTHING
 
 
 Outside = Dropped | Killed
@@ -179,7 +179,7 @@ class Live:
     ) -> None:
         """Begin the live trace of a server that has done nothing yet: steps go into a ring
         (`recorder`), and are drawn into lines only when somebody asks. `weigh(effects)`: how many
-        bytes they keep alive."""
+        bytes of memory a step's effects keep in use."""
         self.recorder = Recorder(self._forget, weigh)
         self.observer = observer
         self.system = system
@@ -189,7 +189,7 @@ class Live:
         self._drawn: Any = self._kept_from  # the Snapshot after the last line
         self._last_forgotten = 0  # the number of the fact before the first line
         self._size = 0  # bytes of the lines
-        self._has_gap = False  # a step left the ring undrawn: the lines must begin again
+        self._has_gap = False  # a step left the ring undrawn: the lines must begin after it
         self._failed = False  # a step could not be drawn, which is logged once
         self._drawing = asyncio.Lock()
         self._whole_until = 0.0  # until then somebody wants every step drawn
@@ -236,6 +236,7 @@ class Live:
         undrawn. Gives way to the server's clients every few milliseconds."""
         async with self._drawing:
             recorder, turn = self.recorder, Turn()
+            # counted beforehand: more steps may come while others have their turn
             to_skip = max(0, len(recorder.steps) - most)
             to_draw = len(recorder.steps) - to_skip
             while to_skip > 0 and recorder.steps:
@@ -257,9 +258,9 @@ class Live:
         self, after: int, last: int = 0, more: Callable[[], dict[str, Any]] = dict
     ) -> list[bytes]:
         """Return the live trace after fact number `after` as JSON lines: first a Snapshot, then a
-        line for each fact. With `last` at most so many of the newest facts; from the oldest kept
-        where `after` is older, or the number of an earlier server. `more()` gives further entries
-        of the first line."""
+        line for each fact, the newest `last` at most (0: FIRST). Begins at the oldest fact kept
+        where `after` is older, or is the number of an earlier server's fact. `more()` gives further
+        entries of the first line."""
         now = asyncio.get_running_loop().time()
         if last:
             self._whole_until = now + PATIENCE_S

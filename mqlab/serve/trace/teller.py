@@ -274,8 +274,9 @@ class Teller:
             self._add(fact, meaning())
 
     def _add(self, fact: Fact, telling: Telling) -> None:
-        """Count one fact, and give it to the listener (where there is one) with its number, its
-        time, what `telling` says of it, and texts cut to a cell's length."""
+        """Count one fact, and give it to the listener (where there is one) with lanes in place of
+        names, its number, its time, and what `telling` says of it; texts are cut to LONGEST
+        characters."""
         self.facts += 1
         if self._listener is not None:
             self._listener(
@@ -313,20 +314,21 @@ class Teller:
 
     def _from_outside(self, name: str, what: Outside | None) -> None:
         """Tell what happened from outside the roles: `what` is a crash of the node on which the
-        role `name` is, a request of the client `name` dropped at the gate, or None where that
-        client has gone."""
+        role `name` is, which ends the connections of all clients; a request of the client `name`
+        dropped at the gate, which ends its connection; or None where that client has gone."""
         if isinstance(what, Killed):
             for client in list(self.lanes.conns):
                 self.lanes.end_client(client)
             self.held.clear()
-            # the node's lane: of that role, else of the first role drawn (kind 0 are the clients)
+            # the lane that tells of it: of that role, else of the first role drawn; kinds of roles
+            # are numbered from 1, in the order of `most`
             kinds = range(1, len(self.lanes.most) + 1)
             roles = [role for kind in kinds for role in self.lanes.list_names(kind)]
             if roles:
                 node = name if name in roles else roles[0]
-                text = UNHEARD(what=what.unheard) if what.unheard.en else NODE_KILLED()
+                text = UNHEARD(what=what.unanswered) if what.unanswered.en else NODE_KILLED()
                 telling = Telling(
-                    label=SHORT_UNHEARD if what.unheard.en else NOTHING, why=WHY_KILLED
+                    label=SHORT_UNHEARD if what.unanswered.en else NOTHING, why=WHY_KILLED
                 )
                 self._add(new_fact(FactKind.KILL, node, text), telling)
         elif isinstance(what, Dropped):

@@ -191,7 +191,9 @@ class Broker(Quiet):
     def gather(
         self, caller: Caller, ask: Ask, parts: list[tuple[str, Any]], plan: Any = None
     ) -> tuple[Broker, Effects]:
-        """Send every part to its role; a request without parts is answered at once."""
+        """Send each part, (role, message), to its role; when all have answered, `FINISH` makes the
+        response from `plan` and their answers (`Gathering.got`, by index of the part). A request
+        without parts is answered at once."""
         waiting = Gathering(caller, ask, plan, len(parts))
         if not parts:
             return self, (Reply(caller, FINISH[ask.api](self, waiting)),)

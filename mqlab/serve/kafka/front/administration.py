@@ -165,7 +165,7 @@ def begin_markers(broker: Broker, caller: Caller, ask: Ask) -> Result:
     plan = []
     for marker in ask.body.markers:
         request = WriteTxnMarkers(
-            "",
+            "",  # the transactional id, which the request does not hold
             marker.producer_id,
             marker.producer_epoch,
             marker.transaction_result,

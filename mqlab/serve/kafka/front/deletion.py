@@ -40,8 +40,8 @@ def finish_groups(broker: Broker, done: Gathering) -> Results:
 
 def begin_offsets(broker: Broker, caller: Caller, ask: Ask) -> Result:
     """Handle OffsetDelete: ask the group's coordinator to forget the committed offsets of these
-    partitions. Partitions that do not exist are refused here: the plan has, for each, its error or
-    its index among the names sent on."""
+    partitions; `finish_offsets` makes the response. Partitions that do not exist are refused here:
+    the plan has, for each, its error or its index among the names sent on."""
     body = ask.body
     names: list[str] = []
     plan = []

@@ -90,7 +90,7 @@ def begin(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
     if not reads:
         return broker.gather(caller, ask, [], plan)
     number, new = broker.begin(Gathering(caller, ask, plan, len(reads)))
-    return new, (_read_partition(number, plan, 0),)
+    return new, (_read_partition(number, plan, part=0),)
 
 
 def _refuse_all(body: Any, error: Error) -> Fetched:
@@ -128,14 +128,14 @@ def _read_partition(number: int, plan: Plan, part: int) -> Send:
 def take_part(
     broker: Broker, number: int, waiting: Gathering, part: int, answer: Any
 ) -> tuple[Broker, Effects]:
-    """Take a leader's answer for partition number `part` of a waiting fetch: the records read, or,
-    while the partitions are watched, the notice of new ones. Then read the next partition; after
-    the last, answer the client if there is enough, or else watch the partitions until there is or
-    the client's time is over."""
+    """Take a leader's answer for partition number `part` of the waiting fetch number `number`: the
+    records read, or, while the partitions are watched, the notice of new ones, on which all are
+    read again. After a read, read the next partition; after the last, answer the client if there is
+    enough, or else watch the partitions until there is or the client's time is over."""
     plan: Plan = waiting.plan
     if isinstance(answer, Watched):
         if plan.phase != WATCHING:
-            # This notice of new records crossed with our reading, which has seen them.
+            # These new records came while they were read already, so the answer has them.
             return broker, ()
         return _read_again(broker, number, waiting, READING)
     answer = _in_wire_format(broker, answer)

@@ -86,14 +86,15 @@ def _to_ms(time: timedelta) -> int:
 
 
 def begin_join(broker: Broker, caller: Caller, ask: Ask) -> Result:
-    """Handle JoinGroup: pass the request to the group's coordinator, as its own message. A client
-    whose member id would become longer than a text may be is refused here."""
+    """Handle JoinGroup: pass the request to the group's coordinator, as the engine's JoinGroup;
+    `finish_join` makes the response. A client whose member id would become longer than a text may
+    be is refused here."""
     body = ask.body
     session_ms = _to_ms(body.session_timeout)
     instance = getattr(body, "group_instance_id", None)
     if not body.member_id and len((instance or ask.client).encode()) + SUFFIX > LONGEST_TEXT:
         # The id that a real broker makes of it, with a UUID, is longer than a text may be.
-        protocol = None if ask.version >= 7 else ""
+        protocol = None if ask.version >= 7 else ""  # only from version 7 on it may be null
         refused = Joined(Error.UNKNOWN_SERVER_ERROR, protocol_name=protocol)
         return broker, (Reply(caller, refused),)
     request = JoinGroup(
@@ -247,8 +248,8 @@ UNKNOWN = Error.UNKNOWN_TOPIC_OR_PARTITION
 
 def begin_list_offsets(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
     """Handle ListOffsets: ask the leader of each partition for the offset at a timestamp (or at the
-    log's begin or end). Partitions that are refused, and questions about tiered storage, are
-    answered here."""
+    log's begin or end); `finish_list_offsets` makes the response when all have answered. Partitions
+    that are refused, and questions about tiered storage, are answered from the plan."""
     level = getattr(ask.body, "isolation_level", 0)
     isolation = READ_COMMITTED if level else READ_UNCOMMITTED
     requests: list[tuple[str, Any]] = []
@@ -257,7 +258,7 @@ def begin_list_offsets(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker
     for topic in ask.body.topics:
         # by partition: the answer if it is known, or the index of its question in `requests`
         outcomes: list[tuple[int, int | ListOffsetsResponse]] = []
-        # named twice: the last one counts
+        # named twice: refused, once
         for partition in {p.partition_index: p for p in topic.partitions}.values():
             leader = broker.partition(topic.name, partition.partition_index)
             # There is no tiered storage, so all of a log is local.
@@ -303,12 +304,13 @@ def finish_list_offsets(broker: Broker, done: Gathering) -> Topics:
 
 def begin_offset_commit(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
     """Handle OffsetCommit and TxnOffsetCommit: send all positions to the group's coordinator at
-    once. A partition that does not exist, or whose metadata is too long, is refused on its own;
-    from OffsetCommit v10 on topics are named by their ids."""
+    once; `finish_offset_commit` makes the response. A partition that does not exist, or whose
+    metadata is too long, is refused on its own; the others too if they are too large for one batch.
+    From OffsetCommit v10 on topics are named by their ids."""
     body = ask.body
     positions: list[Position] = []
     plan = []
-    # the version belongs to transaction.version 2, which is switched off here
+    # the request's version needs transaction.version 2, and this server has it off
     is_too_new = too_new(broker, ask)
     for topic in body.topics:
         name, topic_id = getattr(topic, "name", None), getattr(topic, "topic_id", None)
@@ -399,9 +401,9 @@ Wanted = tuple[tuple[str, UUID | None, tuple[int, ...]], ...]
 
 
 def begin_offset_fetch(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
-    """Handle OffsetFetch: ask the coordinator of each group for its committed offsets. Up to
-    version 7 a request is about one group, from 8 on about several; from 10 on topics are named by
-    their ids."""
+    """Handle OffsetFetch: ask the coordinator of each group for its committed offsets;
+    `finish_offset_fetch` makes the response. Up to version 7 a request is about one group, from 8
+    on about several; from 10 on topics are named by their ids."""
     body = ask.body
     # before version 8 the body itself describes the one group
     groups = getattr(body, "groups", None) or ((body,) if ask.version < 8 else ())
@@ -409,8 +411,9 @@ def begin_offset_fetch(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker
     requests: list[tuple[str, Any]] = []
     plan = []
     for group in groups:
+        # None: all partitions of which the group has an offset
         rows: Wanted | None = None
-        names = None  # and rows: all partitions of which the group has an offset
+        names = None
         if group.topics is not None:
             rows = tuple(_name_partitions(broker, topic) for topic in group.topics)
             names = tuple(f"{name}-{i}" for name, _, indexes in rows for i in indexes)

@@ -82,7 +82,7 @@ class StateReader(Quiet):
     def step(self, event: Event, disk: Disk) -> tuple[StateReader, Effects]:
         """Answer a client that reads the log of the transaction coordinator, `__transaction_state`:
         fetches, offsets, producers (there are none), and watches that wake when something was
-        appended. Returns the reader and its effects."""
+        appended. Returns the reader and its effects. Raises TypeError for any other request."""
         end = disk.log(self.name).end
         match event:
             case Request(caller=caller, body=Fetch() as ask):
@@ -97,7 +97,7 @@ class StateReader(Quiet):
                 return replace(self, watchers=watchers), effects
             case Request(caller=caller, body=Unwatch(corr=corr)):
                 return replace(self, watchers=remove_watcher(self.watchers, caller, corr)), ()
-            case Appended():
+            case Appended():  # both isolation levels read to the end: no transactions are in it
                 watchers, effects = wake_watchers(self.watchers, lambda _: end)
                 return replace(self, watchers=watchers), effects
             case Request(body=body):  # without an answer its client would wait forever

@@ -35,8 +35,8 @@ UNKNOWN = Error.UNKNOWN_TOPIC_OR_PARTITION
 
 def begin_delete(broker: Broker, caller: Caller, ask: Ask) -> Result:
     """Handle DeleteRecords: ask the leader of each partition to delete the records before an
-    offset. Refused here: partitions that do not exist, internal topics, and topics whose records
-    only compaction removes."""
+    offset; `finish_delete` makes the response. Refused here: partitions that do not exist, internal
+    topics, and topics whose records only compaction removes."""
     requests: list[tuple[str, Any]] = []
     plan = []
     for topic in ask.body.topics:
@@ -83,8 +83,8 @@ def finish_delete(broker: Broker, done: Gathering) -> Topics:
 
 def begin_epochs(broker: Broker, caller: Caller, ask: Ask) -> Result:
     """Handle OffsetForLeaderEpoch: for each partition, where a leader epoch ended. Each partition
-    here has had a single leader epoch, which ends where the log does: its leader is asked for
-    that."""
+    here has had a single leader epoch, which ends where the log does: its leader is asked for that,
+    and `finish_epochs` makes the response."""
     requests: list[tuple[str, Any]] = []
     plan = []
     for topic in ask.body.topics:
@@ -96,6 +96,7 @@ def begin_epochs(broker: Broker, caller: Caller, ask: Ask) -> Result:
             error = epoch_error(partition.current_leader_epoch, older=True)
             if leader is None or error:
                 outcomes.append((partition.partition, error if leader is not None else UNKNOWN, -1))
+            # no epoch, or one that has not begun: it has no end
             elif partition.leader_epoch == -1 or partition.leader_epoch > EPOCH:
                 outcomes.append((partition.partition, Error.NONE, -1))
             else:

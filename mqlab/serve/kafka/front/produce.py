@@ -54,15 +54,16 @@ Plan = tuple[tuple[str, UUID | None, tuple[Row, ...]], ...]
 
 
 def begin(broker: Broker, caller: Caller, ask: Ask, at_ms: int) -> tuple[Broker, Effects]:
-    """Handle Produce: check each batch and send the good ones to the leaders of their partitions. A
-    batch with a flaw is refused here, except where it would begin a transaction all the same: then
-    the leader gets it with its error. A partition named twice counts once, with what came last."""
+    """Handle Produce: check each batch and send the good ones to the leaders of their partitions;
+    `finish` makes the response from the plan when they have answered. A batch with a flaw is
+    refused here, except where it would begin a transaction all the same: then the leader gets it
+    with its error. A partition named twice counts once, with what came last."""
     body = ask.body
     requests: list[tuple[str, Any]] = []
     plan = []
     request_flaw = _request_flaw(ask)
-    # too new: the version belongs to transaction.version 2, which is switched off here; verify:
-    # a leader asks the coordinator before it opens a transaction
+    # is_too_new: this version needs transaction.version 2, and the server has it off; verify:
+    # leaders ask the coordinator before they open a transaction
     is_too_new, verify = too_new(broker, ask), verifies(broker.given)
     producer_ids = set()
     for topic in body.topic_data:
@@ -145,6 +146,7 @@ def _finish_partition(done: Gathering, row: Row) -> ProducedPartition:
     if row.part >= 0:  # its batch was sent to the leader
         answer: ProduceResponse = done.got[row.part]
         if not answer.error:
+            # of a duplicate, when it was first written; else the broker's time, if it stamps records
             ms = answer.at_ms if answer.at_ms >= 0 else row.at_ms
             time = datetime.fromtimestamp(ms / 1000, UTC) if ms >= 0 else None
             return ProducedPartition(row.index, Error.NONE, answer.base_offset, time, answer.start)

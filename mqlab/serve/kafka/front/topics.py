@@ -77,7 +77,7 @@ def create_topics(broker: Broker, caller: Caller, ask: Ask) -> Result:
     times = Counter(topic.name for topic in body.topics)
     wanted = {topic.name: topic for topic in body.topics}
     new_partitions = sum(map(_partition_count, wanted.values()))
-    # (error, words) with which every topic of the request is refused, where there are too many
+    # (error, words) with which every topic of the request is refused, FINE where none is
     for_all = excess(count_partitions(broker), new_partitions)
     # each topic, partition and config is a record of the controller's metadata
     if new_partitions + sum(1 + len(topic.configs) for topic in wanted.values()) > MOST_RECORDS:
@@ -298,8 +298,8 @@ def api_versions(broker: Broker, caller: Caller, ask: Ask) -> Result:
 
 def find_coordinator(broker: Broker, caller: Caller, ask: Ask) -> Result:
     """Handle FindCoordinator: answer with this broker, which is the coordinator of all groups and
-    transactional ids. The internal topic that the coordinator keeps is created when it is first
-    asked for."""
+    transactional ids; refuse what is neither. The internal topic that the coordinator keeps is
+    created when it is first asked for."""
     host, port = ask.here
     keys = getattr(ask.body, "coordinator_keys", None)
     if keys is None:  # an older request asks about one key

@@ -78,8 +78,9 @@ def finish_init(broker: Broker, done: Gathering) -> InitProducerIdResponse:
 
 def begin_add_partitions(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
     """Handle AddPartitionsToTxn: ask the transaction coordinator to add these partitions to the
-    transaction. All or nothing: if one of them cannot be added, none is. From version 4 on the
-    request comes from the leader of another broker and may name several transactions."""
+    transaction; `finish_add_partitions` makes the response. All or nothing: if one of them cannot
+    be added, none is. From version 4 on the request comes from the leader of another broker and may
+    name several transactions."""
     if ask.version >= 4:
         return _begin_add_batch(broker, caller, ask)
     body = ask.body
@@ -112,9 +113,9 @@ def _partition_errors(broker: Broker, named: list[tuple[str, int]]) -> dict[tupl
 
 def _begin_add_batch(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
     """Handle AddPartitionsToTxn from version 4 on, for several transactions: each is added or
-    refused by itself. Another broker's leaders may name `__consumer_offsets` too. The plan has, for
-    each transaction, its index among the messages to the coordinator and the errors with which it
-    was refused."""
+    refused by itself, or only looked up (`verify_only`). Another broker's leaders may name
+    `__consumer_offsets` too. The plan has, for each transaction, the index of its message to the
+    coordinator, and the errors by partition; where there are errors, it has no message."""
     if too_new(broker, ask) and not all(txn.verify_only for txn in ask.body.transactions):
         return broker, (
             Reply(caller, AddPartitionsToTxnResponse((), (), Error.UNSUPPORTED_VERSION)),

@@ -56,6 +56,7 @@ def walk_records(body: bytes, count: int, base_ms: int) -> Walked:
             until = min(number + stretch, count)
             start, offset = _walk_some(body, offset, range(number, until), stamps, keyless)
             number = until
+            # how many of the next ones have fields as long as those of the last, in [start, offset)
             alike = _skip_alike(body, start, offset, count - number, stamps, keyless)
             # A comparison costs as much as walking over some records: where few are alike,
             # they are compared ever less often.

@@ -44,10 +44,10 @@ class Misfit(Exception):
 
 
 def walker(schema: Any) -> Move:
-    """Return a function that walks over one object of this kio schema in a frame, checks each
-    length against the frame's end, and returns where the object ends. Fixed fields that follow each
-    other are skipped at once. Raises TypeError for a schema with something that no request offered
-    here has."""
+    """Return a function (frame, start) → end that walks over one object of this kio schema, checks
+    each length against the frame's end, and builds nothing. Fixed fields that follow each other are
+    skipped at once. Raises TypeError for a schema with something that no request offered here
+    has."""
     flexible: bool = schema.__flexible__
     walks: list[Move] = []
     tags: dict[int, Move] = {}
@@ -75,7 +75,8 @@ def walker(schema: Any) -> Move:
 
 def _field_walk(field: Any, flexible: bool) -> Move:
     """Return the walk over one field of a message, which checks its length before kio decodes it.
-    `flexible`: whether lengths are compact (varints), as newer versions of a request have them."""
+    `flexible`: whether lengths are compact (varints), as newer versions of a request have them.
+    Raises TypeError for a field of another kind than the requests offered here have."""
     wire_type = field.metadata.get("kafka_type", "")
     kind = _without_none(field.type)
     # -1 stands for null, where the field may be null
@@ -83,6 +84,7 @@ def _field_walk(field: Any, flexible: bool) -> Move:
     array = get_origin(kind) is tuple
     if array:
         kind = get_args(kind)[0]
+    # size: the fewest bytes of one value, which bound the length of an array
     if wire_type in FIXED:
         walk, size = _skip_bytes(FIXED[wire_type]), FIXED[wire_type]
     elif wire_type:

@@ -227,7 +227,8 @@ def inspect_batch(
 ) -> tuple[Batch | None, Flaw | None]:
     """Validate the bytes of a produced batch: return (batch, flaw). A good batch is as the log will
     hold it, with no flaw; one that is refused is what its head says, with the flaw; where not even
-    the head can be read the batch is None."""
+    the head can be read the batch is None. `now_ms`: the broker's clock; `partition`: its name, for
+    the words of a flaw."""
     flaw = _format_flaw(data)
     if flaw is not None:
         return None, flaw
@@ -242,6 +243,7 @@ def inspect_batch(
         return parse_batch(data), Flaw(Error.MESSAGE_TOO_LARGE, str(error))
     except Unreadable:
         return parse_batch(data), Flaw(Error.UNKNOWN_SERVER_ERROR)
+    # with fewer bytes than that it is damaged, which the walk over its records finds
     if head.count > MOST_RECORDS and len(body) >= head.count * SHORTEST:
         text = f"a batch holds at most {MOST_RECORDS:,} records here"
         return parse_batch(data), Flaw(Error.INVALID_RECORD, text)
@@ -313,7 +315,7 @@ def _key_flaw(inside: Walked, rules: Rules, partition: str) -> Flaw | None:
 def _timestamp_flaw(records: Walked, rules: Rules, now_ms: int) -> Flaw | None:
     """Return the flaw of a batch with timestamps too far from now (message.timestamp.before.max.ms
     and after.max.ms), None if it has none or the broker sets the timestamps itself. -1 is a record
-    without a timestamp."""
+    without a timestamp, which is no flaw."""
     if rules.append_time:
         return None
     earliest, latest = now_ms - rules.before_max_ms, now_ms + rules.after_max_ms

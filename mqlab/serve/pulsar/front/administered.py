@@ -182,7 +182,7 @@ def _partitions(call: Call, *name: str) -> Result:
 def _delete_partitions(call: Call, *name: str) -> Result:
     """Handle DELETE …/partitions: delete every partition of a topic that no producer or consumer
     uses. If one is in use the answer is an error, but the others are deleted all the same, as in a
-    real broker."""
+    real broker. `name`: the parts of the topic's name, from the path."""
     topic, nobody = name_topic(*name), Caller("")  # nobody waits for a partition's answer
     count = call.disk.table(PARTITIONED).get(topic, 0)
     if not count:
@@ -239,13 +239,14 @@ def _reset(call: Call, tenant: str, space: str, topic: str, name: str, time_ms: 
             else NO_TOPIC.format(name=topic_name)
         )
         return call.refuse(NOT_FOUND, problem)
+    # position: the entry after which the subscription goes on; None for the end of the topic
     if time_ms:
         position = _find_before_time(call.disk.log(f"{topic_name}/{topic_name}"), int(time_ms))
     else:
         entry = _read_position(call, topic_name)
-        # the cursor is the entry before the next to be read; None for the end of the topic
         position = None if entry is None else entry - 1
     sessions = call.front.sessions
+    # by connection and number there; they are closed when the topic moves the cursor
     for conn, number in sessions.consuming(topic_name, name):
         sessions = sessions.drop_consumer(conn, number)
     call.front = call.with_sessions(sessions)

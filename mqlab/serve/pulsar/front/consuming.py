@@ -128,8 +128,9 @@ def give_permits(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
 
 def acknowledge(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     """Handle ACK: send an acknowledgement to its subscription, with the positions that the client's
-    message ids mean. One in a transaction is answered by the subscription; a plain one not at all,
-    unless its client wants a receipt."""
+    message ids mean. One in a transaction is answered by the subscription, a plain one here, and
+    only if its client wants a receipt, as one that acknowledges no position is. A receipt says
+    ConsumerNotFound for an unknown consumer, and where no message id is named."""
     command, consumer = ask.command.body, _find_consumer(front, caller, ask)
     wants_receipt = command.HasField("request_id")
     if consumer is None or not command.message_id:
@@ -153,9 +154,9 @@ def acknowledge(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
 
 def _read_positions(disk: Disk, row: TopicRow, msg_id: Any, cumulative: bool) -> list[AckPosition]:
     """Return the positions that one message id of an ACK acknowledges: a whole entry, or those
-    messages of a batch whose bits are cleared in its ack set. A cumulative acknowledgement inside a
-    batch goes up to the first bit that is set. The entry need not exist: what follows from that the
-    subscription decides."""
+    messages of a batch whose bits are cleared in its ack set; none if all bits are set. A
+    cumulative acknowledgement inside a batch goes up to the first bit that is set. The entry need
+    not exist: what follows from that the subscription decides. `row`: of the consumer's topic."""
     position = place_id(row, msg_id.ledgerId, msg_id.entryId)
     log = disk.log(f"{row.name}/{row.name}")
     # the entry, if it is there: a client may name any
@@ -218,7 +219,8 @@ def unsubscribe(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
 
 def get_last_message_id(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     """Handle GET_LAST_MESSAGE_ID: the topic answers with the id of its last readable message, and
-    with the subscription's mark-delete position, up to which everything is acknowledged."""
+    with the subscription's mark-delete position, up to which everything is acknowledged. An unknown
+    consumer is refused."""
     consumer = _find_consumer(front, caller, ask)
     row = None if consumer is None else find_row(disk, consumer.topic)
     if consumer is None or row is None:
@@ -262,7 +264,8 @@ NOWHERE = Answer(ServerError.MetadataError, "Message id and message publish time
 
 def seek(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     """Handle SEEK, to a message id or a publish time: the topic moves the subscription's cursor,
-    and all consumers of the subscription are disconnected, to come back and read from there."""
+    and all consumers of the subscription are disconnected, to come back and read from there.
+    Refused for an unknown consumer, or without an id and a time."""
     command, sessions = ask.command.body, front.sessions
     consumer = sessions.of(caller.name).consumers.get(command.consumer_id)
     if consumer is None:

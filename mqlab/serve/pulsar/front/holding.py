@@ -77,8 +77,8 @@ def follow(holders: Holders, old: Topic, new: Topic, event: Event, effects: Effe
 
 def _take_request(holders: Holders, sub: Subscription, event: Request) -> Holders:
     """Return the numbers of messages that consumers hold unacknowledged, by consumer, after a
-    client's request to a subscription: acknowledged, given back, or gone with a consumer or
-    cursor."""
+    client's request to a subscription: individually acknowledged, given back, or gone with a
+    consumer or cursor. Other requests change nothing."""
     client = event.caller.name
     match event.body:
         case Ack() as ack if ack.ack_type is AckType.INDIVIDUAL:
@@ -99,7 +99,8 @@ def _take_request(holders: Holders, sub: Subscription, event: Request) -> Holder
 
 def _acknowledge(holders: Holders, sub: Subscription, ask: Ack, name: str) -> Holders:
     """Lower the numbers of held messages by an acknowledgement from client `name`. The consumer
-    that holds a message need not be the one that acknowledges it."""
+    that holds an entry need not be the one that acknowledges it. `indexes`: the messages of a batch
+    that are named, or WHOLE."""
     sizes = {position.position: position.batch_size for position in ask.positions}
     for position, indexes in group(ask.positions).items():
         holder = _find_holder(sub, name, position)

@@ -371,10 +371,12 @@ class Hosted(Quiet):
                 return Reply(asker, subscribed)
             case Send(to=to, body=ProducerOpened() as opened):
                 return opening.place(self, to, opened)
+            # a producer that is not open (any more): it connects again
             case Reply(caller=caller, body=SendReceipt(error=ServerError.ServiceNotReady) as sent):
                 return Reply(caller, Hangup(sent.message))
             case Reply(caller=caller, body=SendReceipt() as sent):
                 return Reply(caller, Receipt(sent.error, sent.message, sent.position, self.ledger))
+            # to a consumer: its name says its connection and its number there
             case Send(to=to, body=PushMessage() as message) if AT in to:
                 conn, number = read_consumer(to)
                 push = Push(number, self.ledger, message, self.epochs.get(to))

@@ -109,9 +109,10 @@ def _low_water_marks(marks: Marks) -> dict[str, int]:
 
 
 def answer_buffer(hosted: Hosted, disk: Disk, with_marks: bool) -> AdminAnswer:
-    """Answer GET …/transactionBufferStats: the state of a topic's transaction buffer. A topic has
-    one snapshot (`Single`), and its buffer recovers while the topic is loaded, so both times of
-    recovery are the time of loading."""
+    """Answer GET …/transactionBufferStats: the state of a topic's transaction buffer, and the low
+    water marks of its coordinators if the query wants them (`with_marks`). A topic has one snapshot
+    (`Single`), and its buffer recovers while the topic is loaded, so both times of recovery are the
+    time of loading."""
     topic, notes = hosted.role, hosted.notes
     facts = _describe(topic, GetBufferStats(topic.name), disk)
     for name in ("ongoingTxnSize", "totalAbortedTransactions"):

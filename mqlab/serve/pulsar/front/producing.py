@@ -203,9 +203,9 @@ def send(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
 
 
 def _read_message(producer: Producer, command: Any, metadata: Any, values: Batched) -> SendMessage:
-    """Build the topic's message from a SEND command, which says producer, sequence ids and
-    transaction. The message's own metadata may say something else; only then is it kept too (else
-    None)."""
+    """Build the topic's message from a SEND command, which says sequence ids and transaction; the
+    producer is known by its session. The message's own metadata may say something else; only then
+    is it kept too (else None)."""
     lowest, txn = signed(command.sequence_id), _read_txn(command)
     highest = max(lowest, signed(command.highest_sequence_id))
     own_sequence_id = max(signed(metadata.sequence_id), signed(metadata.highest_sequence_id))
@@ -214,12 +214,12 @@ def _read_message(producer: Producer, command: Any, metadata: Any, values: Batch
     return SendMessage(
         producer.topic,
         producer.name,
-        highest,
-        values,
-        txn,
-        None if lowest == highest else lowest,
-        None if same else own,
-        command.is_chunk and not _ends_chunks(metadata),
+        sequence=highest,
+        values=values,
+        txn=txn,
+        lowest=None if lowest == highest else lowest,
+        metadata=None if same else own,
+        is_part=command.is_chunk and not _ends_chunks(metadata),
         opened=True,
     )
 

@@ -273,7 +273,7 @@ def describe_stats(hosted: Hosted, disk: Disk) -> Facts:
     # notes.first: the first entry since the topic was loaded
     entries = list(log.read(notes.first, topic.lac + 1))
     messages = [entry.values[0] for entry in entries if entry.marker is None]
-    sent_messages, sent_bytes = notes.sent.get(ALL) or (0, 0)
+    sent_messages, sent_bytes = notes.sent.get(ALL) or (0, 0)  # to all subscriptions
     markers = [entry.marker for entry in entries]
     return {
         "msgInCounter": sum(payload.count for payload in messages),
@@ -306,6 +306,7 @@ def _count_bytes(log: LogView, start: int, end: int) -> int:
 def _describe_sub(hosted: Hosted, sub: Subscription, log: LogView) -> Facts:
     """Describe a subscription as a topic's `stats` do: its backlog, what it was sent, and its
     consumers. `log`: the topic's."""
+    # lac: the last entry that is confirmed
     last_entry, cursor = hosted.role.lac, sub.cursor
     sent_messages, sent_bytes = hosted.notes.sent.get(sub.name) or (0, 0)
     backlog = last_entry - cursor.mark_delete - cursor.count_individual()

@@ -46,7 +46,7 @@ def _coordinator_in_query(call: Call) -> int | None:
 def _coordinator_stats(call: Call) -> Result:
     """Handle GET coordinatorStats: describe the coordinator that the query names, or, where it
     names none, all of them. Each is asked in turn (`fill` notes its part); the answer is made when
-    all have answered (`finish`)."""
+    all have answered (`finish`), and is an error if one is not ready."""
     tc_id = _coordinator_in_query(call)
     if tc_id is not None:
         return _one_coordinator(call, tc_id)
@@ -65,6 +65,7 @@ def _coordinator_stats(call: Call) -> Result:
     first, *rest = call.coordinators()
     asks = [(name, fill) for name in rest]
 
+    # the first coordinator runs it: the order to ask the next one, or the answer if it is the only
     def read(hosted: Hosted, disk: Disk) -> Any:
         fill(hosted, disk)
         return visit(asks, finish)
@@ -137,8 +138,9 @@ def _metadata(call: Call, most: str, least: str) -> Result:
 
 def _slow_transactions(call: Call, timeout_ms: str) -> Result:
     """Handle GET slowTransactions: list the open transactions whose timeout is longer than
-    `timeout_ms` (however long they have been open), of one coordinator or of all. Each coordinator
-    is asked in turn, then the participants of the transactions found."""
+    `timeout_ms` (however long they have been open), of one coordinator or of all; an error if one
+    is not ready. Each coordinator is asked in turn, then the participants of the transactions
+    found."""
     tc_id = _coordinator_in_query(call)
     if tc_id is not None and not call.has_coordinator(tc_id):
         return call.refuse(NOT_FOUND, NO_STORE.format(tc_id=tc_id))
@@ -146,8 +148,9 @@ def _slow_transactions(call: Call, timeout_ms: str) -> Result:
     slow: dict[str, Facts] = {}
 
     def read_from(index: int, asks: list[tuple[str, Fill]]) -> Any:
-        """Return what reads coordinator number `index`, and then asks the next one. `asks` gathers
-        the questions to the transactions' participants, which are asked at the end."""
+        """Return a function that reads coordinator number `index` and returns the order to ask the
+        next one, in the end the answer. `asks` gathers the questions to the transactions'
+        participants, which are asked after all coordinators."""
 
         def read(hosted: Hosted, disk: Disk) -> Any:
             tc = hosted.role
@@ -197,7 +200,7 @@ def _at(call: Call, name: tuple[str, ...], read: Any) -> Result:
 
 def _buffer(call: Call, *name: str) -> Result:
     marks = _wants_marks(call)
-    return _at(call, name, lambda h, disk: inspecting.answer_buffer(h, disk, marks))
+    return _at(call, name, lambda h, disk: inspecting.answer_buffer(h, disk, with_marks=marks))
 
 
 def _in_buffer(call: Call, tenant: str, space: str, topic: str, most: str, least: str) -> Result:

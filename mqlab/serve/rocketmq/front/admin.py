@@ -270,8 +270,8 @@ def list_all_producers(front: Front, caller: Caller, ask: Ask, at_ms: int, disk:
 
 def reset_offset(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
     """Handle the command RESET_OFFSET: at its next pull the group reads on from these offsets, of
-    one queue or of all (queue_id -1). Refused where topic or group does not exist, or an offset is
-    outside its queue."""
+    one queue or of all (queue_id -1). Refused where topic or group does not exist, an offset is
+    outside its queue, or the broker is of 4.9."""
     body: answers.ResetOffset = ask.body
     if front.is_older:
         return refuse(front, caller, ResponseCode.REQUEST_CODE_NOT_SUPPORTED, OLDER_RESET)

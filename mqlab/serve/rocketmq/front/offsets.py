@@ -63,7 +63,7 @@ def query_offset(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk)
 
 def update_offset(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
     body: answers.UpdateConsumerOffset = ask.body
-    if group_fault(body.group, front.is_older):
+    if group_fault(body.group, older=front.is_older):
         remark = NO_GROUP.format(group=body.group)
         return front, (
             Reply(caller, FrontAnswer(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, remark)),

@@ -46,7 +46,7 @@ def begin_pull(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -
     none yet, hold the pull until some arrive or its time is over. Refused where group, topic, queue
     or subscription does not exist."""
     body: PullMessage = ask.body
-    if group_fault(body.group, front.is_older):
+    if group_fault(body.group, older=front.is_older):
         remark = NO_GROUP_AT_ALL.format(group=body.group)
         return front, (
             Reply(caller, FrontAnswer(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, remark)),
@@ -105,12 +105,12 @@ def read_messages(held: Held, disk: Disk) -> Messages:
 
 def choose_messages(held: Held, disk: Disk) -> tuple[tuple[Stored, ...], int]:
     """Choose the messages of a queue that a pull returns: those that its subscription wants, as
-    many and as large as an answer may be. Returns them and the offset from which to go on, after
-    the last entry that was looked at."""
+    many and as large as an answer may be. Returns them and the offset from which the next pull
+    should go on; all before it were returned or passed over."""
     offset, max_count = held.body.offset, max(1, min(held.body.most, MOST))
     messages: list[Stored] = []
     total_bytes = 0
-    # only so many entries are looked at, wanted or not
+    # PASSED: at most so many entries are looked at, wanted or not
     for entry in disk.log(held.queue).read(offset, offset + PASSED):
         stored = read_stored(disk, entry.commit_log_offset)
         if stored is None:  # not in the commit log

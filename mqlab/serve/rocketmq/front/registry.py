@@ -33,7 +33,7 @@ def take_heartbeat(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Dis
     """The broker hears of both kinds of groups, for it asks producers; each consumer group gets
     its retry topic. One whose name cannot be is passed over."""
     beat: ClientBeat = ask.body
-    kept = tuple(one for one in beat.consumers if not group_fault(one.group, front.is_older))
+    kept = tuple(one for one in beat.consumers if not group_fault(one.group, older=front.is_older))
     beat = replace(beat, consumers=kept)
     groups = tuple(consumer.group for consumer in beat.consumers)
     new, known = front.ask_broker(Request(caller, Heartbeat(beat.producers, groups), at_ms), disk)
@@ -76,7 +76,7 @@ def list_producers(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Dis
 def create_group(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
     """A consumer group need not be made; who makes it may say how often its messages come back."""
     body: answers.UpdateAndCreateSubscriptionGroup = ask.body
-    if wrong := group_fault(body.group, front.is_older):
+    if wrong := group_fault(body.group, older=front.is_older):
         return front, (Reply(caller, FrontAnswer(ResponseCode.INVALID_PARAMETER, wrong)),)
     return front, (Put(GROUPS, body.group, body.retry_max), Reply(caller, FrontAnswer()))
 
@@ -84,7 +84,7 @@ def create_group(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk)
 def take_back(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
     """Clients say themselves how often; where they do not, the group's own number holds."""
     body: ConsumerSendMsgBack = ask.body
-    if group_fault(body.group, front.is_older):
+    if group_fault(body.group, older=front.is_older):
         answer = FrontAnswer(
             ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, NO_GROUP.format(group=body.group)
         )

@@ -59,12 +59,12 @@ def begin_send(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -
 
 def store(front: Front, caller: Caller, body: answers.Send, at_ms: int, disk: Disk) -> Result:
     """Handle SEND_MESSAGE: store one message, or a batch, in its topic, which is created if it may
-    be. The client is answered when they are in the log; a retry that has come back too often goes
-    to the dead-letter topic instead."""
+    be. The client is answered when they are in the log. A retry that has come back too often, or is
+    of a group that reads in order, goes to the dead-letter topic instead."""
     first = body.messages[0]
     topic, create_effects = find_topic(disk, first.topic), Effects()
     if topic is None:
-        if fault := name_fault(first.topic, front.is_older):
+        if fault := name_fault(first.topic, older=front.is_older):
             code = front.code_of_illegal(ResponseCode.INVALID_PARAMETER)
             return front, refuse(caller, code, fault)
         if not front.config.auto_create:
@@ -77,6 +77,7 @@ def store(front: Front, caller: Caller, body: answers.Send, at_ms: int, disk: Di
     if first.topic.startswith(RETRY_PREFIX) and is_dead(front, body, at_ms, disk):
         dead_letter_topic = f"{DLQ_PREFIX}{first.topic.removeprefix(RETRY_PREFIX)}"
         first = replace(first, topic=dead_letter_topic, queue_id=0)
+        # dead letters are not delayed
         first = first if front.is_older else first.put((DELAY, "-1"))
     # the client has left the queue to the broker: any will do
     queue_id = first.queue_id if first.queue_id >= 0 else at_ms % topic.write_queues
@@ -111,7 +112,7 @@ def find_fault(front: Front, body: answers.Send, topic: Topic) -> tuple[Response
     if not topic.perm & WRITE or topic.write_queues < 1:
         return ResponseCode.NO_PERMISSION, NOT_WRITABLE.format(host=topic.name)
     if first.topic.startswith(RETRY_PREFIX):
-        if group_fault(group := first.topic.removeprefix(RETRY_PREFIX), front.is_older):
+        if group_fault(group := first.topic.removeprefix(RETRY_PREFIX), older=front.is_older):
             return ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, NO_GROUP.format(group=group)
         if body.batch and not front.is_older:
             return ResponseCode.MESSAGE_ILLEGAL, NO_RETRIES.format(topic=first.topic)

@@ -89,8 +89,8 @@ SYSTEM = {
 
 
 def name_fault(name: str, older: bool = False) -> str:
-    """Return what is wrong with a topic's name, in the words of a broker of 5.5, or of an `older`
-    one; "" where nothing is."""
+    """Return what is wrong with a topic's name, in the words of a broker of 5.5, or of 4.9
+    (`older`); "" where nothing is."""
     if not name.strip():
         return "The specified topic is blank."
     if NAME.fullmatch(name) is None:
@@ -207,7 +207,7 @@ def describe_broker(front: Front, ask: Ask) -> dict[str, Any]:
 def create_topic(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
     body: UpdateAndCreateTopic = ask.body
     counts = (body.read_queues, body.write_queues)
-    wrong = name_fault(body.topic, front.is_older)
+    wrong = name_fault(body.topic, older=front.is_older)
     if not wrong and body.topic in SYSTEM:
         wrong = SYSTEM_TOPIC.format(topic=body.topic)
     bad = [count for count in counts if not 1 <= count <= MOST_QUEUES]

@@ -65,8 +65,8 @@ class Observer(Teller):
 
     def skip(self, step: Step) -> None:
         """Update the model by a step that has left the ring buffer undrawn, and make no facts of
-        it: only what a later picture needs is kept. It counts as one fact, so that a follower sees
-        by the numbers that it missed some."""
+        it: only what a later picture needs is kept. It counts as one fact at least, so that a
+        follower sees by the numbers that it missed some."""
         at_ms, name, front, event, effects = step
         self._count(at_ms, None)
         self.facts += 1

@@ -291,8 +291,9 @@ def _messages(ask: Ask, answer: Messages, here: Host) -> Parts:
 
 
 def _sent(ask: Ask, answer: SendMessageResponse, here: Host) -> Parts:
-    """Encode the response to SEND_MESSAGE as (header fields, body): where each message was stored.
-    `here` is part of the message ids, which a batch has one after the other, with commas."""
+    """Encode the response to SEND_MESSAGE as (header fields, body): where each message was stored;
+    without fields if it was not. `here` is part of the message ids, which a batch has one after the
+    other, with commas."""
     if answer.queue_offset < 0:  # it was not stored
         return {}, b""
     places: tuple[int, ...] = (answer.commit_log_offset,)
