@@ -158,7 +158,7 @@ class Model(Seen):
         if record.op == "NEW":
             begun = (*written.begun, record.txn)
             forgotten, begun = begun[:-TXNS], begun[-TXNS:]
-            self.unmarked[record.txn] = set()  # topics that it wrote to and has not marked yet
+            self.unmarked[record.txn] = set()  # topics that it wrote to, without its marker
             for txn in forgotten:
                 written.decisions.pop(txn, None)
                 written.done.pop(txn, None)

@@ -98,6 +98,7 @@ class TraceServer:
             writer.close()  # too many; a page that follows the trace asks again
             return
         self._open_connections += 1
+        # writing waits for a client that has left so many bytes unread
         writer.transport.set_write_buffer_limits(high=PIECE)
         exchange = Exchange((HOST, 0))
         try:

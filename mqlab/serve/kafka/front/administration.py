@@ -181,7 +181,7 @@ def begin_markers(broker: Broker, caller: Caller, ask: Ask) -> Result:
                 if error := _marker_error(marker, topic.name, role):
                     outcomes.append((index, error))
                     continue
-                assert role is not None
+                assert role is not None  # else there was an error
                 outcomes.append((index, len(requests)))
                 requests.append((role, request))
             topics.append((topic.name, tuple(outcomes)))

@@ -180,6 +180,7 @@ def value_problem(config: Known, value: str) -> str:
         number = _parse_number(config.kind, text)
         if number is None:
             return f"{prefix}Not a number of type {TYPES[config.kind]}"
+        # Kafka quotes the number that it has read, without a plus
         return _bounds(name, number, f"Invalid value {text.lstrip('+')} for configuration {name}: ")
     # None: any text will do
     allowed = ONE_OF.get(name)
@@ -275,7 +276,7 @@ def rules(overrides: Pairs, given: Given) -> Rules:
         return int(value(name, overrides, given))
 
     compression = value("compression.type", overrides, given).strip()
-    zstd = NAMES.get(compression) == ZSTD
+    zstd = NAMES.get(compression) == ZSTD  # only gzip and zstd use the level
     return Rules(
         max_message_bytes=number("max.message.bytes"),
         compression_type=compression,

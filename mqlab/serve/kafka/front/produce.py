@@ -146,7 +146,7 @@ def _finish_partition(done: Gathering, row: Row) -> ProducedPartition:
     if row.part >= 0:  # its batch was sent to the leader
         answer: ProduceResponse = done.got[row.part]
         if not answer.error:
-            # of a duplicate, when it was first written; else the broker's time, if it stamps records
+            # a duplicate: when it was first written; else the broker's time, if it sets the time
             ms = answer.at_ms if answer.at_ms >= 0 else row.at_ms
             time = datetime.fromtimestamp(ms / 1000, UTC) if ms >= 0 else None
             return ProducedPartition(row.index, Error.NONE, answer.base_offset, time, answer.start)

@@ -97,6 +97,7 @@ def create_topics(broker: Broker, caller: Caller, ask: Ask) -> Result:
             warn_of_idle(f"topic {name}", configs)
             broker, made = make_topic(broker, name, _partition_count(topic), configs)
             effects += made
+        # with more than SHOWN topics the answer leaves their configs out
         rows.append(_created(broker, name, _partition_count(topic), configs, len(wanted) <= SHOWN))
     return broker, (*effects, Reply(caller, Topics(tuple(rows))))
 
@@ -304,6 +305,7 @@ def find_coordinator(broker: Broker, caller: Caller, ask: Ask) -> Result:
     keys = getattr(ask.body, "coordinator_keys", None)
     if keys is None:  # an older request asks about one key
         keys = (ask.body.key,)
+    # version 0 has no key_type: it is about groups
     is_known_type = getattr(ask.body, "key_type", GROUP) in (GROUP, TRANSACTION)
     if is_known_type:
         key_type = getattr(ask.body, "key_type", GROUP)
@@ -325,6 +327,7 @@ def metadata(broker: Broker, caller: Caller, ask: Ask) -> Result:
     and this broker. A topic that is created because of this request is still unknown in its answer:
     a real broker only asks the controller for one, too, and clients ask again."""
     body = ask.body
+    # null, or in version 0, which has no null, an empty list
     wants_all = body.topics is None or (ask.version == 0 and not body.topics)
     rows: list[MetadataTopic] = []
     effects: tuple[Put, ...] = ()

@@ -355,7 +355,7 @@ class Hosted(Quiet):
             done.append(placed)
         for conn, pushes in kept.items():
             new = replace(new, late=new.late.set(conn, (*new.late[conn], *pushes)))
-        new = opening.forget(new, effects)
+        new = opening.forget(new, effects)  # producers that are answered no longer wait
         return new, (*done, *(new._ask_more(name) for name in sent if new._is_used_up(name)))
 
     def place(self, effect: Effect, asker: Caller | None = None) -> Effect:

@@ -227,7 +227,7 @@ def describe_ledger(ledger: int, entries: int, cursors: Facts) -> Facts:
         "currentLedgerEntries": entries,
         "lastConfirmedEntry": place(ledger, entries - 1),
         "state": "LedgerOpened",
-        "ledgers": [
+        "ledgers": [  # a real broker counts a ledger's entries here when it is closed
             {"ledgerId": ledger, "entries": 0, "size": 0, "offloaded": False,
              "underReplicated": False}
         ],

@@ -150,8 +150,9 @@ def delete_topic(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk)
     does not build the queues again, because the whole log is marked as dispatched. A topic that
     does not exist is answered OK."""
     body: answers.DeleteTopic = ask.body
-    if not body.broker:  # a released broker answers OK, too, and deletes nothing
+    if not body.broker:  # to the name server; a released broker answers OK, too, and deletes none
         return front, (Reply(caller, FrontAnswer()),)
+    # only a blank name is refused, not one with characters that no topic may have
     fault = name_fault(body.topic) if not body.topic.strip() else ""
     if body.topic in SYSTEM:
         fault = SYSTEM_TOPIC.format(topic=body.topic)

@@ -77,7 +77,7 @@ def store(front: Front, caller: Caller, body: answers.Send, at_ms: int, disk: Di
     if first.topic.startswith(RETRY_PREFIX) and is_dead(front, body, at_ms, disk):
         dead_letter_topic = f"{DLQ_PREFIX}{first.topic.removeprefix(RETRY_PREFIX)}"
         first = replace(first, topic=dead_letter_topic, queue_id=0)
-        # dead letters are not delayed
+        # as 5.5 does: a dead letter is not delayed
         first = first if front.is_older else first.put((DELAY, "-1"))
     # the client has left the queue to the broker: any will do
     queue_id = first.queue_id if first.queue_id >= 0 else at_ms % topic.write_queues
