@@ -114,7 +114,7 @@ class Notes:
         self.reads: dict[str, list[Read]] = defaultdict(list)
         self.places: dict[Place, Read] = {}  # the first read of an offset
         self.divergent: list[tuple[Read, Read]] = []  # of one offset, with different values
-        # of one reader, one after the other, whose offset did not rise
+        # two successive reads of one reader, where the offset did not rise
         self.steps_back: list[tuple[Read, Read]] = []
         self.drained: dict[Partition, Drained] = {}  # the last time it was read to its end
         # by value, the reads of the reader that has last read the partition to its end
@@ -153,7 +153,7 @@ class Notes:
                 self.txn(name).sends.append(event)
             case End(txn=name):
                 txn = self.txn(name)
-                if txn.end is None or txn.end.how != COMMIT:  # a commit stays
+                if txn.end is None or txn.end.how != COMMIT:  # a request to commit stays
                     txn.end = event
             case Ended(txn=name):
                 self.txn(name).ended = event

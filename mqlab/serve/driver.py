@@ -215,7 +215,7 @@ class Driver:
             elif isinstance(effect, Append):
                 keep(self.adapter, self.disk, effect)
                 self._add_to_journal(effect)
-                if effect.notify:  # the role wants to know when the entry is durable
+                if effect.notify:  # the role learns that the entry is safe
                     appended = Appended(effect.log, effect.entry.last + 1, now)
                     inbox.append((me, appended))
                     if effect.log in self.readers:

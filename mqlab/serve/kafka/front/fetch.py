@@ -135,7 +135,7 @@ def take_part(
     plan: Plan = waiting.plan
     if isinstance(answer, Watched):
         if plan.phase != WATCHING:
-            # These new records came while they were read already, so the answer has them.
+            # The read that goes on already was asked for later, so it returns these records.
             return broker, ()
         return _read_again(broker, number, waiting, READING)
     answer = _in_wire_format(broker, answer)

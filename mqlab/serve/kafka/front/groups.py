@@ -310,7 +310,7 @@ def begin_offset_commit(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broke
     body = ask.body
     positions: list[Position] = []
     plan = []
-    # the request's version needs transaction.version 2, and this server has it off
+    # whether the request's version needs transaction.version 2, which this server has off
     is_too_new = too_new(broker, ask)
     for topic in body.topics:
         name, topic_id = getattr(topic, "name", None), getattr(topic, "topic_id", None)
@@ -455,7 +455,7 @@ def _offsets_by_topic(
             return OffsetPartition(index, error_code=Error.UNKNOWN_TOPIC_ID)
         if name in unstable:
             return OffsetPartition(index, error_code=Error.UNSTABLE_OFFSET_COMMIT)
-        position = positions[name]
+        position = positions[name]  # offset -1: none is committed
         return OffsetPartition(index, position.offset, position.leader_epoch, position.metadata)
 
     if wanted is None:

@@ -62,8 +62,8 @@ def begin(broker: Broker, caller: Caller, ask: Ask, at_ms: int) -> tuple[Broker,
     requests: list[tuple[str, Any]] = []
     plan = []
     request_flaw = _request_flaw(ask)
-    # is_too_new: this version needs transaction.version 2, and the server has it off; verify:
-    # leaders ask the coordinator before they open a transaction
+    # is_too_new: whether this version needs transaction.version 2, which the server has off;
+    # verify: whether leaders ask the coordinator before they open a transaction
     is_too_new, verify = too_new(broker, ask), verifies(broker.given)
     producer_ids = set()
     for topic in body.topic_data:

@@ -61,7 +61,7 @@ def decompress(kind: int, data: bytes, limit: int = OPENED) -> bytes:
         # one byte more than allowed, to see whether there is more
         content: bytes = arrow.CompressedInputStream(source, LIBRARY[kind]).read(limit + 1)
     except (OSError, ValueError, struct.error) as error:
-        if isinstance(error, Unreadable):
+        if isinstance(error, Unreadable):  # it is a ValueError, and says more; TooLarge is one
             raise
         raise Unreadable(f"not {LIBRARY[kind]}") from error
     return _within(content, limit)

@@ -58,6 +58,7 @@ def answer(front: Front, caller: Caller, ask: AdminAsk, disk: Disk) -> tuple[Fro
                 break
     else:  # no handler: is it a path that only a real broker serves?
         for method, pattern, what in UNSERVED:
+            # "": whatever the method
             if method in (ask.method, "") and pattern.fullmatch(path):
                 reply = refuse(places.NOT_IMPLEMENTED, WHY.format(what=what))
                 break

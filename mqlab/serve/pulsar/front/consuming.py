@@ -58,7 +58,7 @@ NO_PERMITS = "permits for no message at all, or for more than an int can count"
 def subscribe(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     """Handle SUBSCRIBE: register the consumer in its session and send the request to the topic,
     which is created if need be. A consumer that already has this id on the connection is closed.
-    Raises Refusal."""
+    Raises Refusal for a blank subscription name, or a topic that may not be used."""
     command, conn = ask.command.body, caller.name
     topic = read_name(command.topic)
     if not command.subscription.strip():
@@ -77,6 +77,7 @@ def subscribe(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     request = Subscribe(
         topic, command.subscription, kind, POSITIONS[command.initialPosition], command.durable
     )
+    # a reader: it names the message after which it begins
     if not command.durable and command.HasField("start_message_id"):
         row = find_row(disk, topic) or make_row(disk, topic).value
         request = _start_after(request, row, command.start_message_id)
@@ -128,9 +129,9 @@ def give_permits(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
 
 def acknowledge(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     """Handle ACK: send an acknowledgement to its subscription, with the positions that the client's
-    message ids mean. One in a transaction is answered by the subscription, a plain one here, and
-    only if its client wants a receipt, as one that acknowledges no position is. A receipt says
-    ConsumerNotFound for an unknown consumer, and where no message id is named."""
+    message ids mean. One in a transaction is answered by the subscription; a plain one, or one that
+    acknowledges nothing, is answered here if its client wants a receipt, with ConsumerNotFound for
+    an unknown consumer or an empty list of ids."""
     command, consumer = ask.command.body, _find_consumer(front, caller, ask)
     wants_receipt = command.HasField("request_id")
     if consumer is None or not command.message_id:

@@ -99,9 +99,9 @@ def _take_request(holders: Holders, sub: Subscription, event: Request) -> Holder
 
 def _acknowledge(holders: Holders, sub: Subscription, ask: Ack, name: str) -> Holders:
     """Lower the numbers of held messages by an acknowledgement from client `name`. The consumer
-    that holds an entry need not be the one that acknowledges it. `indexes`: the messages of a batch
-    that are named, or WHOLE."""
+    that holds an entry need not be the one that acknowledges it."""
     sizes = {position.position: position.batch_size for position in ask.positions}
+    # indexes: the messages of a batch that are named, or WHOLE
     for position, indexes in group(ask.positions).items():
         holder = _find_holder(sub, name, position)
         if holder is None or holder.client not in holders:

@@ -124,7 +124,7 @@ class Notes:
                 else notes._note_pending(old, new, event, at_ms)._forget_gone(new)
             )
         if isinstance(new, Coordinator) and new.state is not old.state:
-            begun_ms, _ = self.store_ms
+            begun_ms, _ = self.store_ms  # when it began to load; 0: it begins now
             ready_ms = at_ms if new.state is StoreState.READY else 0
             return replace(self, store_ms=(begun_ms or at_ms, ready_ms))
         return self
@@ -260,6 +260,7 @@ class Hosted(Quiet):
                     *self.late.get(peer, ()),
                     *(self._ask_more(name) for name in self.permits if _conn(name) == peer),
                 )
+            # what waits for this client goes with it; the front closes its producers and consumers
             case ConnectionLost(peer=peer):
                 others = Map((k, v) for k, v in self.permits.items() if _conn(k) != peer)
                 return replace(self, late=self.late.remove(peer), permits=others), ()
