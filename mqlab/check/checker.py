@@ -243,7 +243,7 @@ def _find_lost_or_torn(notes: Notes) -> Iterator[Finding]:
             continue
         present = [send for send in txn.sends if _find_last_read(notes, send)]
         missing = [send for send in txn.sends if not _find_last_read(notes, send)]
-        # the first read of each missing message that somebody had read while it was there
+        # the first read of each missing message that was read while it was still there
         read_before = [read for send in missing for read in notes.reads.get(send.value, ())[:1]]
         if missing and present:
             sentence = (

@@ -252,7 +252,7 @@ class Server:
                 continue  # as nohup wants it: such a signal is not for this process
             try:
                 loop.add_signal_handler(number, self.stop)
-            except NotImplementedError:  # on Windows, where a loop hears no signals
+            except NotImplementedError:  # on Windows, where a loop handles no signals
                 signal.signal(number, lambda *_: loop.call_soon_threadsafe(self.stop))
         if self.options.until_input_ends:
             _watch_input(self.stop, self.obey)
@@ -340,7 +340,7 @@ def _watch_input(stop: Callable[[], None], obey: Callable[[str], None]) -> None:
 
 
 def main(adapter: Adapter, options: Options) -> None:
-    """Run a server of this adapter in this process until it is told to stop, by a signal or, if the
+    """Run a server of this adapter in this process until it is stopped, by a signal or, if the
     options say so, by the end of its input. Raises ServeError where it cannot start or go on,
     JournalError where its data folder cannot be used."""
     set_up(options.verbose)

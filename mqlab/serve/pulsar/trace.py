@@ -176,7 +176,7 @@ class Model(Seen):
         self.changes += 1
         txn = message.txn
         if txn in self.written.begun and not self.written.has_committed(txn):
-            self.lights.judge(CLEAN_READ, False)
+            self.lights.judge(CLEAN_READ, holds=False)
         got = self.readers.pop(consumer) if consumer in self.readers else deque[Got](maxlen=LEAST)
         self.readers[consumer] = got
         text = ",".join(map(str, message.values))

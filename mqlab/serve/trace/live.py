@@ -192,7 +192,7 @@ class Live:
         self._has_gap = False  # a step left the ring undrawn: the lines must begin after it
         self._failed = False  # a step could not be drawn, which is logged once
         self._drawing = asyncio.Lock()
-        self._whole_until = 0.0  # until then somebody wants every step drawn
+        self._whole_until = 0.0  # loop time until which a follower wants every step drawn
 
     # -- steps into lines ----------------------------------------------------------------------
 
@@ -264,8 +264,8 @@ class Live:
         now = asyncio.get_running_loop().time()
         if last:
             self._whole_until = now + PATIENCE_S
-        # Somebody who asked for `last` facts wants every step; a follower, the newest; one who has
-        # just come, enough for a picture, without taking steps from those who want them all.
+        # A client that asked for `last` facts wants every step; a follower, the newest; a new one,
+        # enough for a picture, without taking steps from those that want them all.
         await self.catch_up(ALL if now < self._whole_until else NEWEST if after else FIRST)
         if not self._last_forgotten <= after <= self.observer.facts:
             after = self._last_forgotten

@@ -135,7 +135,7 @@ def take_part(
     plan: Plan = waiting.plan
     if isinstance(answer, Watched):
         if plan.phase != WATCHING:
-            # The read that goes on already was asked for later, so it returns these records.
+            # Another notice has begun a read already, which will find these records, too.
             return broker, ()
         return _read_again(broker, number, waiting, READING)
     answer = _in_wire_format(broker, answer)

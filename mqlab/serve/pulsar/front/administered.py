@@ -183,7 +183,7 @@ def _delete_partitions(call: Call, *name: str) -> Result:
     """Handle DELETE …/partitions: delete every partition of a topic that no producer or consumer
     uses. If one is in use the answer is an error, but the others are deleted all the same, as in a
     real broker. `name`: the parts of the topic's name, from the path."""
-    topic, nobody = name_topic(*name), Caller("")  # nobody waits for a partition's answer
+    topic, nobody = name_topic(*name), Caller("")  # no client waits for a partition's answer
     count = call.disk.table(PARTITIONED).get(topic, 0)
     if not count:
         return call.refuse(NOT_FOUND, NO_TOPIC.format(name=topic) + ".")

@@ -91,7 +91,7 @@ class Call:
     def subscribe(self, topic: str, subscription: str, start: str) -> Effects:
         """A subscription comes to be as always: by somebody who subscribes, and leaves at once."""
         nobody = Caller(name_consumer("administrator", "conn-0", 0))
-        request = Subscribe(topic, subscription, SubType.SHARED, start, True)
+        request = Subscribe(topic, subscription, SubType.SHARED, start, durable=True)
         return (
             Send(topic, Handed(nobody, request)),
             Send(topic, Handed(nobody, CloseConsumer(topic, subscription))),

@@ -63,7 +63,7 @@ def subscribe(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     topic = read_name(command.topic)
     if not command.subscription.strip():
         raise Refusal(ServerError.ProducerBusy, NO_NAME)  # NamingException is that code
-    # nobody uses the topic, and it has no messages
+    # no client uses the topic, and it has no messages
     idle = topic not in front.sessions.users and not disk.log(f"{topic}/{topic}").end
     effects = (*open_topic(disk, topic), *add_consumers(disk, topic, command, idle))
     base_name = command.consumer_name or f"{conn}-{command.consumer_id}"

@@ -462,7 +462,7 @@ def _reset(command: RemotingCommand, header: Header) -> ResetOffset:
     )
 
 
-def _delete(broker: bool, command: RemotingCommand, header: Header) -> DeleteTopic:
+def _delete(command: RemotingCommand, header: Header, broker: bool) -> DeleteTopic:
     return DeleteTopic(header.text("topic"), broker)
 
 
@@ -478,6 +478,6 @@ READERS: dict[int, Callable[..., Any]] = {
     RequestCode.GET_ALL_PRODUCER_INFO: copy_to(GetAllProducerInfo),
     RequestCode.QUERY_TOPIC_CONSUME_BY_WHO: copy_to(QueryTopicConsumeByWho, topic=TEXT),
     RequestCode.INVOKE_BROKER_TO_RESET_OFFSET: _reset,
-    RequestCode.DELETE_TOPIC_IN_BROKER: partial(_delete, True),
-    RequestCode.DELETE_TOPIC_IN_NAMESRV: partial(_delete, False),
+    RequestCode.DELETE_TOPIC_IN_BROKER: partial(_delete, broker=True),
+    RequestCode.DELETE_TOPIC_IN_NAMESRV: partial(_delete, broker=False),
 }
