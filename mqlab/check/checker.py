@@ -170,7 +170,7 @@ class Notes:
             case Assign(process=process, isolation=isolation):
                 self.isolations.add(isolation)
                 self._readers.add(process)
-                # it begins anew, so it may read from a lower offset
+                # it begins again, so it may read from a lower offset
                 own_keys = [key for key in self._last if key[0] == process]
                 for key in own_keys:
                     del self._last[key]
