@@ -457,6 +457,8 @@ class Topic:
         sub = None if log == self.name else self.subs.get(find_subscription(self.name, log))
         if sub is not None:
             return self._keep(sub.name, sub.finish_append(end, self.view(disk, at_ms), disk))
+        if log != self.name:  # of a subscription that was deleted meanwhile
+            return self, ()
         new: Topic = self
         effects: Effects = ()
         while new.appends and new.appends[0].entry.base < end:

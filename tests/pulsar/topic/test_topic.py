@@ -13,9 +13,15 @@ from typing import Any
 
 import pytest
 
-from mqlab.kernel import ConnectionLost, Response
+from mqlab.kernel import Appended, ConnectionLost, Response
 from mqlab.pulsar.buffer import Buffer
-from mqlab.pulsar.config import LEDGERS, SAFEGUARDS, SNAPSHOT_LOG, PulsarConfig
+from mqlab.pulsar.config import (
+    LEDGERS,
+    PENDING_ACK_SUFFIX,
+    SAFEGUARDS,
+    SNAPSHOT_LOG,
+    PulsarConfig,
+)
 from mqlab.pulsar.errors import ServerError
 from mqlab.pulsar.messages import (
     Ack,
@@ -563,3 +569,12 @@ def test_a_producer_that_nobody_has_opened_shares(talk: Conversation) -> None:
     assert talk.send("a", opened=False) == "NoError"
     talk.open("b", EXCLUSIVE)
     assert talk.send("a", opened=False) == "ProducerBusy"
+
+
+def test_a_pending_ack_log_whose_subscription_is_gone_makes_no_message_durable() -> None:
+    topic = start(slow=True)
+    topic.ask(SendMessage(NAME, "p", 0, ("a",), None))
+    topic.step(Appended(f"{NAME}-gone{PENDING_ACK_SUFFIX}", 99))
+    assert topic.replies == [] and topic.role.appends
+    topic.settle()
+    assert [reply.body.position for reply in topic.replies] == [0] and not topic.role.appends
