@@ -91,7 +91,8 @@ class Budget:
 
     @property
     def text(self) -> Text:
-        """Describe these bounds in words, as a list with commas; empty where nothing is allowed."""
+        """Describe these bounds in words, as a list with commas; NOTHING, which says so, where they
+        allow no faults and no timers. The bound on states is not described."""
         bounds = [
             counted(n)
             for n, counted in (
@@ -105,11 +106,11 @@ class Budget:
         if self.retries is not None:
             bounds.append(RETRIES(self.retries))
         stops = self.kills or self.power_cuts
+        # killable, restartable: the nodes that may stop or start again; None: all, empty: none
         if stops and self.killable is not None:
             bounds.append(STOPPING(nodes=", ".join(self.killable)))
         if stops and self.restartable:
             bounds.append(RESTARTING(nodes=", ".join(self.restartable)))
-        # restartable: the nodes that may start again; None: all of them, empty: none
         elif stops and self.restartable is not None:
             bounds.append(NO_RESTART)
         if not bounds:

@@ -46,15 +46,17 @@ class Index:
         return at
 
     def add(self, rows: Rows, keys: Words) -> tuple[Numbers, Numbers]:
-        """Add a batch of rows to the hash table, each distinct row once. The batch is written after
-        the last row of `rows` and has these `keys`; only its new rows are kept there. Returns the
-        number of each row of the batch, and the places in the batch of the new ones."""
+        """Add a batch of rows to the hash table, each distinct row once. The batch was written
+        after the last row of `rows` before this call; only its new rows are kept there. `keys`: a
+        64-bit hash of each row of the batch. Returns the number of each row of the batch, and the
+        places in the batch of the new ones."""
+        # `reserve` returns the space after the last row, which holds the batch
         batch, row_count = rows.reserve(len(keys)), rows.count
         first_equal = _firsts(batch, keys)
         distinct = np.flatnonzero(first_equal == np.arange(len(keys)))
         self._reserve(row_count + len(distinct))
         halves = keys[distinct] >> HALF
-        # until they are kept, new rows are numbered by their place in the batch
+        # until they are kept, a new row has the number row_count + its place in the batch
         numbers, slots = self._insert(rows, distinct, halves)
         is_new = np.flatnonzero(numbers == distinct + row_count)
         new_places, final_number = distinct[is_new], np.zeros(len(keys), np.int64)
@@ -69,9 +71,10 @@ class Index:
         return final_number.take(first_equal), new_places
 
     def find(self, rows: Rows, keys: Words, words: Sequence[Words]) -> Numbers:
-        """Look rows up in the hash table: returns the number of each row of `words`, or -1 where it
-        was not added before. All rows look at one slot each in every round, until they find an
-        equal row or an empty slot."""
+        """Look rows up in the hash table: returns each one's number among `rows`, those added
+        before, or -1. The rows to look up are given by their columns (`words`) and their 64-bit
+        hashes (`keys`). All look at one slot each in every round, until they find an equal row or
+        an empty slot."""
         numbers = np.full(len(keys), -1, np.int64)
         searching: Numbers | None = None  # places of the rows that go on; None: all of them
         key_halves = keys >> HALF
@@ -95,11 +98,11 @@ class Index:
         return numbers
 
     def _insert(self, rows: Rows, todo: Numbers, half: Words) -> tuple[Numbers, Numbers]:
-        """Insert rows into the hash table, all at once. `todo`: rows after the end; `half`: the
-        upper halves of their keys. In each round every row that is left looks at one slot: it takes
-        an empty one, is done where the slot has an equal row, and else goes on to its next slot.
-        Returns for each row the number of the row that it equals (its own if it is new), and its
-        slot."""
+        """Insert distinct rows into the hash table, all at once. `todo`: their places after the
+        last row of `rows`; `half`: the upper halves of their keys. In each round every row that is
+        left looks at one slot: it takes an empty one, is done where the slot has an equal row, and
+        else goes on to its next slot. Returns for each row the number of the row that it equals
+        (its own if it is new), and its slot."""
         row_count, rounds = rows.count, 0
         words = [column.whole for column in rows.columns]
         numbers = todo + row_count

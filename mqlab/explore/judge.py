@@ -51,9 +51,9 @@ class Judge(dict[int, int]):
 
     def __missing__(self, key: int) -> int:
         """Judge a world for the first time, by the numbers of what the properties read of its nodes
-        (`key`). Returns one bit for each *always* property that it breaks and for each other one
-        that holds in it. Properties of one kind read the same; their result is kept by what they
-        read, so few worlds are really judged."""
+        (`key`). Returns its news: an integer with one bit for each *always* property that it
+        breaks and for each other one that holds in it. Properties of one kind read the same; their
+        result is kept by what they read, so few worlds are really judged."""
         assert self.fields is not None
         parts: list[Parts] = [field.part.value(key) for field in self.fields.nodes]
         # built only if some kind has not seen these parts yet

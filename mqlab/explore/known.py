@@ -46,9 +46,11 @@ class Known:
         start: tuple[str, ...],
     ) -> None:
         """Prepare a search that begins after the choices `start`: nothing is found yet.
-        `properties` None: those of the system."""
+        `properties` None: those of the system. A world is kept as one integer (see `packed.py`) and
+        named by its number, in the sequence in which worlds are found."""
         self.system, self.budget, self.start = system, budget, start
         self.properties = system.properties() if properties is None else properties
+        # the names of the counters that hold what was spent of the budget, such as kills so far
         names = dict.fromkeys(
             name for spec in system.nodes() for name in budget.counters(spec.name).values()
         )
@@ -63,15 +65,16 @@ class Known:
         self.complete = False
         self.ended = ""  # why, where it is not complete
         self.found: dict[int, int] = {}  # property → the first world that is news
-        self.index: dict[int, int] = {}
-        self.parents: Any = array("I")
-        self.chosen: Any = array("I")
-        self.frontier: list[int] = []
+        self.index: dict[int, int] = {}  # world → its number
+        self.parents: Any = array("I")  # of each world: the number of the one it was found from
+        self.chosen: Any = array("I")  # and the number of the choice that leads from there to it
+        self.frontier: list[int] = []  # the worlds of the last complete level
         self._taken: Onward | None = None  # the search by arrays; None while there are few worlds
         self.at = 0  # the world whose choices are being looked at
         self.awaited = (1 << len(self.properties)) - 1  # a bit for each property without news yet
+        # whether something must stay reachable; only then the next three are filled
         self.lasting = any(p.kind == "can_always" for p in self.properties)
-        self.news: Any = array("Q")  # only where something must stay reachable:
+        self.news: Any = array("Q")  # of each world: a bit for each property that is news in it,
         self.edges: Any = array("I")  # the worlds each world leads to, in its order,
         self.ends: Any = array("Q")  # and where those of each world end
         self._stuck_at: dict[int, int | None] = {}

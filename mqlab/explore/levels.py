@@ -53,9 +53,10 @@ class Levels:
         self._take_over()
 
     def _take_over(self) -> None:
-        """Copy the worlds that the search in Python has found so far into arrays, and free its own
-        structures."""
+        """Copy what the search in Python has kept of its worlds so far into arrays, and free its
+        own structures."""
         search = self.search
+        # `_good`: a bit for each property that must stay reachable
         lasting = [prop.kind == "can_always" for prop in search.properties]
         self._good = sum(1 << place for place, is_lasting in enumerate(lasting) if is_lasting)
         self.degrees = Narrow()  # of each world: how many of `edges` begin there
@@ -84,17 +85,20 @@ class Levels:
 
     def _slice(self, first: int, keys: Words) -> Words:
         """Find the successors of the worlds from number `first` on, which have these `keys`, and
-        keep the new ones. Returns the keys of the new ones. All arrays below run over the
-        successors, in the sequence in which a search world by world finds them."""
+        keep the new ones. Returns the keys of the new ones; raises Full where the bound on states
+        cuts some of them off. The arrays below run over the successors, in the sequence in which a
+        search world by world finds them, unless a comment says otherwise."""
         search, steps = self.search, self.steps
         words = self._read(first, len(keys))
+        # `groups`: of each world at each place (node) the number of its group of steps there
         groups = self._find_groups(np.arange(first, first + len(keys)), words)
         steps_taken, ends = spread(steps.counts.all, steps.starts.all, groups)
         successor_count, places = len(steps_taken), len(steps.places)
         # for each successor its parent's place in the slice; each world has a group at each place
         parent = np.repeat(np.arange(len(keys)), np.diff(ends[places - 1 :: places], prepend=0))
+        # which successors change further, since a node has noticed that another one stopped
         link_breaks = list(self._break_links(words, steps_taken, parent))
-        if not self.rows.layout.fits(self.parts.counts):
+        if not self.rows.layout.fits(self.parts.counts):  # the handlers made new values
             self._repack()
             words = self._read(first, len(keys))
         steps.settle()
@@ -103,6 +107,7 @@ class Levels:
         for column, word, added in zip(tail, words, steps.words, strict=True):
             np.take(word, parent, out=column, mode="clip")
             column += added.all[steps_taken]
+        # a key is a sum over the parts, each part's number times a factor drawn for the part
         keys = keys[parent] + steps.keys.all[steps_taken]
         for successors, part, change in link_breaks:
             place, shift, _ = self.rows.layout.fields[part]

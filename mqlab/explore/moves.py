@@ -114,13 +114,14 @@ class Place(dict[int, Group]):
     def __init__(self, moves: Moves, number: int) -> None:
         """Prepare the place of node `number`; its choices are worked out when its neighbourhoods
         are first met. The `_…` dictionaries below remember what was worked out, by the parts of the
-        world that it depends on."""
+        world that it depends on. The bits of a part in the integer that is the world are its
+        `mask`, and its value in these bits is its worth (see `packed.py`)."""
         super().__init__()
         self._moves, self._fields, self._budget = moves, moves.fields, moves.budget
         self.spec = specs(moves.system)[moves.fields.names[number]]
         self.roles = {role: i for i, (role, _) in enumerate(self.spec.roles)}
         self.field = moves.fields.nodes[number]
-        #: its links, and what may arrive by each: by its own state and the link's
+        #: of each link: the steps by which a message arrives, by the node's state and the link's
         self.pairs: dict[Pair, dict[int, tuple[Step, ...]]] = {}
         self.mask = self.field.mask
         self._counters = {
@@ -130,12 +131,15 @@ class Place(dict[int, Group]):
         for counter in self._counters.values():
             self.mask |= counter.mask
         self._counted = sum(counter.mask for counter in self._counters.values())
-        #: what a fault or timer adds to the counters; steps by state of the node; its restarts
+        #: what a fault or timer adds to the counters, by these, its kind, and the timer's name
         self._spent: dict[tuple[int, str, str], int] = {}
+        #: steps by the node's state and the message that arrives, or local, call, fire
         self._runs: dict[tuple[int, str | Message], Step] = {}
         self._recoveries: dict[int, tuple[list[Prefix], int]] = {}
-        #: after so many effects of a step, or of the recovery of the node with this worth
+        #: the node once it has stopped: after so many effects of a step, or (the node's worth
+        #: instead of a step) of its recovery or between two steps; and whether by a power cut
         self._downs: dict[tuple[Step | int, int, bool], int] = {}
+        #: the nodes that notice when this one stops or its connection breaks, and their changes
         self.peers: list[PeerBreak] = []
         self._peer_numbers: dict[tuple[int, Arriving], int] = {}
 
@@ -185,7 +189,8 @@ class Place(dict[int, Group]):
     ) -> Iterator[Step]:
         """Yield a step for each message in flight that may arrive next at this node: of a queue
         only the first message, of a set (where messages have no sequence and stay) any. `key`: the
-        world as one integer; `conn`: the connection that the messages are on."""
+        world as one integer; `kind`: "q" (requests) or "r" (answers); `pair`: client and server;
+        `conn`: the number of the connection; `queue`: the numbers of the messages on it."""
         client, server = pair
         is_queue = self._moves.system.network != "set"
         for index, note in enumerate(queue[:1] if is_queue else queue):
@@ -239,6 +244,7 @@ class Place(dict[int, Group]):
         some but not all of its effects. (A stop after none or all of them is one between two steps,
         which is a fault of its own.) `key`: the world as one integer; `cost`: what the step adds to
         the counters."""
+        # the mask is 0, and `totals` empty, until the step is met for the first time
         added = step.totals.get(key & step.mask)
         if added is None:
             change = self._changed(key, step, step.prefixes[-1])
@@ -246,6 +252,7 @@ class Place(dict[int, Group]):
             step.mask = change.mask
             step.totals[key & step.mask] = added
         group.add(step.number, cost + added)
+        # prefix 0 is before the first effect, the last one after all of them
         for done, prefix in enumerate(step.prefixes[1:-1], 1):
             for how, stop_cost in self._stops(key):
                 for answers in self._arrivals(key, step, done):
@@ -352,7 +359,9 @@ class Place(dict[int, Group]):
     def _add_restart(self, group: Group, key: int, node: NodeState) -> None:
         """Add the choices of a restart of this node to the group: a start from the disk, whole or
         stopped again after some of its effects. No client is connected to a starting node, so none
-        notices such a stop. `key`: the world as one integer."""
+        notices such a stop. A restart itself is free: the budget has no counter for it. `key`: the
+        world as one integer."""
+        # one prefix for each effect; the last one is the node that has started, with this worth
         prefixes, worth = self._recovery(key, node)
         change = Change(self._fields, key)
         change.send(prefixes[-1].sent)

@@ -32,13 +32,13 @@ class News:
         """Judge an array of worlds: returns for each world one bit for each property that is news
         in it (an *always* property that it breaks, another one that holds). What is read of the
         nodes makes a row of a small table, so each combination is judged once; before that, `look`
-        is called with the world's place in the array."""
+        is called with the world's place in the array. `words`: the worlds' rows, by columns."""
         self.grow()
         batch, table_layout = self.rows.reserve(len(words[0])), self.rows.layout
         for column in batch:
             column[:] = 0
         for number, read_numbers in enumerate(self.read):
-            if len(self._nodes[number].part.values) > 1:
+            if len(self._nodes[number].part.values) > 1:  # else its number is always 0
                 states = layout.numbers(words, self._parts.node(number)).view(np.int64)
                 table_layout.write(batch, number, read_numbers.all[states])
         numbers, new_places = self.index.add(self.rows, mix(batch))
@@ -46,7 +46,7 @@ class News:
         for place, part in zip(new_places.tolist(), self._new_parts(), strict=True):
             look(place)
             bits.append(self._judge[part])
-            del self._judge[part]
+            del self._judge[part]  # it is kept in `_bits`, so the cache of the judge need not
         self._bits.extend(bits)
         return self._bits.all[numbers]
 

@@ -105,7 +105,7 @@ class Fields:
     ) -> None:
         """Lay out the integer that stands for a world of this system: a field of bits for each
         counter (with its first value) and for each node. Links get theirs when they are first used.
-        `read`: what the properties read of a node."""
+        `read`: what the properties read of a node, given its name and state."""
         self.system = system
         self.names = [spec.name for spec in system.nodes()]
         self.placed = {r: (self.names.index(n), i) for r, (n, i) in placements(system).items()}
@@ -115,7 +115,8 @@ class Fields:
         self.counters: dict[str, Field] = {}
         for name, first in counters.items():
             self.counters[name] = Field(self._place(NARROW), NARROW)
-            self.counters[name].worth(first)
+            self.counters[name].worth(first)  # so that the first value has the number 0
+        # a node's state, and beside it the number of what the properties read of it (`part`)
         self.nodes = [NodeField(self._place(2 * WIDE), partial(read, name)) for name in self.names]
         self.parts = sum(field.part.mask for field in self.nodes)
         self.links: dict[Pair, Field] = {}

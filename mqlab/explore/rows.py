@@ -58,7 +58,7 @@ class Layout:
     def fit(cls, counts: Sequence[int]) -> Layout:
         """Make a layout for parts that have so many values each: a part goes to the first word that
         has room for it, or else to a new word. Bits that are then left over are shared out in each
-        word, the remainder to its widest parts."""
+        word, the remainder to its widest parts, but no part gets more than WIDE bits."""
         needed = [(count - 1).bit_length() for count in counts]
         parts_by_word: list[list[int]] = [[]]
         for part, bits in enumerate(needed):
@@ -68,7 +68,7 @@ class Layout:
             if parts is None:
                 parts_by_word.append(parts := [])
             parts.append(part)
-        fields = [(0, 0, 0)] * len(needed)
+        fields = [(0, 0, 0)] * len(needed)  # of each part: its word, its lowest bit, its bits
         for word_number, parts in enumerate(parts_by_word):
             spare, remainder = divmod(BITS - sum(needed[i] for i in parts), max(1, len(parts)))
             widest = set(sorted(parts, key=lambda i: -needed[i])[:remainder])

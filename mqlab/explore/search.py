@@ -37,10 +37,11 @@ def explore(
     """Search all executions of a system within the bounds of `budget`, breadth first, for worlds
     that refute its properties. Returns the verdict.
 
-    `progress(states, depth)` is called now and then. `shelf`: a folder that keeps finished levels
-    on disk, and from which a search goes on (it needs numpy). `further`: makes the search by
-    arrays, which takes over once there are many worlds. Ctrl-C ends the search early, and so does
-    its memory when it has grown by `memory` bytes; what was found until then is kept.
+    `properties` None: those of the system. `progress(states, depth)` is called now and then.
+    `shelf`: a folder that keeps finished levels on disk, and from which a search goes on (it needs
+    numpy). `further`: makes the search by arrays, which takes over once there are many worlds.
+    Ctrl-C ends the search early, and so does its memory when it has grown by `memory` bytes; what
+    was found until then is kept.
     """
     search = Search(system, budget, properties, shelf=shelf, further=further)
     return finish(search, progress, memory)
@@ -107,17 +108,17 @@ class Search(Known):
 
     def _levels(self) -> Iterator[None]:
         """Search breadth first, level by level, until there is nothing new, a bound is reached, or
-        every property is refuted. Yields now and then so that the caller may stop. Once there are
-        many worlds, the levels are computed in arrays."""
+        all properties are *always* ones and refuted. Yields now and then so that the caller may
+        stop. Once there are many worlds, the levels are computed in arrays."""
         first = self.fields.pack(self.first_world())
         self.index[first] = 0
         self.frontier = [first]
-        self._add(first, 0, 0)
+        self._add(first, parent=0, choice=0)  # world 0, its own parent
         while True:
             # _many: from how many worlds on; None: already taken over, or never
             if self._many is not None and self.states >= self._many:
                 self._taken, self._many = self._further(self), None
-            if self.states == self.starts[-1]:
+            if self.states == self.starts[-1]:  # the last level has no world
                 self.complete = True
                 return
             level = self._level if self._taken is None else self._taken.level
@@ -137,22 +138,25 @@ class Search(Known):
                 return
 
     def _level(self) -> Iterator[None]:
-        """Find all worlds one choice further: expand each world of the frontier at each place. The
-        inner loop runs a million times; so what it needs is in local variables, and all that can be
-        worked out once is in a `Place`."""
+        """Find all worlds one choice further: expand each world of the frontier at each place,
+        which is a node with its choices. The inner loop runs a million times; so what it needs is
+        in local variables (`count` is self.states), and all that can be worked out once is in a
+        `Place`. Yields nothing, now and then, so that the caller may stop in between."""
         frontier = self.frontier
         following: list[int] = []
         places, add, edges = self.moves.places, self._add, self.edges
         number_of, add_following = self.index.setdefault, following.append
+        # `lasting`: a *can always* property is judged at the end, from all edges between worlds
         lasting, count = self.lasting, self.states
         pause = count + EVERY
         for parent, world in enumerate(frontier, count - len(frontier)):
             self.at = parent
             for place in places:
+                # all choices that the node has in this neighbourhood: its own state and its links
                 group = place[world & place.mask]
                 self.transitions += group.count
                 moves = group.steps
-                if group.stops:
+                if group.stops:  # what clients of a node that stops become is added to these
                     moves = (*moves, *noticed(world, group.stops))
                 for added, choice in moves:
                     new = world + added

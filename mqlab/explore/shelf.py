@@ -37,8 +37,8 @@ class Shelf:
 
     def __init__(self, folder: Path, system: System, budget: Budget) -> None:
         """Open a folder with the levels of a search, or prepare an empty one. Raises Damaged where
-        the levels are of another search (system, bounds, version of the engine), FileExistsError
-        where the folder contains something else."""
+        the levels are of another search (system, bounds, version of the engine) or a file of theirs
+        has changed, FileExistsError where the folder contains something else."""
         self.folder = folder
         self.levels: list[dict[str, Any]] = []
         self._spaces = 0
@@ -60,16 +60,17 @@ class Shelf:
 
     def put(self, parts: Mapping[str, NDArray[Any] | bytes], facts: Mapping[str, Any]) -> None:
         """Store the next level on disk: first its file, then the list that names it, so a crash in
-        between leaves the list as it was. `parts`: arrays or texts, by name; `facts`: numbers for
-        the list."""
+        between leaves the list as it was. `parts`: arrays or texts, by name; `facts`: what the list
+        says of the level besides, such as its count of worlds."""
         number, parts_listed, offset, digest = len(self.levels), {}, 0, hashlib.sha256()
         with self._path(number).open("wb") as file:
             for name, content in parts.items():
                 dtype = "" if isinstance(content, bytes) else content.dtype.str
                 size = len(content) if isinstance(content, bytes) else content.nbytes
                 parts_listed[name] = {"kind": dtype, "at": offset, "bytes": size}
+                # zeros up to a multiple of 8, so that each part begins with a whole word
                 pieces: tuple[Any, bytes] = (content, bytes(-size % 8))
-                for piece in pieces:  # each part begins with a whole word
+                for piece in pieces:
                     file.write(piece)
                     digest.update(piece)
                 offset += size + -size % 8

@@ -145,7 +145,9 @@ class ShelvedLevels(Levels):
     def _finish(self, last: Run) -> Iterator[None]:
         """Finish a level: merge its sorted runs twice and store the result. The first pass finds
         which rows are new worlds, known to no earlier level; the second puts them in the sequence
-        in which they were found. `last`: the run that is in memory; the others are on disk."""
+        in which they were found. A row's place is its number in that sequence, over all runs.
+        `last`: the run that is in memory; the others are on disk. Raises Full, after the level is
+        stored, where the bound on states is reached."""
         search, runs, layout = self.search, [*self._runs, last], self.rows.layout
         make: Make = self.shelf.space if self._runs else np.zeros
         is_new = np.zeros(self.base + len(last.keys), np.bool_)  # by place: whether it is a world
@@ -253,6 +255,7 @@ class ShelvedLevels(Levels):
             block_news = self._judge([row[begin : begin + BLOCK] for row in rows], parents)
             self._tell(first + begin, block_news)
             news[begin : begin + BLOCK] = block_news
+        # a line of the log: the numbers of one thing worked out, to be worked out again from them
         layout, log = self.rows.layout, self.steps.log
         self.steps.log = []
         lines = "".join(f"{' '.join(f'{n:x}' for n in line)}\n" for line in log).encode()
@@ -288,10 +291,12 @@ class ShelvedLevels(Levels):
         layout = Layout.fit(self.parts.counts)
         self.rows = Rows(layout)
         self.steps.repack(layout)
+        # without the last one: its worlds are the frontier, whose choices were not looked at yet
         search.levels = [level["worlds"] for level in levels[:-1]]
         search.starts = [level["first"] for level in levels]
         search.transitions = last["transitions"]
         search.found = {}
+        # a bit for each property; `tell` clears those that are news in a world
         search.awaited = (1 << len(search.properties)) - 1
         for place, world in last["found"]:
             search.tell(place, world)

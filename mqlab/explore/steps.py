@@ -105,8 +105,9 @@ class Steps:
     """All groups and steps met so far."""
 
     def __init__(self, moves: Moves, parts: Parts, layout: Layout) -> None:
-        """Begin without any group. The columns below are indexed by group (`counts`, `starts`,
-        `sums`) or by step (`choices`, `stops`, `words`, `keys`)."""
+        """Begin without any group. The columns below are indexed by group (`counts`: how many steps
+        it has, `starts`: the first of them, `sums`) or by step (`choices`: the number of its
+        choice, `stops`, and what it adds to a row, `words`, and to its hash, `keys`)."""
         self.moves, self.parts = moves, parts
         self.places = [Neighbourhoods(parts, place.mask, layout) for place in moves.places]
         self.counts, self.starts = Column(np.int64), Column(np.int64)
@@ -165,6 +166,8 @@ class Steps:
         """Give numbers to the groups (all choices of one neighbourhood of a node) and to their
         steps that were worked out since the last time. The rows of the steps follow in `settle`,
         since they may need a new layout first."""
+        # a step is (what it adds, choice), or with `peers`, which notice that the node stops; in
+        # `stops` 0 means that nobody notices
         counts: list[int] = []
         choices: list[int] = []
         stops: list[int] = []
@@ -213,13 +216,14 @@ class Steps:
 
     def settle(self) -> None:
         """Compute the rows of the steps registered since the last time: the difference between the
-        row after a step and the row before it."""
+        row after a step and the row before it, modulo 2^64."""
         if not self._new:
             return
         layout = self._before.layout
         masks = (self.moves.places[place].mask for place in {place for place, *_ in self._new})
         parts = self.parts.under(reduce(or_, masks))
         worlds = [world for _, world, _ in self._new]
+        # s[0]: what the step adds to the large integer of the world
         after = [
             world + added
             for _, world, group in self._new

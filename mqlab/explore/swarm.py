@@ -127,8 +127,8 @@ class Walker:
 
     def walk(self, seed: int) -> tuple[tuple[str, ...], int]:
         """Walk at random, with choices drawn by `seed`, until a claim breaks, nothing is possible,
-        or the walk is LONGEST. Returns the choices, and a bit for each claim that breaks in the
-        last world (0: none)."""
+        or LONGEST choices are made. Returns the choices, and an integer with a bit for each claim
+        that breaks in the last world (0: none)."""
         draw, world, search = Random(seed), self._first, self._search
         places, news = search.moves.places, 0
         schedule: list[int] = []
@@ -143,7 +143,7 @@ class Walker:
             if not options:
                 break
             added, choice, peers = options[draw.randrange(len(options))]
-            for peer in peers:
+            for peer in peers:  # a client of a node that stops: what noticing it adds
                 added += peer[world & peer.mask]
             world += added
             schedule.append(choice)
@@ -233,16 +233,16 @@ class Sample:
 
 
 def take_sample(search: Search, most: int = MOST) -> Sample:
-    """Choose about `most` worlds of a search, spread over all its levels, with the paths to them
-    and to the worlds that were found. The same search gives the same sample; a longer search thins
-    it out."""
+    """Choose about `most` worlds of a search, taken in turn from all its levels, the last level
+    first, with the paths to them and to the worlds that refute or reach a claim, which come on top.
+    The same search gives the same sample; as it goes on, fewer are left of each level."""
     starts = [start for start in search.starts if start < search.states]
     levels = list(pairwise([*starts, search.states]))
     by_claim = search.tell_worlds()
     worlds: dict[int, Drawn] = {}
 
     def add(number: int) -> None:
-        """With its way, as far as that is not in the sample."""
+        """Add a world, and those on its path from the start that are not in the sample yet."""
         while number not in worlds:
             parent, choice = search.step_to(number)
             depth = bisect(starts, number) - 1
@@ -256,7 +256,7 @@ def take_sample(search: Search, most: int = MOST) -> Sample:
     for number in chain.from_iterable(rounds):
         if len(worlds) >= limit:
             break
-        if number is not None:
+        if number is not None:  # None: a level that has no further world for this round
             add(number)
     sizes = tuple(end - start for start, end in levels)
     return Sample(sizes, dict(sorted(worlds.items())), by_claim)

@@ -58,11 +58,12 @@ class Renaming:
         return renamed
 
     def _of(self, value: Any) -> Any:
-        """A value with each name in it replaced, however deep in tuples, sets, maps and
-        dataclasses; the same object where it contains none of the names."""
+        """A value with the two names exchanged, however deep in tuples, sets, maps and dataclasses.
+        Sets and maps, and what contains them, are always copied; another value in which nothing
+        changes is returned itself."""
         match value:
             case str():
-                return self._pattern.sub(lambda word: self.names[word[1]], value)
+                return self._pattern.sub(lambda match: self.names[match[1]], value)
             case tuple():
                 return self._row(value)
             case frozenset():
@@ -174,8 +175,9 @@ class Quotient(Search):
         return world
 
     def _level(self) -> Iterator[None]:
-        """Expand one level of the quotient: of worlds that are equal up to a renaming only the
-        smallest is kept."""
+        """Expand one level of the quotient: of worlds that are equal up to a renaming only one is
+        kept, the smallest that `smallest` finds. Raises Unequal where a renaming changes the
+        choices or claims of a world. Yields now and then so that the caller may stop."""
         frontier, following = self.frontier, []
         for parent, world in enumerate(frontier, self.states - len(frontier)):
             self.at = parent
@@ -241,10 +243,10 @@ class Quotient(Search):
             )
 
     def schedule(self, at: int) -> tuple[str, ...]:
-        """The choices that lead from the first world to world number `at`. Only the smallest of
-        equal worlds is stored; so at each step the successor is chosen whose smallest one was
-        stored."""
-        numbers = [at]
+        """The choices that lead from the first world to one that is equal, up to a renaming, to
+        world number `at`. Only the smallest of equal worlds is stored; so at each step the
+        successor is chosen whose smallest one was stored."""
+        numbers = [at]  # back along the parents; the first world has the number 0
         while numbers[-1]:
             numbers.append(self.parents[numbers[-1]])
         world, choices = self.fields.pack(self.first_world()), []

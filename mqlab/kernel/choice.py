@@ -84,8 +84,8 @@ _WORDS = ("call", "fire", "break", "lose", "drop", "kill", "power", "restart")
 
 def parse(text: str) -> Choice:
     """Read a choice from its line of text (the forms are listed at the top of the module). Raises
-    BadValue, a ValueError, with the expected forms. The suffixes `answers=…` and `kill=N` are cut
-    off first, and the rest is read as a line of its own."""
+    BadValue, a ValueError, with the expected forms. The suffixes `answers=…`, then `kill=N` or
+    `power=N`, are cut off first, and the rest is read as a line of its own."""
     if text.startswith("run ") and len(words := text.split(maxsplit=2)) == 3:
         return Choice("run", words[1], words[2])  # a call may hold any of the words below
     if arriving := _ANSWERS.fullmatch(text):

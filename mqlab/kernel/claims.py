@@ -98,7 +98,8 @@ def select_lights(
 def keep_answers(read: Callable[..., V]) -> Callable[..., V]:
     """Cache the results of a function of one or more objects, by the identity of these objects. In
     a search thousands of worlds share one node's state, and to compare two states costs more than
-    to read one, so an ordinary cache by equality would be slower than none."""
+    to read one, so an ordinary cache by equality would be slower than none. When the cache has
+    KEPT results, it is emptied."""
     cache: dict[tuple[int, ...], tuple[V, tuple[Any, ...]]] = {}
 
     @wraps(read)

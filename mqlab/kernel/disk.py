@@ -91,8 +91,8 @@ class MemoryDisk:
 
     def apply(self, effect: Effect) -> MemoryDisk:
         """The disk after one effect of a role: an append, a truncation, a write to a table or a
-        flush. Any other effect leaves the disk as it is. A power cut keeps only what was flushed,
-        so the flushed part is stored beside what was written.
+        flush of everything. Any other effect leaves the disk as it is. A power cut keeps only what
+        was flushed, so the flushed part is stored beside what was written.
 
         Raises ValueError for an append whose offset is not the log's end: a bug of the role.
         """
@@ -104,6 +104,7 @@ class MemoryDisk:
                 return self._with(name, replace(log, entries=(*log.entries, entry)))
             case Truncate(log=name, end=end):
                 log = self.log(name)
+                # an entry may have several offsets, up to `last`: one that reaches `end` goes whole
                 kept = tuple(e for e in log.entries if e.last < end)
                 return self._with(
                     name, replace(log, entries=kept, flushed=min(log.flushed, len(kept)))
@@ -112,6 +113,7 @@ class MemoryDisk:
                 flushed = self.flushed_tables  # what a power cut leaves
                 flushed = _put(flushed, effect) if effect.synced else flushed
                 new = replace(self, tables=_put(self.tables, effect), flushed_tables=flushed)
+                # this table says at which offset a log (its key) begins: older entries go
                 return new._begin_later(key, value or 0) if name == LOG_STARTS else new
             case Flush():
                 logs = ((n, replace(log, flushed=len(log.entries))) for n, log in self.kept.items())

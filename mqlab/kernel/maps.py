@@ -208,8 +208,9 @@ def _make_init(cls: type) -> Callable[..., None]:
     """Build `__init__` for a frozen dataclass with slots, as a compiled function that sets each
     slot directly. Its source is text run by `exec`, as in `dataclass` itself; the default of a
     field with a `default_factory` is made in each call where its argument is missing."""
+    # what the text may name: for each field the setter of its slot, and its default
     names: dict[str, Any] = {"MISSING": MISSING}
-    parameters, lines = ["self"], [" pass"]
+    parameters, lines = ["self"], [" pass"]  # `pass`: a class without fields needs a body too
     for slot in fields(cls):
         names[f"put_{slot.name}"] = getattr(cls, slot.name).__set__
         names[f"default_{slot.name}"] = slot.default

@@ -76,8 +76,8 @@ def initial(system: System, at_ms: int = 0) -> World:
 def emit_stage(system: System, world: World, node: str, stage: Stage) -> World:
     """Put one stage of a step into the world: the node's new state, and the message that the stage
     sent, if any, in flight on its connection. An answer on a connection that has broken since is
-    dropped. On a network of kind "set" messages have no sequence and a copy counts once, so they
-    are kept sorted."""
+    dropped. A network of kind "set" drops nothing; its messages have no sequence and a copy counts
+    once, so they are kept sorted."""
     world = replace(world, nodes=world.nodes.set(node, stage.node))
     if stage.wire is None or stage.note is None:
         return world
@@ -101,9 +101,10 @@ def current(system: System, world: World, client: str, server: str) -> int:
 
 
 def list_choices(system: System, world: World) -> list[Choice]:
-    """List every choice that is possible now without a fault, in a fixed sequence: a message that
-    may arrive, then a node's own event, its application's next call, its next timer. Of a
-    connection only the first message may arrive (TCP); of a network of kind "set" any."""
+    """List every choice that is possible now without a fault: first the messages that may arrive,
+    then, node by node, its own event, its application's next call, its next timer. Nothing happens
+    at a node that is down. Of a connection only the first message may arrive (TCP); of a network
+    of kind "set" any. The same world always gives the same sequence."""
     placed = placements(system)
     choices: list[Choice] = []
     for wire in world.wires:
@@ -127,7 +128,8 @@ def list_choices(system: System, world: World) -> list[Choice]:
 
 def apply(system: System, world: World, choice: Choice, at_ms: int = 0) -> list[Moved]:
     """Carry out one choice on a whole world. Returns its stages in sequence; the last one contains
-    the new world. Raises ValueError where the choice is not possible in this world."""
+    the new world. Raises ValueError where the choice is not possible in this world. `at_ms`: the
+    simulated time, which the roles get with their event."""
     if choice.kind in ("break", "lose", "drop"):
         for name in (choice.a, choice.b):
             if name not in placements(system):
@@ -140,10 +142,11 @@ def apply(system: System, world: World, choice: Choice, at_ms: int = 0) -> list[
         case "break":
             return _break_both(system, world, choice.a, choice.b, at_ms)
         case "run":
-            return [_given(system, world, choice.a, choice.b)]
+            return [_given(system, world, choice.a, choice.b)]  # more calls for an application
         case "lose" | "drop":
             conn = current(system, world, choice.a, choice.b)
-            note, world = _take(system, world, ("q", choice.a, choice.b, conn), 0)
+            # the first request ("q") in flight on this connection
+            note, world = _take(system, world, ("q", choice.a, choice.b, conn), index=0)
             if choice.kind == "lose":  # a request is lost with its connection
                 return _break_both(system, world, choice.a, choice.b, at_ms)
             # a dropped request is handled by no role: the event only names it in the story
@@ -172,12 +175,13 @@ def _given(system: System, world: World, name: str, text: str) -> Moved:
 
 def _step(system: System, world: World, choice: Choice, at_ms: int) -> list[Moved]:
     """Let one role handle an event (a message, a call, a timer). Returns the world after the
-    handler and after each of its effects. A choice with `stop` (-1: none) ends the node after that
-    many effects; its crash is then the last stage."""
+    handler and after each of its effects. A choice with `stop` (-1: none) stops the node after that
+    many effects; its crash is then the last stage. ValueError where the choice is not possible, or
+    the step has fewer effects than `stop`."""
     world, node_name, role, event, late = _event(system, world, choice, at_ms)
     spec = specs(system)[node_name]
     role_name = spec.roles[role][0]
-    stages = run(spec, world.nodes[node_name], role, event)
+    stages = run(spec, world.nodes[node_name], role, event)  # the handler, then each effect
     choice.check_stop(len(stages) - 1)
     moved = []
     for stage in stages if choice.stop < 0 else stages[: choice.stop + 1]:
@@ -200,7 +204,8 @@ def _event(
 ) -> tuple[World, str, int, Event, bool]:
     """Take the event that a choice delivers out of the world. Returns the world without it, the
     node, the index of the role there that handles it, the event, and whether it is a late message:
-    one on a connection that has broken since."""
+    one on a connection that has broken since. ValueError where there is no such event, or the node
+    is down."""
     placed = placements(system)
     if choice.kind in ("request", "response"):
         kind = "q" if choice.kind == "request" else "r"  # of the wire: requests, or answers
@@ -227,7 +232,8 @@ def _event(
 def node_event(state: NodeState, choice: Choice, at_ms: int) -> tuple[int, Event, NodeState]:
     """Take a node's own next event (`local`: its inbox, `call`: its application, `fire`: a timer)
     out of its state. Returns the index of the role that handles it, the event, and the node without
-    it. Calls go to role 0, the one that the application uses."""
+    it; BadValue where it has none. Calls go to role 0, the one that the application uses. `fire`
+    takes the timer that is named by `choice.b`, or the first one where that is empty."""
     if choice.kind == "local" and state.inbox:
         role, event = state.inbox[0]
         return role, replace(event, at_ms=at_ms), replace(state, inbox=state.inbox[1:])
@@ -237,7 +243,7 @@ def node_event(state: NodeState, choice: Choice, at_ms: int) -> tuple[int, Event
             app = replace(state.app, waiting=True)
             return 0, Call(call, at_ms), replace(state, app=app)
     if choice.kind == "fire":
-        for timer in state.timers:
+        for timer in state.timers:  # (index of its role, name, milliseconds)
             if not choice.b or timer[1] == choice.b:
                 rest = tuple(t for t in state.timers if t is not timer)
                 return timer[0], Fired(timer[1], at_ms), replace(state, timers=rest)
@@ -322,7 +328,7 @@ def _stop(
 ) -> Moved:
     """Stop a running node, by a crash or (`power`) a power cut: its memory is gone, and each
     connection to or from it breaks. Of the answers it had sent, those to the clients in `answers`
-    still arrive. BadValue where it is not running, or has sent such a client nothing."""
+    still arrive. BadValue where it is not running, or no answer to such a client is in flight."""
     if not _find_node(world, name).up:
         raise BadValue("{} cannot be stopped: it is not running", name)
     answered = list_answered(system, world, name)
@@ -345,6 +351,7 @@ def _stop(
             for client, server in node.conns:
                 if server in stopped_roles:
                     arrive = client in answers
+                    # at_ms=0: the client learns of it in a later choice, which sets the time
                     world = _break(system, world, client, server, 0, gone=True, arrive=arrive).world
     what = "power" if power else "stop"
     return Moved(world, name, name, None, None, what, answers=answers)
@@ -369,7 +376,7 @@ def _restart(system: System, world: World, choice: Choice, at_ms: int) -> list[M
     done = 0
     for role, stage in stages:
         if stage.effect is not None:
-            if done == choice.stop:
+            if done == choice.stop:  # never where there is no stop, -1
                 break
             done += 1
         world = emit_stage(system, world, name, stage)

@@ -96,8 +96,9 @@ Flights = Mapping[tuple[Wire, int], int]
 def record_choice(run: Run, moved: list[Moved]) -> Done:
     """Describe the last choice of a run for `list_gaps`: its step's effects, and for each of its
     facts how many effects were done by then and to which clients answers were in flight. A step
-    that was itself stopped, or that is a fault, gets no effects: it offers no place for a crash."""
-    # counts[i]: the number of facts that the run had after its move i
+    that was itself stopped gets no effects, nor does a fault other than a restart: it offers no
+    place for a crash. `moved`: the stages of the choice."""
+    # run.counts[i]: the number of facts that the run had after stage i of its last choice
     after_first = run.counts[0] if run.counts else len(run.facts)
     facts_before = sum(fact.step < run.steps for fact in run.facts[:after_first])
     progress: list[int] = []
@@ -127,14 +128,16 @@ def find_flights(run: Run, moved: list[Moved]) -> dict[tuple[Wire, int], int]:
 
 
 def list_gaps(system: System, done: tuple[Done, ...], kept: int) -> Iterator[Gap]:
-    """Yield each place in a run at which a node might have died: between two effects of its step,
-    or after the step, before the next choice. The first `kept` choices are given and offer no
-    place."""
+    """Yield each place in a run at which a node might have died: after each fact of its step, and
+    at the end of the step before the next choice, so not after the last choice. `done`: what
+    `record_choice` returned for each choice; the first `kept` of them cannot be changed and offer
+    no place."""
     for position, step in enumerate(done[kept:], kept):
         if not step.effects:
             continue
         name_effect = partial(system.name_effect, step.role)
         last = step.first + len(step.progress) - 1
+        # of each fact: how many effects were done by then, to whom answers were in flight
         by_fact = zip(step.progress, step.answered, strict=True)
         for fact_number, (effects, answered) in enumerate(by_fact, step.first):
             if fact_number < last:
@@ -149,7 +152,7 @@ def list_gaps(system: System, done: tuple[Done, ...], kept: int) -> Iterator[Gap
 def list_options(system: System, world: World, flights: Flights) -> tuple[Option, ...]:
     """List everything that may happen now, each with its label: first the steps, then the faults of
     each node (a restart of one that is down; a crash, a power cut, a broken connection of one that
-    runs)."""
+    runs). `flights`: which fact of the picture sent each message in flight."""
     steps = [_option(system, world, choice, flights) for choice in list_choices(system, world)]
     faults = []
     for name, node in world.nodes.items():
@@ -162,16 +165,16 @@ def list_options(system: System, world: World, flights: Flights) -> tuple[Option
         faults += _list_stops(name, list_answered(system, world, name))
         for a, b in node.conns:
             if system.both_ways and any((f.ends == (b, a)) for f in faults):
-                continue  # the same connection
+                continue  # the same connection, listed already at its other end
             broken = BREAK(b=b)
             faults.append(Option(f"break {a} {b}", broken, "break", name, ends=(a, b)))
     return (*steps, *faults)
 
 
 def _option(system: System, world: World, choice: Choice, flights: Flights) -> Option:
-    """Describe one possible step as an Option for the learner: label, kind, node, message, at which
-    effects the node may be stopped in it, and which fact of the picture sent the message (0:
-    none)."""
+    """Describe one possible step as an Option for the learner, whose fields its class explains. The
+    step is carried out for this on the world, which itself does not change. `flights`: which fact
+    of the picture sent each message in flight."""
     moved = apply(system, world, choice)
     event, node = moved[0].event, moved[0].node
     # of a message or call; a timer or an own event has no body

@@ -271,6 +271,7 @@ def check_nodes(system: Written, specs: Sequence[NodeSpec]) -> None:
     for name, times in Counter(names).items():
         if times > 1:
             topic = name.rpartition("-")[0]  # a partition's node is named after its topic
+            # the options that give one of these two names
             lists = [field for field, named, _ in _list_names(system) if {name, topic} & {*named}]
             raise BadValue(
                 "{}: {!r} would name {} nodes; give each its own name",
@@ -332,9 +333,11 @@ def write_calls(program: Program) -> str:
 
 
 def read_line(system: type[S], given: Mapping[str, str]) -> S:
-    """Make a system from the words `key=value` of its line. A key is an option of the class, a step
-    whose pieces get another sequence, or else a client with its calls. ValueError lists what there
-    is."""
+    """Make a system from the words `key=value` of its line (`given`). A key is an option of the
+    class; or STEP and the name of a step, whose pieces the value puts in another sequence; or else
+    the name of a client, with its calls. ValueError, with what is possible, for a word that
+    cannot be read."""
+    # `ordered`: the name of the field for such sequences, in a list; empty where there is none
     options, ordered = _plain(system), _of_kind(system, Order)
     values: dict[str, Any] = {}
     order: dict[str, tuple[str, ...]] = {}

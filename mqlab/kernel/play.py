@@ -99,6 +99,7 @@ def decode(token: str) -> Token:
     try:
         packed = base64.urlsafe_b64decode(token.strip() + "=" * (-len(token.strip()) % 4))
         unpack = zlib.decompressobj()
+        # at most a megabyte: the JSON of a longer text is cut off, so it cannot be read
         content = json.loads(unpack.decompress(packed, 1_000_000))
     except (binascii.Error, zlib.error, ValueError, RecursionError) as error:
         raise BadValue(NO_TOKEN) from error
@@ -107,6 +108,7 @@ def decode(token: str) -> Token:
             match end:
                 case []:  # a token of an earlier version, which does not say how the run ended
                     return Token(line, tuple(choices), made)
+                # the third, if any, is `disks`: a digest of what the nodes began with
                 case [int(facts), str(narration)] | [int(facts), str(narration), str(_)]:
                     return Token(line, tuple(choices), made, facts, narration, *end[2:])
     raise BadValue(NO_TOKEN)
@@ -237,13 +239,14 @@ class Play:
         return self.replay(held)
 
     def replay(self, token: Token) -> Text:
-        """Go to the run of a token that belongs to this system. Returns what differs from the
-        engine that made it, or nothing. A token that does not begin with this play's fixed choices
-        is played from the very beginning, and the play then has no fixed choices."""
+        """Go to the run of a token that belongs to this system. Returns a note where another engine
+        made the token (empty otherwise); BadValue where a choice is not possible here. A token that
+        does not begin with this play's fixed choices is played from the very beginning, and the
+        play then has no fixed choices."""
         if token.choices[: len(self.start)] != self.start:
             elsewhere = Play(self.system, (), self.title)
             elsewhere.claims = self.claims
-            elsewhere._begin(())
+            elsewhere._begin(())  # again, now judged by these claims
             difference = elsewhere.replay(token)
             self.start, self._now = (), elsewhere._now
             self._states = {**elsewhere._states, **self._states}
@@ -289,8 +292,8 @@ class Play:
 
     def _go_to(self, choices: Choices) -> None:
         """Make the run of these choices the current one. It continues from the longest known
-        beginning of them, so only the rest is executed. Where a choice is not possible, the play
-        stays as it was."""
+        beginning of them, so only the rest is executed. Raises a ValueError, and the play stays as
+        it was, where a choice is not possible or one of the first, fixed choices differs."""
         wanted = tuple(str(parse(choice)) for choice in choices)
         if wanted[: len(self.start)] != self.start:
             raise BadValue("the first choices of this play cannot be changed")

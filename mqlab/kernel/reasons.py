@@ -54,7 +54,8 @@ class Reasons(Generic[K]):
     def explain(self, fact: Fact, kind: K) -> Text:
         """The sentence why for a fact that no message or record of the system explains: a crash, a
         recovery, a timer, a change in memory, a call's result, a dropped message. `kind` is that of
-        the fact's node, such as "coordinator". Empty where no sentence is known."""
+        the fact's node, such as "coordinator". Empty where no sentence is known; KeyError for a
+        crash or recovery of a kind without one."""
         match fact.kind:
             case FactKind.KILL:
                 return self.stopped[kind]()

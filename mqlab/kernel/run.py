@@ -97,18 +97,18 @@ class Run:
 
     def do(self, choice: Choice | str, at_ms: int = 0, ahead_ms: int = 0) -> list[Moved]:
         """Make one choice: move the world and add a fact and a Snapshot for each thing that
-        happened. Returns the stages of the move. ValueError where the choice is not possible or
-        there are more than MOST_FACTS facts. `ahead_ms`: by how much the clock of the choice's node
-        is ahead."""
+        happened and is shown. Returns the stages of the move. ValueError where the choice is not
+        possible or there would be more than MOST_FACTS facts. `at_ms`: the simulated time;
+        `ahead_ms`: by how much the clock of the choice's node is ahead of it."""
         choice = parse(choice) if isinstance(choice, str) else choice
         moved = apply(self.system, self.world, choice, at_ms + ahead_ms)
         self.steps += 1
         world_before = self.world
         facts_before = len(self.facts)
         counts = []
-        for i, move in enumerate(moved):
+        for move in moved:
             self.world = move.world
-            for fact in self._list_facts(moved, i, world_before):
+            for fact in self._list_facts(move, world_before):
                 self._add(replace(fact, at_ms=at_ms), move)
             counts.append(len(self.facts))
         self.counts = tuple(counts)
@@ -131,7 +131,8 @@ class Run:
 
     def _add(self, fact: Fact, move: Moved) -> None:
         """Add one fact to the run, with all that the system tells of it (label, why, transaction,
-        stage, story), and the Snapshot after it. A fact that the system hides is not added."""
+        stage, story), and the Snapshot after it. A fact that the system hides is not added;
+        BadValue where the run has MOST_FACTS already. `move`: the stage that the fact is of."""
         effect = move.stage.effect if move.stage else None
         event = move.event if move.what == "step" else None  # a fault stands for itself
         telling = self.system.annotate(move.world, move.role, event, effect)
@@ -140,6 +141,7 @@ class Run:
         if len(self.facts) == MOST_FACTS:
             raise BadValue(TOO_LONG)
         why = telling.why if telling.why.en else self.system.explain(fact)
+        # a sentence that a switched-off safeguard would make untrue is replaced
         off, unguarded = getattr(self.system, "off", ()), self.system.unguarded()
         why = say_unguarded(why, off, unguarded)
         label = telling.label
@@ -161,6 +163,7 @@ class Run:
                 story=tell_again(say_unguarded(story, off, unguarded), record, fact, self.facts),
             )
         )
+        # lights: whether each claim holds; between two steps, or else after each fact
         if self.system.judged_between_steps:
             self.snapshots.append(self._with_old_lights(new))
         else:
@@ -206,10 +209,9 @@ class Run:
         lights = tuple(replace(g, ok=g.name not in self.red) for g in new.lights)
         return replace(new, lights=lights)
 
-    def _list_facts(self, moved: list[Moved], i: int, before: World) -> Iterable[Fact]:
-        """The facts of move number `i` of a choice: of a fault, of a handler's begin, or of one
-        effect. `before`: the world before the choice, with which a role's memory is compared."""
-        move = moved[i]
+    def _list_facts(self, move: Moved, before: World) -> Iterable[Fact]:
+        """The facts of one stage of a choice: of a fault, of a handler's begin, or of one effect.
+        `before`: the world before the choice, with which a role's memory is compared."""
         if move.what in ("stop", "power"):
             yield self._stopped(move)
         elif move.what == "break":
@@ -233,9 +235,9 @@ class Run:
         return new_fact(FactKind.POWER_CUT if power else FactKind.KILL, move.node, text)
 
     def _list_begin_facts(self, move: Moved, before: World) -> Iterable[Fact]:
-        """The facts of a step before its first effect: that its message is late or a timer has
-        expired, that a role has recovered from its disk, and what the role says has changed in its
-        memory."""
+        """The facts of a step before its first effect: that its request is late or a timer has
+        expired; then that a role has recovered from its disk, or what the role says has changed in
+        its memory. A fact's `body` is the template and the values of its text (`Text.made`)."""
         event = move.event
         if isinstance(event, Request) and move.late:
             body = event.body
@@ -247,6 +249,7 @@ class Run:
         role_index = placements(self.system)[move.role][1]
         role_after = move.world.nodes[move.node].roles[role_index]
         if move.what == "recover":
+            # None: nothing to compare with; a recovery is one fact, so only its first text counts
             texts = role_after.describe_changes(None) or (RECOVERED(),)
             yield new_fact(FactKind.RECOVERY, move.role, texts[0], body=texts[0].made)
             return
@@ -284,8 +287,8 @@ def new_fact(
 
 
 def describe_effect(role: str, effect: Effect) -> Fact | None:
-    """The fact that one effect of a role becomes in the story, not yet numbered or explained. None
-    for an effect that is not shown: timers appear only when they fire."""
+    """The fact that one effect of a role becomes, not yet numbered or explained. None for an effect
+    that is not shown: timers appear only when they fire. `fold`: hidden at first in the picture."""
     match effect:
         case Send(to=to, body=body):
             # an answer that opens the other direction of a connection says that it `answers`

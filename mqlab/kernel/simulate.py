@@ -89,7 +89,8 @@ def simulate(
     or `until_ms` has passed. Returns the trace of all that happened.
 
     `faults`: (at_ms, choice) pairs, for example `(500, "kill store")`. A fault that is not possible
-    at its time raises ValueError.
+    at its time raises ValueError, and so does a run with too many facts. `timing`: how long
+    messages and calls take, and how many messages are lost.
     """
     run = Run(system, title)
     advance(run, random.Random(seed), until_ms, sorted(faults), timing)
@@ -109,8 +110,8 @@ def advance(
     run: Moving, dice: random.Random, until_ms: int, pending: list[tuple[int, str]], timing: Timing
 ) -> None:
     """Make choices in the sequence of their simulated times until nothing is left to do or
-    `until_ms` has passed. `pending`: the planned faults, (time, choice), sorted; of a fault and
-    another choice at the same time the fault comes first. `dice` draws delays and losses."""
+    `until_ms` has passed. `pending`: the planned faults, (ms, choice), sorted; each is removed when
+    it happens, and comes before another choice of the same time. `dice` draws delays and losses."""
     due_at: dict[str, float] = {}
     timers = _first_timers(run.world)
     now_ms = 0.0
@@ -153,11 +154,12 @@ def _list_due(
 ) -> list[tuple[float, str]]:
     """Every possible choice with its time, as (ms, choice). A choice that is new gets a random
     delay, which `due` keeps from one call to the next; choices that are no longer possible are
-    removed from it. `timers`: when each timer of a node expires."""
+    removed from it. `timers`: when each timer expires, by node and name. All times are in ms."""
     timed: list[tuple[float, str]] = []
     possible: set[str] = set()
     for choice in list_choices(run.system, run.world):
         if choice.kind == "fire":
+            # a node's `fire` is listed once, but each of its timers has a time of its own
             for _, timer, _ms in run.world.nodes[choice.a].timers:
                 named = replace(choice, b=timer)
                 timed.append((timers[choice.a, timer], str(named)))

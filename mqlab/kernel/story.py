@@ -85,11 +85,14 @@ def tell(fact: Fact, story: Story | None, lanes: Iterable[Lane], **values: objec
 
 
 def tell_again(story: Text, record: Text, fact: Fact, before: Sequence[Fact]) -> Text:
-    """The sentence of a fact, made to say so where the same has happened before: a record that is
-    in the node already, or a request sent again after its connection broke. `record`: the record's
-    name in the sentence; `before`: the facts so far."""
+    """The sentence of a fact (`story`, empty where it has none), changed where the same happened
+    before. Of a record that this node has already, it goes on with "It was there before". A request
+    without a sentence gets one where the same request was sent before its connection last broke,
+    as far as the last RECENT facts tell. `record`: the record's name in the sentence, or empty;
+    `before`: the facts so far."""
     is_stored = fact.kind in (FactKind.APPEND, FactKind.CHANGE)
     if is_stored and record.en and record.en in story.en:
+        # startswith: the earlier sentence may itself go on with "It was there before"
         stored = any(old.node == fact.node and old.story.en.startswith(story.en) for old in before)
         return TWICE(story=story) if stored else story
     if story.en or fact.kind is not FactKind.SEND:

@@ -202,7 +202,8 @@ class Trace:
     @staticmethod
     def _read(data: dict[str, Any]) -> Trace:
         """Build a trace from its JSON. To be small, the JSON has only the first Snapshot in full;
-        of each further one, one a fact, it has what changed since the Snapshot before."""
+        of each further one, one a fact, it has what changed since the Snapshot before. Malformed
+        JSON raises errors of several types, which `from_json` turns into ValueErrors."""
         if len(data["facts"]) != len(data["changes"]):
             raise ValueError("it needs one change for each fact")
         current = data["start"]
@@ -270,8 +271,9 @@ def _hints(cls: type) -> dict[str, Any]:
 
 def _build(cls: Any, value: Any) -> Any:
     """Build a value of the annotated type `cls` from JSON: the inverse of `plain_of`. It checks as
-    it goes, since traces come from files: ValueError where a number or text is of the wrong
-    type."""
+    it goes, since traces come from files: ValueError where a whole number, text or truth value is
+    of the wrong type. JSON of another shape raises AttributeError, KeyError or TypeError, which
+    `Trace.from_json` turns into a ValueError."""
     if cls is Text:
         return Text.from_json(value)
     if is_dataclass(cls):

@@ -103,7 +103,8 @@ class Usage:
     def read(self, words: Words, readers: Mapping[str, Reader]) -> Any:
         """Read the words after the verb and make the call from them. None where they do not fit
         this usage; the caller then says which form is expected. Raises ValueError for a word whose
-        value is wrong. `readers`: by kind of argument, what turns its words into a value."""
+        value is wrong, and for an option that is there twice. `readers`: by kind of argument, what
+        turns each of its words into a value; a reader returns None for a word that does not fit."""
         named = [word for word in words if self._is_option(word)]
         shares = self._share_out([word for word in words if word not in named])
         if shares is None:
@@ -113,6 +114,7 @@ class Usage:
             read_values = tuple(map(_find_reader(argument.kind, readers), its_words))
             if None in read_values:
                 return None
+            # "" stands for an argument that may be missing and is
             values.append(read_values if argument.many else read_values[0] if read_values else "")
         given = dict(word.split("=", 1) for word in named)
         if not given.keys() <= self.options.keys():

@@ -99,7 +99,8 @@ def run(spec: NodeSpec, node: NodeState, role: int, event: Event) -> list[Stage]
 def do_effects(spec: NodeSpec, node: NodeState, role: int, effects: Effects) -> Iterator[Stage]:
     """Carry out the effects of one role's step on its node, one by one. Yields the node after each,
     with the message that it sent to another node, if any. A message to a role of the same node goes
-    into the node's inbox instead, as its own next event."""
+    to the end of the node's inbox instead, as an event of its own. `role`: the role's index in
+    `spec.roles`; a message's `corr` is the number by which an answer finds its request."""
     sender = spec.roles[role][0]
     local = {name: i for i, (name, _) in enumerate(spec.roles)}
     for effect in effects:
@@ -122,6 +123,7 @@ def do_effects(spec: NodeSpec, node: NodeState, role: int, effects: Effects) -> 
                 wire, note = ("r", caller.name, sender, caller.conn), Note(caller.corr, body)
             case SetTimer(timer=timer, after_ms=ms):
                 kept = [t for t in node.timers if t[:2] != (role, timer)]
+                # one of the same name is replaced; those set for a shorter time come first
                 timers = sorted([*kept, (role, timer, ms)], key=lambda t: t[2])
                 node = replace(node, timers=tuple(timers))
             case CancelTimer(timer=timer):
@@ -131,7 +133,7 @@ def do_effects(spec: NodeSpec, node: NodeState, role: int, effects: Effects) -> 
                 assert node.app is not None
                 app = replace(node.app, results=(*node.app.results, value), waiting=False)
                 node = replace(node, app=app)
-            case _:
+            case _:  # an effect on the disk
                 node = replace(node, disk=node.disk.apply(effect))
                 if isinstance(effect, Append) and effect.notify:
                     safe = Appended(effect.log, effect.entry.last + 1)
