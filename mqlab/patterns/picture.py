@@ -93,10 +93,12 @@ def explain(
     event: Event | None,
     effect: Effect | None,
 ) -> Telling:
-    """Explain a step of a model by the sentence that the model has for its effect or event (`whys`,
-    by the names that the module's head describes); a step without a sentence is folded away.
-    `told`: which names an outsider notices; `stages`: which begin a transaction's stage."""
-    subject = _find_subject(effect)
+    """Explain an effect of a model's step, or its event where `effect` is None, by the sentence
+    that the model has for it (`whys`, by the names that the module's head describes). An effect or
+    a timer without a sentence is folded away. `told`: the names of what somebody who knows no
+    protocol notices; `stages`: the names that begin a transaction's stage, and which; `world`: the
+    one after it; `role`: the role's name."""
+    subject = _find_subject(effect)  # the message or record of the effect
     if subject is not None:
         names = (f"{name_of(subject)} by {role}", name_of(subject))
         key = next((name for name in names if name in whys), "")
@@ -112,7 +114,7 @@ def explain(
         case Return(value=value), _:
             return Telling(_txn(getattr(value, "call", None)), why=RETURNED())
         case None, Fired(timer=timer):
-            word, _, txn = timer.partition(" ")
+            word, _, txn = timer.partition(" ")  # such as "retry T1"
             why = whys.get(word)
             return Telling(txn, fold=why is None, why=_say(why, event))
         case None, Request(caller=caller, body=body):
@@ -120,7 +122,7 @@ def explain(
             name = name_of(body)
             why = whys.get(f"late {name}", LATE) if late else whys.get(f"change {name}")
             return Telling(_txn(body), why=_say(why, body))
-        case None, None:
+        case None, None:  # a fault
             return Telling(why=_fault(whys, world, role))
         case None, _:
             return Telling(why=_say(whys.get("change"), event))

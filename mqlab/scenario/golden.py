@@ -43,10 +43,11 @@ class Block:
 def split_blocks(text: str) -> tuple[Block, ...]:
     """Split the text of a scenario file into blocks of commands and their narration. A line of
     dashes ends the commands, a blank line (or the end of the file) the narration; commands at the
-    end without dashes are a block without narration."""
+    end without dashes are a block without narration. Blank lines before commands are left out."""
     blocks: list[Block] = []
     commands: list[str] = []
     narration: list[str] = []
+    # `last_line`: the number in the file of the last line of commands so far
     last_line, in_narration = 0, False
     for number, line in enumerate(text.splitlines(), 1):
         if in_narration and line.strip():
@@ -112,19 +113,20 @@ class Golden:
     @property
     def captions(self) -> tuple[Caption, ...]:
         """The captions of the scenario's parts, each with the number of facts up to its end. A part
-        is a block, or, in a file with one block, each command that causes something; its caption is
-        its comments or, without any, its commands."""
+        is a block that causes something or, in a file with one block, such a command; its caption
+        is its comments or, without any, its commands. What causes nothing belongs to the next part,
+        and to none at the end."""
         blocks = self.blocks
         if len(blocks) == 1:
             blocks = _blocks_by_command(self.path.read_text("utf-8"), self.script, self.done.ends)
         parts: list[Caption] = []
-        comments: list[Text] = []  # what has not caused anything yet belongs to the next part
-        is_by_hand = False
+        comments: list[Text] = []  # of the next part
+        is_by_hand = False  # whether they are an author's, not commands
         for block in blocks:
             lines, by_hand = _read_comments(block)
             comments, is_by_hand = comments + lines, is_by_hand or by_hand
             end = self._facts_after(block)
-            if end > (parts[-1].end if parts else 0):
+            if end > (parts[-1].end if parts else 0):  # it has caused facts
                 english, chinese = (
                     "\n".join(line.of(lang) for line in comments) for lang in LANGUAGES
                 )

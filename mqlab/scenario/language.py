@@ -181,9 +181,10 @@ def raise_all(errors: Sequence[Exception]) -> None:
 
 
 def parse_script(text: str) -> Script:
-    """Parse a scenario: its comments, head, system line and commands; the narration (from dashes to
-    the next blank line) is skipped. Raises ScenarioError with the number of each line that cannot
-    be read, and what to write instead."""
+    """Parse a scenario: its comments, head (comments that HEAD matches), system line, commands; the
+    narration (from dashes to the next blank line) is skipped. Comments after the system line are
+    skipped too. Raises one ScenarioError for all lines that cannot be read, each with its number
+    and what to write instead; it stops at a command before the system line."""
     comments: list[str] = []
     question = ""
     system_parts: list[tuple[int, str]] = []
@@ -193,6 +194,7 @@ def parse_script(text: str) -> Script:
     errors: list[ScenarioError] = []
     for number, raw in enumerate(text.removeprefix("\ufeff").splitlines(), 1):
         line = raw.strip()
+        # dashes begin a narration, a blank line ends it
         in_narration = bool(line) if in_narration else line == DASHES
         if in_narration:
             continue
@@ -215,7 +217,7 @@ def parse_script(text: str) -> Script:
         word, rest = (*line.split(maxsplit=1), "")[:2]
         known = ("system", "off", *COMMANDS)
         if word != "system" and word in known and not system_parts:
-            if not errors:  # which may be of this line, misspelt
+            if not errors:  # else one of them may be that of a misspelt system line
                 errors.append(ScenarioError("line {}: a line `system NAME …` comes first", number))
             break
         try:
@@ -230,7 +232,7 @@ def parse_script(text: str) -> Script:
     raise_all(errors)
     if not system_parts:
         raise ScenarioError("no line `system NAME …`, for example: system kafka partitions=2")
-    [(_, line), *more] = system_parts
+    [(_, line), *more] = system_parts  # the system line, then `off` lines, read as "off=…"
     if more:
         line += " off=" + ",".join(text.removeprefix("off=") for _, text in more)
     return Script(tuple(comments), line, tuple(commands), tuple(system_parts), question, head)
@@ -262,7 +264,7 @@ def read_comments(lines: Iterable[str]) -> Text:
 
 def _line(number: int, command: str, rest: str) -> Line:
     """Parse one command of a scenario, whose words after the first are `rest`. Raises ScenarioError
-    with the form that is expected."""
+    with the form that is expected. `number`: that of the line in the file."""
     refused = ScenarioError(
         "line {}: expected `{}`, not {!r}", number, COMMANDS[command], shorten(rest, 60)
     )
@@ -292,13 +294,14 @@ def _line(number: int, command: str, rest: str) -> Line:
             raise ScenarioError("line {}: {}", number, error) from error
         return Line(number, command, (node.strip(), text))
     words = tuple(rest.split())
-    if command in ("kill", "power-cut") and len(words) > 1:
+    if command in ("kill", "power-cut") and len(words) > 1:  # `when=`, `after=` or `answers=`
         stop = _stop(number, command, words)
         if stop is None:
             raise refused
         return stop
     if command == "fire" and len(words) > 1:
         words = tuple(rest.split(maxsplit=1))  # a timer's name may have several words
+    # of `partition a, b | c`: the names on each side of a |
     groups = [group.replace(",", " ").split() for group in rest.split("|")]
     names = [name for group in groups for name in group]
     # whether the words are what the command takes; one that is not listed takes one word
@@ -356,8 +359,9 @@ def make_system(script: Script, registry: Registry) -> System:
 
 
 def system_of(line: str, registry: Registry) -> System:
-    """Make the system that a system line describes. Raises ScenarioError, which lists what there
-    is, where the name or an option is unknown."""
+    """Make the system that a system line describes. Raises ScenarioError, with what to write
+    instead, where the line cannot be read. `off=` may be there several times; any other option
+    once. `registry`: the classes of systems by name."""
     try:
         words = shlex.split(line)
     except ValueError as error:

@@ -139,8 +139,8 @@ class _Driver:
     # -- lines ---------------------------------------------------------------------------
 
     def list_mistakes(self, lines: Sequence[Line]) -> Iterator[ScenarioError]:
-        """Yield an error for each command that cannot work whatever happens before it: it names an
-        unknown node, or a call that cannot be read."""
+        """Yield an error for each command that cannot work whatever happens before it: it names
+        something that is neither a node nor a role, or a call that cannot be read."""
         known = list(dict.fromkeys((*self.run.world.nodes, *placements(self.system))))
         for line in lines:
             names: tuple[str, ...] = ()
@@ -156,7 +156,7 @@ class _Driver:
                 for name in names:
                     if name not in known:
                         raise ValueError(say_unknown("node", name, known))
-                if line.command == "run":
+                if line.command == "run":  # tried on the world, which itself does not change
                     apply(self.system, self.run.world, Choice("run", line.words[0], line.words[1]))
             except ValueError as error:
                 yield ScenarioError("line {}: {}", line.number, error)
@@ -170,24 +170,27 @@ class _Driver:
             raise BadValue("{} has no connection to {}; {}", a, b, existing)
 
     def line(self, line: Line) -> None:
-        """Carry out one command, then let everything happen that no command holds back. A command
-        that waits for a step or a message does nothing here: it acts when that comes."""
+        """Carry out one command, then (except after `do`, which is one choice and no more) let
+        everything happen that no command holds back. A command that waits for a step or a message
+        does nothing here: it acts when that comes. Raises ValueError where it is not possible."""
         match line.command:
             case "do":
                 self._do(parse(line.words[0]))
                 return
             case "run":
                 self._do(Choice("run", line.words[0], line.words[1]))
-                if not self.run.world.nodes[line.words[0]].up:  # made when the node is restarted
+                # the calls of a client that is down are made once it is restarted
+                if not self.run.world.nodes[line.words[0]].up:
                     self.unmade.append(line)
             case "release":
                 self._release(line)
-            case "kill" | "power-cut" if not line.kind:
+            case "kill" | "power-cut" if not line.kind:  # with a kind it waits for a step
                 how = "kill" if line.command == "kill" else "power"
                 self._do(Choice(how, line.words[0], answers=line.answers))
             case "restart":
                 restart = parse(f"restart {' '.join(line.words)}")
                 self.unmade = [run for run in self.unmade if run.words[0] != restart.a]
+                # stopped again after some effects, as it says itself or by a waiting command
                 self._do(restart if restart.stop >= 0 else self._stopped(restart))
             case "break" | "fire":
                 if line.command == "break":
@@ -236,14 +239,15 @@ class _Driver:
 
     def _in_vain(self, line: Line) -> str:
         """Describe what a waiting command still waits for, with what came instead; "" where its
-        message came."""
+        message came. (One that waits for a step does so no more once the step has come.)"""
         message = line.message
-        if message is None:
+        if message is None:  # it waits for the n-th step of a node that emits this kind
             node = line.words[0]
             wanted = NO_STEP(node, show_kind(line.kind), line.n)
             arrived = {kind: n for (who, kind), n in self.emitted.items() if who == node}
         else:
             direction = (message.src, message.dst, message.answer)
+            # how many messages of each kind came; a key is (src, dst, kind, whether an answer)
             sent = {key[2]: n for key, n in self.seen.items() if (*key[:2], key[3]) == direction}
             if sent.get(message.kind, 0) >= message.n:
                 return ""  # it came, and is or was held
@@ -310,8 +314,8 @@ class _Driver:
         )
 
     def _take(self, waiting: Waiting) -> None:
-        """Carry out the next choice. If it delivers a message for which a command waits, drop the
-        message, lose it with its connection, or make it late instead."""
+        """Carry out the next choice. If it delivers a message for which a `drop`, `lose` or `late`
+        waits, drop the message, lose it with its connection, or make it late instead."""
         choice = waiting.choice
         for armed in self.armed:
             if armed.message is not None and armed.message == waiting.message:
@@ -321,10 +325,12 @@ class _Driver:
                     return
                 if armed.command == "lose":
                     self.armed.remove(armed)
+                    # an answer is always lost when its connection breaks, a request is not
                     lost = choice.kind == "request"
                     self._do(Choice("lose" if lost else "break", choice.a, choice.b))
                     return
                 if armed.command == "late":
+                    # back to its place; the command stays and holds it now, until `release`
                     self.queue.insert(0, waiting)
                     self._do(Choice("break", choice.a, choice.b))
                     return
@@ -332,12 +338,13 @@ class _Driver:
 
     def _stopped(self, choice: Choice) -> Choice:
         """The choice, with a stop added where a waiting `kill` or `power-cut` strikes the step that
-        it causes."""
+        it causes; BadValue where that has fewer effects than the command's `after`."""
         if not any(armed.kind for armed in self.armed):
             return choice
         now_ms = self.at_ms + self._ahead_of(choice)
-        stages = apply(self.system, self.run.world, choice, now_ms)
+        stages = apply(self.system, self.run.world, choice, now_ms)  # tried, not done
         node = stages[0].node
+        # how many messages and records of each kind the step emits
         counts = Counter(kind for m in stages if (kind := name_kind(m)))
         for armed in [a for a in self.armed if a.kind and a.words == (node,)]:
             before = self.emitted[node, armed.kind]
@@ -374,12 +381,13 @@ class _Driver:
 
     def _notice(self, world: World) -> None:
         """Bring the queue of what waits to happen up to date with the world: new messages, own
-        events and calls go to its end, what is gone is removed."""
+        events and calls go to its end, what is gone is removed. Timers are not in it: they expire
+        only by a command. `world`: the run's world now."""
         for wire, notes in world.wires.items():
             kind, client, server, conn = wire
             choice = Choice("request" if kind == "q" else "response", client, server, conn)
             queued = sum(w.choice == choice for w in self.queue)
-            for note in notes[queued:]:
+            for note in notes[queued:]:  # those before it are in the queue already
                 self.queue.append(Waiting(choice, self._named(choice, note.body)))
         for name, node in world.nodes.items():
             local = Choice("local", name)

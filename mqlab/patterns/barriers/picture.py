@@ -142,7 +142,8 @@ SHORT = {COMMITTED: "C", ABORTED: "A", EXPIRED: "X"}
 
 def draw(job: Job, world: World) -> Snapshot:
     """Draw the model's Snapshot: the job manager's complete checkpoints, the sources' input, the
-    sink's output, what a reader sees, and the state of the latest checkpoint."""
+    sink's output, what a reader sees, the state of the latest checkpoint, and what each task holds
+    in memory."""
     titles = [(JM, Text(JM), tr("job manager"))]
     titles += [(name, Text(name), tr("source")) for name in job.sources]
     titles += [(SUM, Text(SUM), tr("counts")), (SINK, Text(SINK), tr("output"))]
@@ -152,7 +153,8 @@ def draw(job: Job, world: World) -> Snapshot:
         lanes=draw_lanes(world, titles),
         logs=(
             *(_draw_input(job, world, name) for name in job.sources),
-            draw_log(JM, checkpoints, _number, ("completed",)),
+            draw_log(JM, checkpoints, _number, control=("completed",)),
+            # no reader sees records of the kind PENDING
             draw_log(SINK, output, _label, (COMMITTED, ABORTED, EXPIRED), (PENDING,)),
         ),
         readers=(_draw_reader(world),),
@@ -192,11 +194,13 @@ def _draw_reader(world: World) -> Reader:
 
 
 def _draw_checkpoint(world: World) -> Graph:
-    """Draw the state machine of the latest checkpoint: triggered, then completed and seen by
-    readers, or void because its attempt ended first."""
+    """Draw the state machine of the latest checkpoint that was triggered: completed and then seen
+    by readers, or void because its attempt ended first. While the job manager is down only complete
+    checkpoints are known, so the latest of these is drawn."""
+    # `manager` is None while the job manager is down; `latest`: the latest complete checkpoint
     manager, latest = world.role(JM), find_latest(world.disk(JM))
     is_in_flight = manager is not None and manager.noted is not None
-    # while the job manager is down: the latest complete checkpoint; 0: there was none yet
+    # of the checkpoint that is drawn, triggered or complete; 0: there was none yet
     number = manager.number if manager is not None else (latest.number if latest else 0)
     if not number:
         return Graph(tr("No checkpoint yet"), STATES, EDGES)

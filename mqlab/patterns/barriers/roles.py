@@ -200,8 +200,9 @@ class JobManager(Quiet):
 
     def step(self, event: Event, disk: Disk) -> tuple[JobManager, Effects]:
         """Deploy the tasks when all have registered or one has failed, trigger a checkpoint at each
-        timer, and complete it when all tasks have acknowledged. `noted`: None while no checkpoint
-        is in flight."""
+        timer, and complete it when all tasks have acknowledged. A task whose connection breaks ends
+        the attempt; it is asked to register again. `self.noted`: what was acknowledged of the
+        checkpoint in flight, None where none is."""
         match event:
             case Request(caller=caller, body=Register()):
                 return self._register(disk, caller)
@@ -356,6 +357,7 @@ class Source(Quiet):
                 )
             case ConnectionLost(peer="sum"):
                 return replace(self, cut=True), report(self.attempt, event)
+        # to the job manager, after a broken connection: that the task is there or has failed
         return self, report(self.attempt, event)
 
     def _next(self) -> Effects:
@@ -487,8 +489,8 @@ class Sink(Quiet):
 
     def step(self, event: Event, disk: Disk) -> tuple[Sink, Effects]:
         """Collect records; at a barrier, write them as pending and acknowledge; when the checkpoint
-        is complete, commit them. A deployment first ends what an earlier attempt has left
-        pending."""
+        is complete, commit them. A deployment first ends what an earlier attempt has left pending.
+        Where pending output expires, a timer aborts it."""
         match event:
             case Request(caller=caller, body=Deploy(attempt, number, _)):
                 if attempt <= disk.table(LATEST).get("attempt", 0):
@@ -503,8 +505,9 @@ class Sink(Quiet):
                 return self._pre_commit(disk, number)
             case Request(body=Complete(number)):
                 return self, self._commit(disk, number)
-            case Fired(timer=timer):
+            case Fired(timer=timer):  # its name: EXPIRE, a blank, the checkpoint's name
                 return self, self._expire(disk, timer.partition(" ")[2])
+        # to the job manager, after a broken connection: that the sink is there or has failed
         return self, report(self.attempt, event)
 
     def _pre_commit(self, disk: Disk, number: int) -> tuple[Sink, Effects]:

@@ -95,12 +95,13 @@ def counted_once(path: Path, world: World) -> bool:
 
 
 def list_lost(path: Path, world: World) -> list[str]:
-    """List the orders that are lost: the shop is done with them, but they are not and will not be
-    in the books. Either the queue does not have them, or accounting has passed their offset without
-    booking them."""
+    """List the numbers of the orders that are lost, which are not and will not be in the books.
+    Either the shop is done with them and the queue neither has them nor is about to write them, or
+    accounting has passed their offset without booking them. `path`: the system's configuration."""
     queued = [order.number for order in list_queued(world)]
     booked = {order.number for order in list_booked(world)}
     queue, accounting = world.role(QUEUE), world.role(ACCOUNTING)
+    # acknowledged by the queue before it has written them
     unwritten = {order.number for order in queue.unwritten} if queue is not None else set()
     # -1: accounting has no order at hand
     held_offset = accounting.held.offset if accounting is not None and accounting.held else -1

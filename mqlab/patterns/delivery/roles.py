@@ -226,6 +226,7 @@ class Shop:
                 return replace(self, unheard=unacknowledged), (Send(QUEUE, Publish(order)), sent)
             case Response(body=PublishResponse(number)):
                 return self._acknowledged(number)
+            # `waiting`: the order that is not acknowledged yet
             case Fired() | ConnectionLost() if self.waiting is not None:
                 return self, self._publish(self.waiting)
             case ConnectionLost():
@@ -307,12 +308,13 @@ class Queue(Quiet):
         return Queue(config, log.end, known), ()
 
     def step(self, event: Event, disk: Disk) -> tuple[Queue, Effects]:
-        """Store orders and acknowledge them once they are durable, answer accounting's fetches, and
-        write down the position that it commits."""
+        """Store orders and acknowledge them once they are durable (without `append_first` before
+        they are written), answer accounting's fetches, and write down the position that it commits.
+        A fetch beyond the durable end of the log waits (`parked`), one at a time."""
         match event:
             case Request(caller=caller, body=Publish(order)):
                 return self._store_order(caller, order, disk)
-            case Request(body=Write(order)):
+            case Request(body=Write(order)):  # from itself: see `_store_order`
                 appended = self._append(order, disk)
                 return replace(appended[0], unwritten=self.unwritten[1:]), appended[1]
             case Appended(end=end):
@@ -330,6 +332,8 @@ class Queue(Quiet):
         """Store an order that the shop sends, unless its number is known; then it is only
         acknowledged again. The acknowledgement waits until the order is durable. With
         `append_first` off it is sent at once, and the order is written in a later step."""
+        # `known`: the offset of each number; `safe`: offsets below it are durable; `owed`: the
+        # acknowledgements to send, each once its offset is durable
         acknowledgement = PublishResponse(order.number)
         known_offset = self.known.get(order.number) if "recognise" in self.config.on else None
         if known_offset is not None and known_offset < self.safe:
@@ -477,7 +481,8 @@ class Accounting(Quiet):
 
     def _proceed(self, disk: Disk) -> tuple[Accounting, Effects]:
         """Carry out accounting's remaining pieces for the order at hand (count, commit, note …) up
-        to the next one that waits for the queue; after the last one, fetch the next order."""
+        to the next `commit`, which waits for the queue; after the last piece, fetch the next order.
+        Pieces within a transaction of the database are written together at its end."""
         assert self.held is not None
         now, next_offset, books_end = self, self.held.offset + 1, disk.log(BOOKS).end
         effects: list[Effect] = []
@@ -485,11 +490,11 @@ class Accounting(Quiet):
             if piece == "commit":
                 waiting = replace(now, todo=self.todo[done:])
                 return waiting, (*effects, waiting._ask())
-            now, written = now._collect(piece)
+            now, written = now._collect(piece)  # the pieces to write now, if any
             effects_made = now._write(written, books_end)
             effects += effects_made
             books_end += sum(isinstance(effect, Append) for effect in effects_made)
-            if set(written) & set(NOTE_PIECES):
+            if set(written) & set(NOTE_PIECES):  # the pieces that write the position
                 now = replace(now, position=max(now.position, next_offset))
         released = now._release_order(next_offset)
         return released, (*effects, released._ask())

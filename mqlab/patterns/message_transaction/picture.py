@@ -108,7 +108,7 @@ def draw(world: World) -> Snapshot:
     return Snapshot(
         lanes=draw_lanes(world, titles),
         logs=(
-            draw_log(SHOP, read_records(world.disk(SHOP), ORDERS_LOG), _label, (SENT,)),
+            draw_log(SHOP, read_records(world.disk(SHOP), ORDERS_LOG), _label, control=(SENT,)),
             replace(messages, frontiers=(Frontier("position", position),)),
             draw_log(WAREHOUSE, read_records(world.disk(WAREHOUSE), APPLIED_LOG), _label),
         ),

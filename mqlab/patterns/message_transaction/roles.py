@@ -99,12 +99,14 @@ class Shop(Quiet):
 
     def step(self, event: Event, disk: Disk) -> tuple[Shop, Effects]:
         """Write an order and its message in one transaction and publish the message; mark it as
-        sent when the queue has it. After a broken connection every message without that mark is
-        published again."""
+        sent when the queue has it. Some time after a broken connection every message without that
+        mark is published again, unless the safeguard `publish_again` is off. An order whose id is
+        known is refused."""
         match event:
             case Request(caller=caller, body=PlaceOrder(txn)):
                 if txn in read_latest(disk, ORDERS_LOG):
                     return self, (Reply(caller, Answer(txn, FAILED, "this order is known")),)
+                # without it a restart finds no message to publish
                 with_message = WITH_MESSAGE if "outbox" in self.config.on else ""
                 return replace(self, outbox=(*self.outbox, txn)), (
                     *force(disk, ORDERS_LOG, ORDERED, txn, with_message),

@@ -146,11 +146,12 @@ SHORT = {COMMITTED: "C", ABORTED: "A"}
 
 def draw(query: Query, world: World) -> Snapshot:
     """Draw the model's Snapshot: the partitions' orders, the driver's two logs, the sink's output,
-    and the state of the latest batch."""
+    what a reader sees, the state of the latest batch, and what the driver holds in memory."""
     titles = [(DRIVER, Text(DRIVER), tr("runs the batches"))]
     titles += [(name, Text(name), tr("partition")) for name in query.sources]
     titles += [(SINK, Text(SINK), tr("output"))]
     output = read_records(world.disk(SINK), OUTPUT)
+    # each log with its kinds of record that are drawn as decisions
     driver_logs = ((OFFSETS, ()), (COMMITS, (COMMITS,)))
     return Snapshot(
         lanes=draw_lanes(world, titles),
@@ -160,7 +161,7 @@ def draw(query: Query, world: World) -> Snapshot:
                 draw_log(log, read_records(world.disk(DRIVER), log), _number, decisions)
                 for log, decisions in driver_logs
             ),
-            draw_log(SINK, output, _label, (COMMITTED, ABORTED), (PENDING,)),
+            draw_log(SINK, output, _label, control=(COMMITTED, ABORTED), hidden=(PENDING,)),
         ),
         readers=(_draw_reader(world),),
         graphs=(_draw_batch(world),),

@@ -191,8 +191,9 @@ class Driver(Quiet):
 
     def step(self, event: Event, disk: Disk) -> tuple[Driver, Effects]:
         """Run a batch stage by stage: ask where the partitions end, read, fence older drivers at
-        the sink, write, commit. Each answer leads to the next stage; after a broken connection or a
-        refusal the batch begins again."""
+        the sink, write, commit. Each answer leads to the next stage, once all partitions have
+        answered; after a broken connection or a refusal by the sink (`Fenced`) the batch begins
+        again when a timer fires."""
         match event:
             case Fired() if self.stage == IDLE:
                 return self._begin(disk)
@@ -377,7 +378,8 @@ class Store(Quiet):
 
     def step(self, event: Event, disk: Disk) -> tuple[Store, Effects]:
         """Serve the sink's driver: begin a new epoch, keep the rows of a batch pending, commit
-        them. A write or commit with an older epoch is refused."""
+        them. Without `one_transaction` readers see them before the commit (`SEEN`). A write or
+        commit with an older epoch is refused."""
         match event:
             case Request(caller=caller, body=InitProducer(number)):
                 return self, self._begin(disk, caller, number)

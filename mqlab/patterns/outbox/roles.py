@@ -174,13 +174,14 @@ class Table:
     def wake(self, written: Effects) -> tuple[Table, Effects]:
         """Answer the relays that wait for a new row of the outbox table (long polling), if this
         step, whose effects are `written`, writes one. Only the first new row is sent; a relay that
-        has read beyond it goes on waiting."""
+        reads only rows of higher numbers goes on waiting. Returns the table and the answers."""
         entries = (effect.entry for effect in written if isinstance(effect, Append))
         rows = tuple(
             OutboxRow(entry.txn, number)
             for entry in entries
             if (number := read_mark(entry, NUMBER)) is not None
         )
+        # `after`: the relay wants a row with a higher number than this
         answered = tuple(
             (caller, row)
             for caller, after in self.waiting
@@ -237,8 +238,8 @@ class Shop(Quiet):
 
     def step(self, event: Event, disk: Disk) -> tuple[Shop, Effects]:
         """Carry out an order's local transaction: give its message a number, and write order and
-        message together, at once or, for a slow order, when its timer fires. Requests of a relay go
-        to the outbox table."""
+        message together, at once or, for a slow order, when its timer fires. An order whose id is
+        known is refused. Requests of a relay go to the outbox table."""
         match event:
             case Request(caller=caller, body=PlaceOrder(txn)):
                 if txn in read_latest(disk, DATABASE) or any(
@@ -313,7 +314,7 @@ class Relay(Quiet):
         """Read the next row of the outbox, publish its message, mark the row as sent, and so on.
         After a broken connection it begins with reading again, so a message may be published twice.
         With `marked_when_stored` off the row is marked too early, before the broker has the
-        message."""
+        message. `self.peer`: the node whose answer it waits for."""
         match event:
             case Response(peer=peer) if peer != self.peer:
                 return self, ()  # an answer on a connection that was given up
@@ -386,8 +387,9 @@ class Broker(Quiet):
             case Request(caller=caller, body=Publish(topic, txn)):
                 message = Record(MESSAGE, txn, disk.log(topic).end)
                 stored = (*force(disk, topic, MESSAGE, txn), Reply(caller, PublishResponse(txn)))
-                if topic != ORDERS:
+                if topic != ORDERS:  # nobody polls another topic, so nobody waits for it
                     return self, stored
+                # polls that wait: their groups have acknowledged all that was there before
                 replies = tuple(Reply(to, give(message)) for to, _ in self.waiting)
                 return replace(self, waiting=()), (*stored, *replies)
             case Request(caller=caller, body=Poll(group)):

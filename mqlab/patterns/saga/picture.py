@@ -125,7 +125,7 @@ def draw(parties: Parties, world: World) -> Snapshot:
     return Snapshot(
         lanes=draw_lanes(world, titles),
         logs=(
-            draw_log(ORCHESTRATOR, log, _label, (END,)),
+            draw_log(ORCHESTRATOR, log, _label, control=(END,)),
             *(
                 draw_log(name, read_records(world.disk(name), LOG), _label, (UNDONE,))
                 for name in parties.services

@@ -132,17 +132,17 @@ class Orchestrator(Quiet):
 
     def step(self, event: Event, disk: Disk) -> tuple[Orchestrator, Effects]:
         """Run sagas step by step: write each result down and ask the next service, or go back and
-        undo if a step could not be done. After a broken connection the present step is asked for
-        again, so services may see it twice."""
+        undo if a step could not be done. Some time after a broken connection, unless `step_again`
+        is off, the present step is asked for again, so services may see it twice."""
         self.check_invariants()
         match event:
             case Request(caller=caller, body=StartSaga(txn)):
                 if txn in self.sagas or any(r.txn == txn for r in read_records(disk, SAGA_LOG)):
                     return self, (Reply(caller, Answer(txn, FAILED, "this id is used")),)
                 return self._write_and_go(disk, BEGUN, txn, Saga(caller=caller))
-            case Response(peer=peer, body=DoResponse(txn, ok)) if self._waits(txn, peer, False):
+            case Response(peer=peer, body=DoResponse(txn, ok)) if self._waits(txn, peer):
                 return self._forward(disk, txn, ok)
-            case Response(peer=peer, body=UndoResponse(txn)) if self._waits(txn, peer, True):
+            case Response(peer=peer, body=UndoResponse(txn)) if self._waits(txn, peer, back=True):
                 return self._write_and_go(disk, UNDONE, txn, self.sagas[txn])
             case ConnectionLost(peer=peer) if "step_again" in self.config.on:
                 waiting = (t for t, saga in self.sagas.items() if self.services[saga.at] == peer)
@@ -156,7 +156,8 @@ class Orchestrator(Quiet):
         """AssertionError where a saga that is beyond its last step, or its first, is not over."""
         assert all(0 <= now.at < len(self.services) for now in self.sagas.values()), self.sagas
 
-    def _waits(self, txn: str, peer: str, back: bool) -> bool:
+    def _waits(self, txn: str, peer: str, back: bool = False) -> bool:
+        """Whether this service's answer is the one due; `back`: one to Undo, not to Do."""
         now = self.sagas.get(txn)
         return now is not None and self.services[now.at] == peer and now.back == back
 

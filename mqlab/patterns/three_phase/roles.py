@@ -189,7 +189,9 @@ class Coordinator(Quiet):
         self, disk: Disk, peer: str, txn: str, now: Txn
     ) -> tuple[Coordinator, Effects]:
         """Count a participant's answer as received; after the last one the next phase begins:
-        PreCommit for all, or the commit. `now`: the transaction's state."""
+        PreCommit for all, or the commit. Without the safeguard `third_phase` the commit follows the
+        votes, without `acknowledged_precommit` it follows PreCommit at once. `now`: the
+        transaction's state."""
         now = replace(now, waiting=tuple(name for name in now.waiting if name != peer))
         role = replace(self, txns=self.txns.set(txn, now))
         if now.waiting:
@@ -358,6 +360,7 @@ class Participant:
                 return self._end(disk, txn, ABORTED)
             case Request(caller=caller, body=AskState() as question):
                 return self._reply(disk, caller, question)
+            # 0: the answer to a question that only asks; those of a takeover have 1
             case Response(corr=0, body=AskStateResponse(txn, state)):
                 return self._end(disk, txn, state) if state in ENDED else (self, ())
             case Response(peer=peer, body=AskStateResponse(txn, state)) if txn in self.takeovers:
@@ -366,10 +369,10 @@ class Participant:
                 return self._learn(disk, peer, txn, PRECOMMITTED)
             case ConnectionLost(peer=peer):
                 return self._lost(disk, peer)
-            case Fired(timer=timer):
+            case Fired(timer=timer):  # nothing was heard of this transaction for long
                 txn = timer.partition(" ")[2]
                 return self, self._ask_all(txn) if txn in self.list_open() else ()
-        return self, ()  # a Watch, or the word of one who is not obeyed any more
+        return self, ()  # a Watch, or a request of a leader that has been replaced
 
     def describe_changes(self, old: Participant | None) -> tuple[Text, ...]:
         if old is None:
@@ -441,8 +444,9 @@ class Participant:
         """A node has stopped, as far as this participant can tell: it is not obeyed any more. For
         each open transaction this participant then takes over, continues its takeover without that
         node, or asks the new leader; of a transaction that has ended it tells the others, if it
-        leads now."""
+        leads now. One that was down itself (`behind`) does not take over."""
         role = replace(self, gone=tuple(sorted({*self.gone, peer})))
+        # a transaction that it has only been asked about is aborted, if it leads now
         role, effects = role._end_unheard(disk)
         for txn, state in self.states.items():
             more: Effects = ()

@@ -155,8 +155,8 @@ class Coordinator:
 
     def step(self, event: Event, disk: Disk) -> tuple[Coordinator, Effects]:
         """Begin a transaction, count votes and acknowledgements, and tell a participant in doubt
-        how its transaction ended. A timer ends the wait for votes, or sends a decision again that
-        was not acknowledged by all."""
+        how its transaction ended. A timer ends the wait for votes, or sends a commit again that was
+        not acknowledged by all."""
         self.check_invariants()
         match event:
             case Request(caller=caller, body=CommitTransaction(txn)):
@@ -166,6 +166,7 @@ class Coordinator:
             case Response(peer=peer, body=CommitResponse(txn)):
                 return self._acknowledged(disk, peer, txn)
             case Request(caller=caller, body=Inquire(txn)):
+                # "": votes are still counted; None: unknown here, so there is no answer
                 outcome = self.find_outcome(disk, txn)
                 replies = () if outcome is None else (Reply(caller, InquireResponse(txn, outcome)),)
                 return self, replies
