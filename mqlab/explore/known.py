@@ -150,6 +150,7 @@ class Known:
     def verdict(self) -> Verdict:
         """The result so far: a counterexample for each property that is refuted and, once the
         search is complete, the *sometimes* properties that hold nowhere."""
+        # `worlds`, by property: the first world that refutes it or, of *sometimes*, that fulfils it
         examples, missing, worlds = {}, [], self.tell_worlds()
         for prop in self.properties:
             first_world = worlds.get(prop.name)
@@ -188,6 +189,7 @@ class Known:
         while True:
             still_doubtful = []
             for world in reversed(doubtful):
+                # the edges of all worlds are in one array, those of each world end at its `ends`
                 first_edge = self.ends[world - 1] if world else 0
                 good[world] = any(good[to] for to in self.edges[first_edge : self.ends[world]])
                 if not good[world]:

@@ -89,7 +89,7 @@ class Levels:
         cuts some of them off. The arrays below run over the successors, in the sequence in which a
         search world by world finds them, unless a comment says otherwise."""
         search, steps = self.search, self.steps
-        words = self._read(first, len(keys))
+        words = self._read(first, len(keys))  # the rows of these worlds, by columns
         # `groups`: of each world at each place (node) the number of its group of steps there
         groups = self._find_groups(np.arange(first, first + len(keys)), words)
         steps_taken, ends = spread(steps.counts.all, steps.starts.all, groups)
@@ -119,6 +119,7 @@ class Levels:
             # only groups up to that of the last world that still fits are counted
             last_group = int(np.searchsorted(ends, new[remaining], "right"))
             groups, new = groups[: last_group + 1], new[:remaining]
+        # `sums`: how many choices a group has, also those that change nothing
         search.transitions += int(steps.sums.all[groups].sum())
         self._keep(first + parent[new], steps.choices.all[steps_taken[new]])
         if is_full:
@@ -214,7 +215,7 @@ class Levels:
                 first, last = self.search.starts[depth : depth + 2]
                 edges, ends = self._edges(depth)
                 starts = np.concatenate([[0], ends[:-1]])
-                with_edges = np.flatnonzero(ends > starts)
+                with_edges = np.flatnonzero(ends > starts)  # `reduceat` needs one edge or more
                 if len(with_edges):
                     reaches_good = np.logical_or.reduceat(good[edges], starts[with_edges])
                     good[first:last][with_edges] |= reaches_good

@@ -160,9 +160,10 @@ class Place(dict[int, Group]):
         """Yield each step that this node may take next, with what it adds to the counters of the
         budget: messages that arrive by its links, its own next event, its application's next call,
         its next timer. `key`: the world (or the parts of it that matter here) as one integer."""
+        # a copy: a step that is the first to use a link adds it to `pairs` before the next one
         for pair, arrivals in list(self.pairs.items()):
             field = self._fields.links[pair]
-            here = key & (field.mask | self.field.mask)
+            here = key & (field.mask | self.field.mask)  # the state of the link and of the node
             steps = arrivals.get(here)
             if steps is None:
                 steps = arrivals[here] = tuple(self._arriving(key, node, pair, field.value(key)))

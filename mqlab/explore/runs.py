@@ -87,6 +87,7 @@ def find_firsts(run: Run) -> Numbers:
         keys = run.keys[undecided]
         starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
         candidates = undecided[np.repeat(starts, np.diff(np.append(starts, len(undecided))))]
+        # a candidate is equal to itself, so each round decides at least the first row of each key
         same = np.ones(len(undecided), np.bool_)
         for word in run.words:
             same &= word[undecided] == word[candidates]

@@ -158,8 +158,9 @@ class Walker:
 
 
 def shrink(system: System, claim: Property, schedule: Sequence[str]) -> tuple[str, ...]:
-    """Shorten a schedule whose last world breaks the claim: leave out parts of it, large ones
-    first, down to single choices, and repeat until no choice can be left out."""
+    """Shorten a schedule that leads to a world which breaks the claim: leave out parts of it, large
+    ones first, down to single choices, and repeat until no choice can be left out. Choices that are
+    then no longer possible, or come after the claim is broken, are left out as well."""
     short: tuple[str, ...] = tuple(schedule)
     before: tuple[str, ...] = ()
     while short != before:

@@ -152,7 +152,7 @@ def apply(system: System, world: World, choice: Choice, at_ms: int = 0) -> list[
             # a dropped request is handled by no role: the event only names it in the story
             event = Request(Caller(choice.a, conn, note.corr), note.body, at_ms)
             node, _ = placements(system)[choice.b]
-            return [Moved(world, node, choice.b, event, None, "drop")]
+            return [Moved(world, node, choice.b, event, stage=None, what="drop")]
     return _step(system, world, choice, at_ms)
 
 
@@ -188,7 +188,7 @@ def _step(system: System, world: World, choice: Choice, at_ms: int) -> list[Move
         world = emit_stage(system, world, node_name, stage)
         moved.append(Moved(world, node_name, role_name, event, stage, late=late))
     if choice.stop >= 0:
-        stop = _stop(system, world, node_name, choice.how == "power", choice.answers)
+        stop = _stop(system, world, node_name, power=choice.how == "power", answers=choice.answers)
         planned = _list_effects(stages)
         done = len(moved) - 1
         moved.append(stop._replace(role=role_name, event=event, done=done, planned=planned))
@@ -354,7 +354,7 @@ def _stop(
                     # at_ms=0: the client learns of it in a later choice, which sets the time
                     world = _break(system, world, client, server, 0, gone=True, arrive=arrive).world
     what = "power" if power else "stop"
-    return Moved(world, name, name, None, None, what, answers=answers)
+    return Moved(world, name, name, event=None, stage=None, what=what, answers=answers)
 
 
 class StillRunning(BadValue):

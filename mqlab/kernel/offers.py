@@ -99,8 +99,7 @@ def record_choice(run: Run, moved: list[Moved]) -> Done:
     that was itself stopped gets no effects, nor does a fault other than a restart: it offers no
     place for a crash. `moved`: the stages of the choice."""
     # run.counts[i]: the number of facts that the run had after stage i of its last choice
-    after_first = run.counts[0] if run.counts else len(run.facts)
-    facts_before = sum(fact.step < run.steps for fact in run.facts[:after_first])
+    facts_before = sum(fact.step < run.steps for fact in run.facts[: run.counts[0]])
     progress: list[int] = []
     answered: list[tuple[str, ...]] = []
     done, count = 0, facts_before
@@ -111,10 +110,10 @@ def record_choice(run: Run, moved: list[Moved]) -> Done:
         count = facts_after
     stopped = parse(run.choices[-1]).stop >= 0 or moved[0].what not in ("step", "recover")
     effects = tuple(m.stage.effect for m in moved if m.stage is not None and m.stage.effect)
-    name, role = (moved[0].node, moved[0].role) if moved else ("", "")
+    name, role = moved[0].node, moved[0].role
     effects = () if stopped else effects
-    first, by_fact = facts_before + 1, (tuple(progress), tuple(answered))
-    return Done(run.choices[-1], name, role, effects, first, *by_fact)
+    first = facts_before + 1
+    return Done(run.choices[-1], name, role, effects, first, tuple(progress), tuple(answered))
 
 
 def find_flights(run: Run, moved: list[Moved]) -> dict[tuple[Wire, int], int]:

@@ -490,7 +490,7 @@ class Sink(Quiet):
     def step(self, event: Event, disk: Disk) -> tuple[Sink, Effects]:
         """Collect records; at a barrier, write them as pending and acknowledge; when the checkpoint
         is complete, commit them. A deployment first ends what an earlier attempt has left pending.
-        Where pending output expires, a timer aborts it."""
+        Pending output that a timer finds too old is marked EXPIRED."""
         match event:
             case Request(caller=caller, body=Deploy(attempt, number, _)):
                 if attempt <= disk.table(LATEST).get("attempt", 0):

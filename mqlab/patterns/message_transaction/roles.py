@@ -167,6 +167,7 @@ class Queue(Quiet):
                     return replace(self, waiting=(*self.waiting, caller)), ()
                 return self, self._give(disk, (caller,), oldest)
             case Request(caller=caller, body=Acknowledge(txn, offset)):
+                # the log POSITION has one entry for each message that was acknowledged
                 is_next = offset == disk.log(POSITION).end  # else acknowledged before
                 position_written = force(disk, POSITION, ACKED, txn) if is_next else ()
                 return self, (*position_written, Reply(caller, AcknowledgeResponse()))
