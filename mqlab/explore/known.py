@@ -110,7 +110,9 @@ class Known:
         return world
 
     def _add(self, world: int, parent: int, choice: int) -> None:
-        """A world that was not met before gets the next number."""
+        """A world that was not met before gets the next number, and its properties are judged. Full
+        where the bound on states is reached. `parent`, `choice`: the numbers of the world it was
+        found from and of the choice that leads from there to it."""
         number = len(self.parents)
         if number >= self.budget.states:
             raise Full

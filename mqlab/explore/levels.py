@@ -37,6 +37,7 @@ class Levels:
     """Goes on with a search that has come to the end of a level."""
 
     def __init__(self, search: Known) -> None:
+        """Go on by arrays with a search that was made in Python so far."""
         self.search = search
         worlds = list(search.worlds())
         self.parts = Parts(search.fields)

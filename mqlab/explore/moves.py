@@ -226,6 +226,8 @@ class Place(dict[int, Group]):
         return Step(choice, self._moves.number(choice), prefixes, worth, taken)
 
     def _prefixes(self, stages: list[Stage]) -> list[Prefix]:
+        """For each stage: the node after it, all messages sent up to it, and whether its effect
+        outlives the process."""
         out: list[Prefix] = []
         sent: tuple[Message, ...] = ()
         for stage in stages:
@@ -335,6 +337,8 @@ class Place(dict[int, Group]):
         return self.peers[number]
 
     def _add_faults(self, group: Group, key: int, node: NodeState) -> None:
+        """Add the stops of this node between two steps, and the breaks of the connections that it
+        has opened, as far as the budget allows them in this world (`key`)."""
         for how, spent in self._stops(key):
             change = Change(self._fields, key)
             down = self._down(key & self.field.mask, 0, node, how)

@@ -156,7 +156,7 @@ class Fields:
     # -- whole worlds, for the first one and for people -----------------------------------
 
     def pack(self, world: World) -> int:
-        """A world in which nothing was spent yet."""
+        """The integer of a world in which nothing of the budget was spent yet."""
         total = sum(f.worth(world.nodes[n]) for f, n in zip(self.nodes, self.names, strict=True))
         links: dict[Pair, Link] = {}
         for node in world.nodes.values():

@@ -138,6 +138,9 @@ def _slot(h: int, depth: int) -> int:
 
 
 def _set(node: Any, depth: int, h: int, key: Any, value: Any) -> tuple[Any, int]:
+    """The trie under `node` with this key set, and how many keys that adds (0 or 1). `node` is
+    None, a branch of WIDTH nodes, or a leaf ("", hash, (key, value) pairs); `depth`: the bits of
+    the key's hash `h` that led here."""
     if node is None:
         return ("", h, ((key, value),)), 1
     if len(node) == 3:

@@ -157,7 +157,9 @@ def apply(system: System, world: World, choice: Choice, at_ms: int = 0) -> list[
 
 
 def _given(system: System, world: World, name: str, text: str) -> Moved:
-    """The application beside a client is given more calls, separated by semicolons."""
+    """The application of the client `name` is given more calls (`text`, separated by semicolons),
+    which it makes after those it has. ValueError where the client takes no calls, or they cannot be
+    read."""
     apps = {
         at: node.app
         for at, node in world.nodes.items()
@@ -170,7 +172,7 @@ def _given(system: System, world: World, name: str, text: str) -> Moved:
     app = replace(apps[name], program=program)
     node = replace(world.nodes[name], app=app)
     world = replace(world, nodes=world.nodes.set(name, node))
-    return Moved(world, name, name, None, None, what="given")
+    return Moved(world, name, name, event=None, stage=None, what="given")
 
 
 def _step(system: System, world: World, choice: Choice, at_ms: int) -> list[Moved]:

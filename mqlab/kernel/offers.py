@@ -127,10 +127,10 @@ def find_flights(run: Run, moved: list[Moved]) -> dict[tuple[Wire, int], int]:
 
 
 def list_gaps(system: System, done: tuple[Done, ...], kept: int) -> Iterator[Gap]:
-    """Yield each place in a run at which a node might have died: after each fact of its step, and
-    at the end of the step before the next choice, so not after the last choice. `done`: what
-    `record_choice` returned for each choice; the first `kept` of them cannot be changed and offer
-    no place."""
+    """Yield each place in a run at which a node might have died: after each fact of a step that has
+    effects. After its last fact that is before the next choice, so not where there is none. `done`:
+    what `record_choice` returned for each choice; the first `kept` of them cannot be changed and
+    offer no place."""
     for position, step in enumerate(done[kept:], kept):
         if not step.effects:
             continue

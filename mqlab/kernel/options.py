@@ -308,6 +308,8 @@ def write_line(system: Written) -> str:
 
 
 def _written(system: Written) -> Iterator[str]:
+    """Yield the words `key=value`: options that differ from their defaults, the calls of clients
+    that have a list of them, and the steps whose pieces are in another sequence."""
     kind = type(system)
     defaults = {f.name: f.default for f in fields(system)}
     for field in _plain(kind).values():

@@ -237,7 +237,7 @@ class Run:
     def _list_begin_facts(self, move: Moved, before: World) -> Iterable[Fact]:
         """The facts of a step before its first effect: that its request is late or a timer has
         expired; then that a role has recovered from its disk, or what the role says has changed in
-        its memory. A fact's `body` is the template and the values of its text (`Text.made`)."""
+        its memory; the body of these is the template and the values of the text (`Text.made`)."""
         event = move.event
         if isinstance(event, Request) and move.late:
             body = event.body

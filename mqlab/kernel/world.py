@@ -148,8 +148,9 @@ def notice_break(
     at_ms: int = 0,
     answers: tuple[Note, ...] = (),
 ) -> NodeState:
-    """The node after a connection of its client broke: it hears so, if it is up, and what it
-    sends next goes over a new one. `answers`: what reaches it before it hears of the break."""
+    """The node after a connection of one of its roles (the index `role`) broke: it gets an event
+    that says so, if it is up, and what it sends next goes over a new connection. `pair`: the
+    client, which is this role, and the server; `answers`: what it still gets before that event."""
     mail = [Response(pair[1], note.corr, note.body) for note in answers]
     events: tuple[Event, ...] = (*mail, ConnectionLost(pair[1], at_ms))
     inbox = (*node.inbox, *((role, event) for event in events))
@@ -173,8 +174,9 @@ def stop_node(node: NodeState, power: bool = False) -> NodeState:
 
 
 def start_node(spec: NodeSpec, node: NodeState, at_ms: int = 0) -> list[tuple[int, Stage]]:
-    """A start from the node's disk: every role recovers; stages with their role's index.
-    The node serves nobody before its last effect is done."""
+    """Start a node from its disk: its roles recover one after the other. Returns the stages, each
+    with the index of its role: for each role one without an effect, then one for each of its
+    effects. The node is up only after the last one."""
     node = replace(node, roles=(None,) * len(spec.roles))
     stages: list[tuple[int, Stage]] = []
     for i, (_, recover) in enumerate(spec.roles):

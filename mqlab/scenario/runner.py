@@ -400,6 +400,8 @@ class _Driver:
         self._forget(world)
 
     def _forget(self, world: World) -> None:
+        """Remove from the queue what can no longer happen in this world: for each choice as many
+        entries stay as it has messages, events or calls there, the latest ones."""
         left: Counter[Choice] = Counter()
         for (kind, a, b, conn), notes in world.wires.items():
             left[Choice("request" if kind == "q" else "response", a, b, conn)] = len(notes)

@@ -269,6 +269,9 @@ class JobManager(Quiet):
         return role, (Put(NUMBERS, "cp", number), *ask)
 
     def _handle_ack(self, disk: Disk, peer: str, state: int) -> tuple[JobManager, Effects]:
+        """Note a task's acknowledgement of the checkpoint in flight, with the state it reported (an
+        offset or a count). After the last one write the checkpoint as complete, send that to the
+        sink, and set the timer for the next."""
         assert self.noted is not None
         noted = self.noted.set(peer, state)
         if len(noted) < len(self.config.tasks):

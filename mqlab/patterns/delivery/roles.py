@@ -459,6 +459,8 @@ class Accounting(Quiet):
         return Accounting(config, start, position), (Send(QUEUE, Fetch(start)),)
 
     def step(self, event: Event, disk: Disk) -> tuple[Accounting, Effects]:
+        """Count each order that is fetched, piece by piece; ask again after a broken connection; go
+        to another offset when the application calls Seek."""
         match event:
             case Response(corr=corr) if corr != self.seeks:
                 return self, ()  # asked for before the seek

@@ -96,7 +96,7 @@ SHORT = {ORDERED: "order", MESSAGE: "msg", APPLIED: "appl"}
 
 def draw(world: World) -> Snapshot:
     """Draw the model's Snapshot: the shop's orders with their outbox, the queue's messages and
-    position, what the consumer has applied, and how far the messages have come."""
+    position, what the consumer has applied, and how far the latest order is."""
     titles = [
         ("app", Text("app"), tr("application")),
         (SHOP, Text(SHOP), tr("orders and outbox")),

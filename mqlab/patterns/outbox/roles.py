@@ -157,7 +157,8 @@ class Table:
     waiting: tuple[tuple[Caller, int], ...] = ()
 
     def serve(self, caller: Caller, body: object, disk: Disk) -> tuple[Table, Effects]:
-        """What a relay asks."""
+        """Handle a request of a relay: send it the next row after the number that it has read, at
+        once or when there is one (`wake`), or mark a row as sent, which changes nothing twice."""
         match body:
             case ReadOutbox(after):
                 row = next((row for row in list_rows(disk) if row.number > after), None)

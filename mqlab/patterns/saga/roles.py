@@ -118,6 +118,7 @@ class Orchestrator(Quiet):
     def recover(
         config: Config, services: tuple[str, ...], disk: Disk, at_ms: int
     ) -> tuple[Orchestrator, Effects]:
+        """Follow the log to where each saga is that has no END, and go on from there."""
         role = Orchestrator(config, services)
         sagas: dict[str, Saga] = {}
         for record in read_records(disk, SAGA_LOG):

@@ -158,12 +158,15 @@ FINAL = (CONFIRMED, CANCELLED, EMPTY, "confirm", "cancel")
 
 
 def draw(parties: Parties, world: World) -> Snapshot:
+    """Draw the model's Snapshot: the logs of the coordinator and of each service, what a reader
+    sees, how far each of them is, and the balances."""
     titles = [("app", Text("app"), tr("application")), (TM, Text(TM), tr("coordinator"))]
     titles += [(name, Text(name), SERVICE()) for name in parties.services]
     logs = [(TM, DECISIONS), *((name, LOG) for name in parties.services)]
     return Snapshot(
         lanes=draw_lanes(world, titles),
         logs=tuple(
+            # kinds of record that are drawn as decisions, and those that no reader sees
             draw_log(node, read_records(world.disk(node), log), _label, FINAL, (TRIED,))
             for node, log in logs
         ),

@@ -114,6 +114,7 @@ class Coordinator(Quiet):
     def recover(
         config: Config, services: tuple[str, ...], disk: Disk, at_ms: int
     ) -> tuple[Coordinator, Effects]:
+        """Cancel what was begun and not decided; send a decision again that has no END yet."""
         role = Coordinator(config, services)
         effects: Effects = ()
         for txn, last in read_latest(disk, DECISIONS).items():

@@ -150,13 +150,15 @@ OPEN = (UNCERTAIN, PRECOMMITTED)
 
 
 def draw(parties: Parties, world: World) -> Snapshot:
+    """Draw the model's Snapshot: the logs of the coordinator and of each participant, what readers
+    of each participant see, how far each of them is, and what each knows."""
     titles = [("app", Text("app"), tr("application")), (TM, Text(TM), tr("coordinator"))]
     titles += [(name, Text(name), PARTICIPANT()) for name in parties.participants]
     logs = [(TM, DECISIONS), *((name, LOG) for name in parties.participants)]
     return Snapshot(
         lanes=draw_lanes(world, titles),
         logs=tuple(
-            draw_log(node, read_records(world.disk(node), log), _label, ENDED, OPEN)
+            draw_log(node, read_records(world.disk(node), log), _label, control=ENDED, hidden=OPEN)
             for node, log in logs
         ),
         readers=tuple(_draw_reader(world, name) for name in parties.participants),

@@ -148,6 +148,8 @@ class Coordinator(Quiet):
         return Coordinator(config, participants), tuple(Send(n, Watch()) for n in participants)
 
     def step(self, event: Event, disk: Disk) -> tuple[Coordinator, Effects]:
+        """Begin a transaction, count votes and then acknowledgements of PreCommit, react to a
+        participant that has stopped, and answer one that asks for a transaction's state."""
         match event:
             case Request(caller=caller, body=CommitTransaction(txn)):
                 return self._begin(disk, caller, txn)

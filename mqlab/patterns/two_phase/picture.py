@@ -126,12 +126,15 @@ DECISION = (COMMITTED, ROLLED_BACK, "commit")
 
 
 def draw(parties: Parties, world: World) -> Snapshot:
+    """Draw the model's Snapshot: the logs of the coordinator and of each participant, what readers
+    of each participant see, how far the transaction is, and what each knows."""
     titles = [("app", Text("app"), tr("application")), (TM, Text(TM), COORDINATOR())]
     titles += [(name, Text(name), tr("participant")) for name in parties.participants]
     logs = [(TM, DECISIONS), *((name, LOG) for name in parties.participants)]
     return Snapshot(
         lanes=draw_lanes(world, titles),
         logs=tuple(
+            # kinds of record that are drawn as decisions, and those that no reader sees
             draw_log(node, read_records(world.disk(node), log), _label, DECISION, (PREPARED,))
             for node, log in logs
         ),

@@ -335,6 +335,8 @@ class Participant:
         return role, tuple(e for txn in doubt for e in role._ask(txn))
 
     def step(self, event: Event, disk: Disk) -> tuple[Participant, Effects]:
+        """Vote on a transaction and end it as the coordinator has decided. A timer lets a
+        participant in doubt inquire; an empty outcome means that nothing is decided yet."""
         match event:
             case Request(caller=caller, body=Prepare(txn)):
                 return self._prepare(disk, caller, txn)
