@@ -149,10 +149,11 @@ class ShelvedLevels(Levels):
         `last`: the run that is in memory; the others are on disk. Raises Full, after the level is
         stored, where the bound on states is reached."""
         search, runs, layout = self.search, [*self._runs, last], self.rows.layout
+        # arrays of zeros: on disk where runs are there too
         make: Make = self.shelf.space if self._runs else np.zeros
         is_new = np.zeros(self.base + len(last.keys), np.bool_)  # by place: whether it is a world
         earlier_or_place = make(len(is_new) if search.lasting else 0, np.int64)
-        for run in merge(runs, layout, MOST):
+        for run in merge(runs, layout, MOST):  # sorted, a stretch of keys at a time
             firsts = find_firsts(run)
             first_rows = np.flatnonzero(firsts == np.arange(len(firsts)))
             distinct = run.take(first_rows)
@@ -173,7 +174,7 @@ class ShelvedLevels(Levels):
         parents, choices, keys, order = (
             make(count, kind) for kind in (np.uint32, np.uint32, np.uint64, np.uint32)
         )
-        done = 0
+        done = 0  # `keys` is sorted, `order` has the number of the world of each key
         for run in merge(runs, layout, MOST):
             worlds = run.take(np.flatnonzero(is_new[run.places]))
             number = ranks[worlds.places]

@@ -186,6 +186,7 @@ class Quotient(Search):
                 self.transitions += place[world & place.mask].count
             for new, choice in self.successors(world):
                 new = self.smallest(new)
+                # the number of the world, or the next free one if it is new
                 number = self.index.setdefault(new, self.states)
                 if number == self.states:
                     self._check_claims(new)
