@@ -25,7 +25,8 @@ class Refused(Exception):
 def attempt(
     gaps: list[Gap], what: Text, otherwise: Any, ask: Callable[..., Any], *args: object
 ) -> Any:
-    """The answer; or a gap, and something else instead."""
+    """What `ask(*args)` returns; where it is refused, or of another shape, `otherwise`, and a gap
+    named `what`."""
     try:
         return ask(*args)
     except Refused as refused:

@@ -175,7 +175,8 @@ def write_text(report: Report) -> str:
 
 def _text_lines(report: Report) -> Iterator[str]:
     """The report as lines of text for a terminal: heading, findings, then what was read (logs,
-    transactions, groups), what could not be read, and what may happen next."""
+    transactions, groups), what was not, and what may happen next; a part that is empty is left
+    out."""
     reading = report.reading
     yield " · ".join(filter(None, (_heading(reading), _say_when(reading))))
     yield ""
@@ -256,14 +257,13 @@ def _table_lines(rows: list[tuple[str, ...]]) -> list[str]:
 
 def _log_lines(log: LogRead) -> Iterator[str]:
     """A log as lines of text: its offsets and frontiers (LSO, high watermark …), then each strip of
-    records, with each frontier as |NAME| before the record at its offset."""
+    records that it was cut into, with each frontier as |NAME| before the record at its offset."""
     # an inclusive frontier is printed at the last record before it
     flags = " ".join(f"{f.name} {f.at - f.inclusive}" for f in log.frontiers)
     counts = ", ".join(f"{number:,} {what}" for what, number in log.counts)
     yield f"{log.name}  {log.start} … {log.end - 1}  {flags}  {counts}".rstrip()
     for strip in cut_strips(log):
-        # by offset, the names of all frontiers that are there
-        flags_at = {f.at: f.name for f in reversed(strip.frontiers)}
+        flags_at: dict[int, str] = {}  # by offset, the names of all frontiers that are there
         for f in strip.frontiers:
             flags_at[f.at] = "|".join(g.name for g in strip.frontiers if g.at == f.at)
         words = []
@@ -271,6 +271,7 @@ def _log_lines(log: LogRead) -> Iterator[str]:
             words += [f"|{flags_at.pop(cell.offset)}|"] if cell.offset in flags_at else []
             txn_mark = (f"/{cell.txn}" if cell.txn else "") + ("✗" if cell.aborted else "")
             words.append(f"{cell.offset}:{'◆' * (cell.kind == 'control')}{cell.label}{txn_mark}")
+        # frontiers after the strip's last record, or where no record was read
         words += [f"|{name}|" for _, name in sorted(flags_at.items())]
         if strip.cells:
             yield from _wrapped(" ".join(words), "    ")
@@ -290,21 +291,21 @@ def write_html(report: Report) -> str:
     return f"<style>{css('report.css')}</style>{_html(report, 'h3', 'h4')}"
 
 
-def _html(report: Report, h1: str, h2: str) -> str:
-    return f'<div class="mqlab report">{"".join(_html_pieces(report, h1, h2))}</div>'
+def _html(report: Report, *tags: str) -> str:
+    return f'<div class="mqlab report">{"".join(_html_pieces(report, *tags))}</div>'
 
 
-def _html_pieces(report: Report, h1: str, h2: str) -> Iterator[str]:
+def _html_pieces(report: Report, title_tag: str, heading_tag: str) -> Iterator[str]:
     """The report as HTML, piece by piece: each finding with its picture, evidence and commands,
-    then what was read. `h1`, `h2`: the HTML elements of its headings, which depend on where it is
-    shown."""
+    then what was read, what was not, and what may happen next. `title_tag`, `heading_tag`: the HTML
+    elements of its title and headings ("h1", "h2" on a page, smaller ones in a notebook)."""
     reading = report.reading
-    yield _tag(h1, _heading(reading))
+    yield _tag(title_tag, _heading(reading))
     summary = FOUND(n=len(report.findings)) if report.findings else NOTHING_FOUND
     yield _tag("p", f"{summary} {_say_looked_at(reading)} {_say_when(reading)}".strip(), "note")
     logs = {log.name: log for log in reading.logs}
     for finding in report.findings:
-        yield f"<section>{_tag(h2, f'{finding.kind.title} · {finding.where}')}"
+        yield f"<section>{_tag(heading_tag, f'{finding.kind.title} · {finding.where}')}"
         yield _tag("p", str(finding.says))
         yield _draw_strips([logs[name] for name in finding.logs if name in logs])
         rows = [(RISK, _tag("span", str(finding.kind.risk)))]
@@ -317,37 +318,38 @@ def _html_pieces(report: Report, h1: str, h2: str) -> Iterator[str]:
         body = "".join(f"<dt>{xml(str(what))}</dt><dd>{inner}</dd>" for what, inner in rows)
         yield f"<dl>{body}</dl></section>"
     if reading.logs:
-        yield _tag(h2, str(LOGS)) + _tag("p", str(SIGNS), "note") + _draw_strips(reading.logs)
+        yield _tag(heading_tag, str(LOGS)) + _tag("p", str(SIGNS), "note")
+        yield _draw_strips(reading.logs)
     for title, rows_of in ((TXNS, list_txns(reading)), (GROUPS, list_positions(reading))):
         if len(rows_of) > 1:
-            yield _tag(h2, str(title)) + _html_table(rows_of)
+            yield _tag(heading_tag, str(title)) + _html_table(rows_of)
     if reading.gaps:
-        yield _tag(h2, str(GAPS)) + _list(f"{gap.what}: {gap.why}" for gap in reading.gaps)
+        yield _tag(heading_tag, str(GAPS)) + _list(f"{gap.what}: {gap.why}" for gap in reading.gaps)
     if report.future is not None:
-        yield from _next_html(report.future, h2)
+        yield from _next_html(report.future, heading_tag)
 
 
 def _list(lines: Iterable[str]) -> str:
     return f"<ul>{''.join(_tag('li', line) for line in lines)}</ul>"
 
 
-def _next_html(future: Future, h2: str) -> Iterator[str]:
-    """What may happen next as HTML: a table of the searches' answers, a player for each of the
-    first few schedules found, what was taken over from the broker, and what was left out."""
-    yield _tag(h2, str(NEXT)) + _tag("p", str(FROM_HERE), "note")
+def _next_html(future: Future, heading_tag: str) -> Iterator[str]:
+    """What may happen next as HTML: a table of the searches' answers, players, what was taken over
+    from the broker, and what was left out. Of each wish (what somebody waits for) that may come
+    true, the first schedule found that is not empty is played, for the first MOST_RUNS wishes."""
+    yield _tag(heading_tag, str(NEXT)) + _tag("p", str(FROM_HERE), "note")
     rows = [tuple(map(str, NEXT_HEAD)), *list_rows(future)]
     yield _html_table(rows, "rows next") if future.answers else _tag("p", str(IDLE))
     first_of_wish: dict[str, Answer] = {}
     for answer in future.answers:
-        if answer.schedule:
+        if answer.schedule:  # None: it was not found; empty: it is true already
             first_of_wish.setdefault(answer.wish.en, answer)
     for answer in list(first_of_wish.values())[:MOST_RUNS]:
-        if answer.trace is not None:
+        if answer.trace is not None:  # as it is of each schedule that a search has found
             title = escape_unseen(str(RUN(wish=answer.wish, way=answer.way.says)))
             yield Player(answer.trace, title=title, lang=spoken(), level="protocol").html("h3")
     yield _tag("h3", str(TAKEN_OVER)) + _list(map(str, future.taken.took))
-    gaps = future.taken.left
-    yield _tag("h3", str(LEFT_OUT)) + _list(f"{gap.what}: {gap.why}" for gap in gaps)
+    yield _tag("h3", str(LEFT_OUT)) + _list(f"{gap.what}: {gap.why}" for gap in future.taken.left)
 
 
 def _tag(name: str, text: str, cls: str = "") -> str:
@@ -356,14 +358,15 @@ def _tag(name: str, text: str, cls: str = "") -> str:
 
 
 def _draw_strips(logs: Iterable[LogRead]) -> str:
-    """The logs as an SVG figure, drawn as the labs draw them; "" where there is nothing to draw. A
-    strip that is too wide scrolls."""
+    """The logs as an SVG figure in a box that scrolls, drawn as the labs draw them, with the same
+    in words as its label; "" where there is nothing to draw."""
     strips = [_escape_strip(strip) for log in logs for strip in cut_strips(log)]
     if not strips:
         return ""
     most_offsets = max(len(_offsets(strip)) for strip in strips)
     longest = max((len(cell.label) for strip in strips for cell in strip.cells), default=0)
     trace = Trace("", (), (), (Snapshot(logs=tuple(strips)),))
+    # width: the strip with the most offsets, each wide enough for the longest label
     scene = draw_logs(trace, 0, spoken(), BESIDE + PLACES[longest > SHORT] * max(most_offsets, 4))
     inner = "".join(node.svg() for node in scene.nodes)
     size = (scene.width, scene.height - ABOVE)

@@ -103,9 +103,9 @@ def add_evidence(trace: Trace, scenario: str, witness: Witness) -> Trace:
 
 
 def _label(fact: Fact, recorded: Text | None, witness: Witness, cited: set[Contradiction]) -> Fact:
-    """The fact with its evidence: `recorded` (None where no recording shows it), or that it
-    contradicts many articles. Of each contradiction only the first fact is marked; `cited` collects
-    those marked so far. The fact without the mark is its `plain`."""
+    """The fact with its evidence: `recorded` (None where no recording shows it), that it
+    contradicts many articles, or both. Of each contradiction only the first fact is marked; `cited`
+    collects those marked so far. A marked fact has the one without the mark as its `plain`."""
     contradiction = next((row for row in witness.contradictions if row.meets(fact)), None)
     if contradiction in cited:
         contradiction = None
@@ -123,12 +123,13 @@ def _label(fact: Fact, recorded: Text | None, witness: Witness, cited: set[Contr
 
 def _match(facts: Iterable[Fact], one_way: re.Pattern[str]) -> list[tuple[Observation, list[int]]]:
     """Pair each request with its answer, as an observation, with the indexes of the facts that
-    narrate the two. A connection answers in order; a late delivery of a request counts as part of
-    it."""
+    narrate the two; one without an answer is left out, unless its words match `one_way`, which has
+    none. A connection answers in order; a late delivery of a request counts as part of it."""
+    # by (who asks, who is asked), in the order in which they were sent
     unanswered: dict[tuple[str, str], list[tuple[Fact, list[int]]]] = {}
     pairs = []
     for index, fact in enumerate(facts):
-        sent = fact.kind is FactKind.SEND or fact.pushed
+        sent = fact.kind is FactKind.SEND or fact.pushed  # (an answer as a message of its own)
         if sent and one_way.search(words := _word(fact)):
             pairs.append((Observation(fact.node, fact.peer, words, UNANSWERED), [index]))
         elif fact.kind is FactKind.SEND:

@@ -127,13 +127,15 @@ def normalise(observations: Iterable[Observation], ids: re.Pattern[str]) -> tupl
     """Observations with what may differ between two runs taken out, so that they can be compared.
 
     What `ids` finds in group 1 (producer ids, which are never the same twice) becomes P, Q, R … by
-    first appearance; -1, "no producer id", stays. The members of a set `{…}` are sorted.
+    first appearance, in questions and answers; -1, "no producer id", stays. The members of a set
+    `{…}` are sorted.
     """
     aliases: dict[str, str] = {"-1": "-1"}
 
     def name_id(match: re.Match[str]) -> str:
         place = len(aliases) - 1  # -1 has no letter
         name = LETTERS[place] if place < len(LETTERS) else f"P{place}"
+        # what the match has before and after group 1 stays
         prefix = match[0][: match.start(1) - match.start()]
         return prefix + aliases.setdefault(match[1], name) + match[0][len(prefix) + len(match[1]) :]
 

@@ -63,6 +63,7 @@ class Folder:
         self.states: dict[str, State] = {}
         self.parts: dict[str, int] = {}  # transactional id: the part of the log where it was read
         self.committed: dict[tuple[str, str, int], int] = {}
+        # by (group, topic, partition): what the open transaction of each producer would commit
         self.pending: dict[tuple[str, str, int], dict[int, int]] = {}
 
     def tell(self, file: str, what: Text) -> None:
@@ -81,7 +82,8 @@ class Folder:
 
     def read(self) -> Reading:
         """Read the coordinators' logs first, then the partitions that were asked for: which
-        transactions are open in them, who may read how far, and which files are damaged."""
+        transactions are open in them, how far a read_committed consumer gets, and which files are
+        damaged. Raises Unreadable where the folder has no such partition."""
         wanted = self._choose_partitions()
         opens: list[Txn] = []
         logs: list[LogRead] = []
@@ -89,6 +91,7 @@ class Folder:
         for topic, number in self._list_partitions(STATES):
             self.ask.say(f"reading {STATES}-{number}")
             partition = self.partition(topic, number)
+            # notes a gap where the log ends before what files beside it were written for
             partition.check_end(self._read_states(partition, number))
         for topic, number in self._list_partitions(GROUPS):
             self.ask.say(f"reading {GROUPS}-{number}")
@@ -139,8 +142,8 @@ class Folder:
 
     def _read_states(self, part: Partition, number: int) -> int:
         """Collect the latest state of each transactional id from one partition of
-        `__transaction_state` (`number`) into `states`; a tombstone removes it. Returns where the
-        log ends."""
+        `__transaction_state` (`number`) into `states`, and that number into `parts`; a tombstone
+        removes both. Returns the offset after the last batch, 0 where there is none."""
         end = 0
         for batch in part.read():
             end = batch[0].last + 1
@@ -158,10 +161,11 @@ class Folder:
         return end
 
     def _read_groups(self, part: Partition) -> Scan:
-        """Collect the committed offsets of all groups from one partition of `__consumer_offsets`,
-        and, as pending, those that an open transaction would commit. Returns the scan of the
-        partition."""
+        """Collect the groups' committed offsets from one partition of `__consumer_offsets` into
+        `committed`, and those that an open transaction would commit into `pending`. Returns the
+        partition's `Scan`, which knows its end and its open transactions."""
         scan = Scan(part.name, str(part.folder))
+        # by producer id, the positions in its open transaction
         of_open_txns: dict[int, list[Committed]] = {}
         for batch in part.read():
             row = batch[0]
@@ -189,8 +193,8 @@ class Folder:
         self, scans: dict[str, Scan], txns: list[Txn]
     ) -> tuple[tuple[Position, ...], dict[tuple[str, str], tuple[int, int]]]:
         """Return the groups' positions in the logs that were asked for, with what is pending in a
-        transaction, and, by (group, log), how many records and empty offsets a group has still to
-        read."""
+        transaction, and, by (group, log), what the group has still to read, where that is known:
+        (records, offsets that hold none for it). `scans`: by log."""
         label_of = {txn.owner: txn.label for txn in txns if txn.seen.startswith(GROUPS)}
         positions, unread = [], {}
         for key in sorted(self.committed.keys() | self.pending.keys()):
@@ -212,14 +216,17 @@ class Folder:
     # ---- a partition ---------------------------------------------------------------------
 
     def _read_log(self, part: Partition, name: str) -> tuple[Scan, LogRead]:
-        """Read a partition's log from its newest usable snapshot on, then the batches around its
-        frontiers and those that were asked for. Returns its scan and what is shown of it."""
+        """Read a partition's log from its newest usable snapshot of producers on, then the batches
+        around its LSO and its end and those that were asked for. Returns its scan and what is shown
+        of it. `name`: TOPIC-NUMBER."""
         ask = self.ask
+        # the snapshot says what was open at offset `scan_from`
         scan_from, open_txns = part.read_snapshot(part.bases[-1] if part.bases else 0)
+        # records before `start` were deleted, with their segment or by DeleteRecords
         start = max([*part.bases[:1], part.read_checkpoint(LOG_STARTS)])
         scan = Scan(name, str(part.folder), start, scan_from)
         scan.opens = {txn.pid: txn for txn in open_txns}
-        self._scan_partition(scan, part, scan_from, -1)
+        self._scan_partition(scan, part, scan_from, last=-1)
         part.check_end(scan.end)
         for pid, first, last in part.read_aborted():
             if last < scan_from:
@@ -249,13 +256,14 @@ class Folder:
 
     def _list_gaps(self) -> tuple[Gap, ...]:
         """List what was not read, and why: the damage found, coordinators' logs that are not in
-        this folder, and topics that were not asked for. Many are cut short."""
+        this folder, and partitions that were not asked for. After MOST_GAPS a last one says how
+        many more there are."""
         gaps = list(self.gaps.values())
         if not self._list_partitions(STATES):
             gaps.append(Gap(Text(STATES), NO_STATE))
         if not self._list_partitions(GROUPS):
             gaps.append(Gap(Text(GROUPS), NO_GROUPS))
-        if self.ask.topic:
+        if self.ask.topic:  # else all were asked for
             others = {f"{t}-{n}" for t, n in self.places if not self.ask.wants(t, n)}
             others = {name for name in others if not name.startswith("__")}
             if others:
@@ -287,12 +295,13 @@ def _with_first_batch(one: Open, kept: dict[int, Row]) -> Open:
 
 
 def find_partitions(root: Path, note: Callable[[str, int], None]) -> dict[tuple[str, int], Path]:
-    """Find the partitions under a data folder: (topic, partition) → its folder, or `root` if that
-    is a single segment. Of several copies of a partition the one with the longest log counts.
-    `note` is called with a partition's name and its number of copies if that is not 1: 0 for a
-    folder without a log. Raises Unreadable."""
+    """Find the partitions in a folder and two levels below it: (topic, partition) → its folder, or
+    `root` itself where that is one segment. Of several copies of a partition the one with the
+    longest log counts. `note` is called with a partition's name and its number of copies if that is
+    not 1: 0 for a folder without a log. Raises Unreadable where there is none."""
     if root.is_file():
         parent = FOLDER.fullmatch(root.parent.name)
+        # named by the folder that it is in, which may have been renamed
         return {(parent[1], int(parent[2])) if parent else (root.parent.name or "log", 0): root}
     copies_of: dict[tuple[str, int], list[Path]] = {}
     try:

@@ -148,11 +148,12 @@ def judge(reading: Reading) -> tuple[Finding, ...]:
 
 def _judge_open(reading: Reading, facts: Own) -> Iterator[Finding]:
     """Yield a finding for each open transaction of a partition that its coordinator's state does
-    not explain: one that hangs, one of a fenced producer, or one that is far too old."""
+    not explain: one that hangs, one of a fenced producer, or, where that state was not read, one
+    that is far too old."""
     states = {str(state.pid): state for state in facts.states}
     for txn in reading.txns:
         if txn.seen == STATES:
-            continue
+            continue  # what a coordinator says, which is judged by _judge_states
         state = states.get(txn.owner)
         verdict = _compare_with_state(txn, state, facts.whole, reading.at_ms)
         if verdict is not None:
@@ -177,8 +178,8 @@ def _compare_with_state(
     txn: Txn, state: State | None, whole: bool, now_ms: int
 ) -> tuple[Kind, Text] | None:
     """Return what is wrong with an open transaction of a partition, given its coordinator's state
-    (None: not known): (kind, words), or None where nothing is. `whole`: all states were read, so an
-    unknown id is unknown to the broker."""
+    (None: not known): (kind, sentence), or None where nothing is. `whole`: all states were read, so
+    a producer without one is unknown to the broker."""
     pid, first = txn.owner, txn.first
     if txn.state == HANGING_STATE:
         return HANGING, FOUND_BY_TOOL(pid=pid, first=first)
@@ -194,7 +195,8 @@ def _compare_with_state(
     is_open = state.state in (ONGOING, *DECIDED)
     # epochs are -1 where nobody says them
     ahead = state.epoch - txn.epoch if min(state.epoch, txn.epoch) >= 0 else 0
-    # From transaction.version 2 on a decision raises the epoch by one: more than that is fencing.
+    # From transaction.version 2 on a decision raises the epoch by one (True counts as 1): more than
+    # that is fencing.
     if ahead > (state.state not in (ONGOING, "Empty")):
         return ZOMBIE, OLD_EPOCH(**who, old=txn.epoch, new=state.epoch)
     if not is_open:
@@ -206,7 +208,8 @@ def _compare_with_state(
 
 def _judge_states(reading: Reading, facts: Own) -> Iterator[Finding]:
     """Yield a finding for each transaction of which the coordinator itself says that something is
-    wrong: decided, but markers are missing; or open for longer than its timeout."""
+    wrong: decided, but markers are missing; or open for longer than its timeout and SLACK_MS."""
+    # (producer id, partition) of all that is open
     open_in = {(txn.owner, txn.seen) for txn in reading.txns if txn.seen != STATES}
     logs_read = {log.name for log in reading.logs}
     for state in facts.states:
@@ -219,7 +222,7 @@ def _judge_states(reading: Reading, facts: Own) -> Iterator[Finding]:
             # In a partition that was read and where nothing is open, the marker has arrived.
             missing = [name for name in state.partitions if (str(state.pid), name) in open_in]
             unread = [name for name in state.partitions if name not in logs_read]
-            if missing or unread or not state.partitions:
+            if missing or unread or not state.partitions:  # none: nobody says which they are
                 names = ", ".join(missing or unread) or "?"
                 unseen = MARKERS_UNREAD if len(unread) > 1 else MARKER_UNREAD
                 words = unseen if unread and not missing else NO_MARKER
@@ -270,8 +273,8 @@ def _judge_share(log: LogRead, reading: Reading, own: Own) -> Iterator[Finding]:
 
 def _judge_group(position: Position, reading: Reading, facts: Own) -> Iterator[Finding]:
     """Yield the findings on a group's position in a partition: an offset that has been pending in a
-    transaction for too long (an unknown age counts as too long), and a lag that consists of markers
-    only."""
+    transaction for too long (an unknown age counts as too long), and a lag without a record to
+    read, only markers and aborted ones."""
     group, log = position.group, position.log
     line = f"group={group} partition={log} offset={position.at} logEndOffset={position.end}"
     evidence = Evidence(line, position.source)
@@ -285,7 +288,8 @@ def _judge_group(position: Position, reading: Reading, facts: Own) -> Iterator[F
         evidence = Evidence(f"{line}{would_be.replace('would become', 'pending')}", position.source)
         says = WAITS(group=group, log=log, who=waits_for)
         yield Finding(PENDING, group, says, (evidence,), (log,), END_OF_IT, (describe,))
-    # where nothing was counted, as if a message were left: no finding
+    # what is left to read, in offsets: records, and those that hold none for it; (1, 0), which is
+    # no finding, where nobody has counted
     messages, markers = facts.left.get((group, log), (1, 0))
     if not messages and markers > 0:
         says = MARKERS_LEFT(group=group, at=position.at, end=position.end, n=markers)

@@ -42,9 +42,9 @@ BROKEN = (
 
 
 def read_settings(path: str) -> dict[str, str]:
-    """Read a client's settings from a file of lines `name=value`, with librdkafka's names. Raises
-    Unreadable for what is no such line, a setting of the Java client, or a security protocol that
-    is not supported."""
+    """Read a client's settings from a file of lines `name=value`, with librdkafka's names; none
+    where `path` is "". Raises Unreadable where the file cannot be read, for another line, a setting
+    of the Java client, or a security protocol or SASL mechanism that is not supported."""
     if not path:
         return {}
     try:
@@ -129,10 +129,10 @@ class Link(Raw):
 
     def _log_in(self, settings: dict[str, str]) -> None:
         """Log in with SASL, PLAIN or SCRAM (RFC 5802). Raises Unreadable where the broker refuses
-        the mechanism or the password."""
+        the mechanism or the password; that the broker knows the password too is not checked."""
         mechanism = _sasl_mechanism(settings)
         user, secret = settings.get("sasl.username", ""), settings.get("sasl.password", "")
-        answer = self.ask(17, 1, mechanism=mechanism)
+        answer = self.ask(17, 1, mechanism=mechanism)  # SaslHandshake
         if answer.error_code.value:
             raise Unreadable(
                 "the broker does not accept {}, only {}: change sasl.mechanism",
@@ -151,10 +151,11 @@ class Link(Raw):
         fields = dict(part.split("=", 1) for part in reply.split(","))
         if not fields["r"].startswith(nonce):
             raise ValueError("SCRAM with another nonce")
+        # the hash's name, and its rounds: as many as the broker says, which may be anything
         kind, rounds = SCRAM[mechanism], min(int(fields["i"]), 1_000_000)
         salted = hashlib.pbkdf2_hmac(kind, secret.encode(), base64.b64decode(fields["s"]), rounds)
         key = hmac.digest(salted, b"Client Key", kind)
-        last = f"c=biws,r={fields['r']}"
+        last = f"c=biws,r={fields['r']}"  # biws: "n,," in base64, no channel binding
         signature = hmac.digest(
             hashlib.new(kind, key).digest(), f"{first},{reply},{last}".encode(), kind
         )
@@ -173,8 +174,8 @@ class Link(Raw):
 
 def _wrap_in_tls(plain: socket.socket, address: str, settings: dict[str, str]) -> ssl.SSLSocket:
     """Wrap a socket in TLS as the ssl.* settings say: certificates of the server's CA and of the
-    client, and whether the broker's certificate and host name are verified. Raises Unreadable where
-    a file cannot be used."""
+    client, and whether the broker's certificate and host name are verified (both are by default).
+    Raises Unreadable where a file cannot be used, ssl.SSLError where the broker is refused."""
     try:
         context = ssl.create_default_context(cafile=settings.get("ssl.ca.location"))
         if "ssl.certificate.location" in settings:

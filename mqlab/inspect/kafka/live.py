@@ -95,19 +95,21 @@ class Cluster:
         return None
 
     def read(self) -> Reading:
-        """Read a running cluster: the offsets of the partitions at both isolation levels, the
-        producers of those whose LSO is below the end, the state of their transactions, and the
-        groups' positions. What is open is looked at twice, and counts only if it stays."""
+        """Read a running cluster: the partitions' offsets at both isolation levels, the producers
+        where the LSO is below the end (with a topic asked for: of all its partitions), the
+        coordinators' states, the groups' positions, and records of DRAWN partitions at most. A
+        transaction counts as open only if it is so at two looks."""
         ask = self.ask
         ask.say(f"asking {ask.target} for its partitions")
         leaders = self._find_partitions()
-        # timestamps -2 and -1 stand for a log's begin and end; isolation level 1 gives the LSO
+        # (leaders, timestamp, isolation level): timestamps -2 and -1 stand for a log's begin and
+        # end, and with level 1, read_committed, the end is the LSO
         starts, ends = self._list_offsets(leaders, -2, 0), self._list_offsets(leaders, -1, 0)
         lsos = self._list_offsets(leaders, -1, 1)
         held_back = [place for place, end in ends.items() if lsos.get(place, end) < end]
         to_describe = list(leaders) if ask.topic else held_back
         ask.say(f"asking for the producers of {len(to_describe)} partitions")
-        # by partition, the transactions open now; `after`: those still open at a second look
+        # by partition (topic, number), the transactions open now; `after`: at a second look
         before = self._list_producers({place: leaders[place] for place in to_describe})
         ask.say("asking for the transactions")
         states = self._list_states({one.pid for found in before.values() for one in found})
@@ -152,10 +154,12 @@ class Cluster:
     # ---- partitions ----------------------------------------------------------------------
 
     def _find_partitions(self) -> dict[Place, int]:
-        """Return the leader (a node id) of each partition that was asked for, and of the topic of
-        the groups' offsets. Raises Unreadable where the cluster does not answer, or there is no
-        such topic."""
+        """Return the leader (a node id) of each partition that was asked for, and of those of
+        `__consumer_offsets`; one without a leader becomes a gap. Also sets `nodes`, the addresses
+        by node id, and `known`, the topics by name. Raises Unreadable where the cluster does not
+        answer, or has no such topic."""
         try:
+            # request 3: Metadata; topics None: all
             answer = self.first.ask(3, 12, **(Link.metadata(()) | {"topics": None}))
         except BROKEN as error:
             raise Unreadable("cannot read what {} holds: {}", self.ask.target, error) from error
@@ -167,6 +171,7 @@ class Cluster:
             raise Unreadable(NO_TOPIC.format(address=address, topic=topic, known=known))
         leaders = {}
         for name, topic in sorted(self.known.items()):
+            # (_note: whether there is an error, of which it makes a gap)
             if self._note(name, 3, topic.error_code) or (topic.is_internal and name != GROUPS):
                 continue
             for partition in topic.partitions:
@@ -181,9 +186,10 @@ class Cluster:
     def _ask_all(
         self, leaders: dict[Place, int], api: int, version: int, topic: Topic, **fields: Any
     ) -> Iterator[tuple[Place, Any]]:
-        """Send a request about partitions to their leaders, so many partitions at once, and yield
-        what is answered of each: (place, answer). `topic(name, numbers)` makes a topic's part of
-        the request; `fields` are its other fields. Errors are noted as gaps."""
+        """Send request `api` (its number) about partitions to their leaders, AT_ONCE partitions at
+        a time, and yield ((topic, partition), its part of the answer). `topic(name, partitions)`
+        makes a topic's part of the request; `fields` are its other fields. A partition that is
+        answered with an error becomes a gap instead."""
         for node in sorted(set(leaders.values())):
             places = sorted(place for place, leader in leaders.items() if leader == node)
             for start in range(0, len(places), AT_ONCE):
@@ -256,11 +262,12 @@ class Cluster:
                     )  # fmt: skip
 
     def _list_positions(self) -> dict[tuple[str, Place], tuple[int, bool, str]]:
-        """Return, by (group, partition), the group's committed offset, whether another one is
-        pending in a transaction, and the group's state."""
+        """Return, by (group, (topic, partition)), the group's committed offset (-1: none), whether
+        another one is pending in a transaction, and the group's state. Only MOST_GROUPS groups of
+        each coordinator are requested."""
         positions: dict[tuple[str, Place], tuple[int, bool, str]] = {}
         for node in sorted(self.nodes):
-            answer = self._request(node, NAMES[16], 16, 4, states_filter=())
+            answer = self._request(node, NAMES[16], 16, 4, states_filter=())  # ListGroups
             if not answer or self._note(NAMES[16], 16, answer.error_code):
                 continue
             if len(answer.groups) > MOST_GROUPS:
@@ -296,8 +303,8 @@ class Cluster:
         opens: list[Txn],
     ) -> tuple[tuple[Position, ...], dict[tuple[str, str], tuple[int, int]]]:
         """Return the groups' positions, with the labels of the transactions in which another one
-        is pending, and, by (group, log), how many records and empty offsets a group has still to
-        read."""
+        is pending, and, by (group, log), what the group has still to read, where that is known:
+        (records, offsets that hold none for it). `committed`: as `_list_positions` returns it."""
         positions, still_to_read = [], {}
         for (group, place), (offset, pending, state) in sorted(committed.items()):
             name, labels = _name(place), tuple[str, ...]()
@@ -316,9 +323,10 @@ class Cluster:
     def _read_log(
         self, place: Place, leader: int, frontiers: tuple[int, int, int], opens: list[Open]
     ) -> tuple[Scan, LogRead]:
-        """Fetch the end of a partition's log, what is around its LSO and its end, and what was
-        asked for. `frontiers`: its start, its LSO and its end; `opens`: its open transactions.
-        Returns its scan and what is shown of it."""
+        """Fetch the last TAIL offsets of a partition, which are counted, and, to be shown, the
+        records around its LSO and its end, and those that were asked for. `leader`: a node id;
+        `frontiers`: the log's start, LSO and end; `opens`: its open transactions. Returns the scan
+        of the tail and what is shown."""
         start, lso, end = frontiers
         scan = Scan(_name(place), "Fetch", start, end)
         for row, _ in self._fetch(place, leader, range(max(start, end - TAIL), end)):
@@ -334,11 +342,12 @@ class Cluster:
                 counted.take(row)
         rows = [label_batch(batch, say_none) if self.ask.payloads else batch[0] for batch in around]
         shown = asked[:MOST_SHOWN]
-        return scan, scan.read(self.labels, rows, end, lso, shown, counted)
+        return scan, scan.read(self.labels, rows, hw=end, lso=lso, asked=shown, counted=counted)
 
     def _fetch(self, place: Place, leader: int, wanted: range) -> Iterator[Batch]:
-        """Yield the batches that hold the offsets `wanted`, as far as a few fetches from the
-        partition's leader bring them."""
+        """Yield the batches that hold the offsets `wanted`, each as (head, bytes), as far as
+        FETCHES fetches from the partition's leader bring them. An error becomes a gap, and ends
+        it."""
         name, at = _name(place), wanted.start
         for _ in range(FETCHES if wanted else 0):
             position = Row(partition=place[1], current_leader_epoch=-1, fetch_offset=at,
@@ -357,7 +366,7 @@ class Cluster:
                 at = max(at, row.last + 1)
                 if row.base < wanted.stop and row.last >= wanted.start:
                     yield replace(row, at=-1), batch  # a byte of a fetch is no place to name
-            if at == previous or at >= wanted.stop:
+            if at == previous or at >= wanted.stop:  # nothing came, or all of it
                 return
 
 

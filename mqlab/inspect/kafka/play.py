@@ -89,22 +89,26 @@ def take_over(reading: Reading) -> Taken:
 
 
 class _TakeOver:
-    """What is taken over, step by step; `left`: what is not."""
+    """What is taken over, step by step; `left_out`: what is not, and why."""
 
     def __init__(self, reading: Reading) -> None:
         """Choose what of a reading the engine takes over, since a search has room for little: the
         logs that are held up, the transactions that write to them, and the groups' positions. What
-        is not taken over is noted in `left_out`."""
+        is cut off or uncertain is noted in `left_out`."""
+        # what only Kafka's readers know; `states`: transactional ids as their coordinators say,
+        # `whole`: these are all that there are
         facts = reading.own if isinstance(reading.own, Own) else Own()
         self.left_out = LeftOut()
         self.numbers = count_from(1)  # of records whose content is not shown
+        # `seen` is a partition's name here, `owner` a producer id as text; other rows are the
+        # coordinator's
         opens = [txn for txn in reading.txns if PARTITION.fullmatch(txn.seen)]
         # by name, the states that the engine can continue: their epoch is known
         whole = {make_name(s.txn_id): s for s in facts.states if s.epoch >= 0 and s.state in KEPT}
         self.known = list(whole.values())
         pids = {str(s.pid) for s in self.known}
         listed = {str(s.pid) for s in facts.states if facts.whole}
-        # logs with an open transaction of which it is not known whose it is
+        # logs with an open transaction whose coordinator's state was not read, or not in full
         self.unsure = {
             txn.seen
             for txn in opens
@@ -115,6 +119,7 @@ class _TakeOver:
             self.left_out.note(name, WHOSE)
         unended = [s for s in self.known if s.state in (ONGOING, *DECIDED)]
         logs_by_name = {log.name: log for log in reading.logs}
+        # of a partition whose log was not read, only its open transaction is known
         for txn in opens:
             if not txn.seen.startswith(GROUPS):
                 logs_by_name.setdefault(txn.seen, LogRead(txn.seen, txn.first, txn.first + 1))
@@ -124,6 +129,7 @@ class _TakeOver:
         busy = [log for log in logs if rank[log.name] < (2,)] or logs[:1]
         self.logs = self.left_out.cut(busy, MOST_LOGS, LOGS)
         names = {log.name for log in self.logs}
+        # transactions that matter here: what is open in these logs, or in the groups' offsets
         pids_here = {txn.owner for txn in opens if txn.seen in names or txn.seen.startswith(GROUPS)}
         idle_states = [s for s in self.known if s not in unended and str(s.pid) in pids_here]
         near_states = [s for s in unended if str(s.pid) in pids_here or names & {*s.partitions}]
@@ -139,6 +145,7 @@ class _TakeOver:
         decided = {p for s in self.states if s.state in DECIDED for p in s.partitions}
         # partitions that a decision is for, and that were not read: as if their leader were away
         self.away = [name for name in not_read if name in decided]
+        # the engine's partitions; `grouped`: it needs a group coordinator too
         self.names = (*sorted(names), *not_read)
         self.grouped = bool(self.positions) or any(p.startswith(GROUPS) for p in parts)
 
@@ -147,6 +154,7 @@ class _TakeOver:
         its disks, what was taken over and what was not, and the questions to search for."""
         took: list[Text] = []
         disks = {log.name: self._make_partition(log, took) for log in self.logs}
+        # a state record of version 0 shows that transaction.version is below 1
         version = 0 if any(s.written_by == 0 for s in self.known) else 2
         system = TakenKafka(
             transaction_version=version, client="v2" if version else "legacy",
@@ -169,22 +177,24 @@ class _TakeOver:
     # ---- disks ---------------------------------------------------------------------------
 
     def _make_partition(self, log: LogRead, took: list[Text]) -> MemoryDisk:
-        """Make the disk of a partition's leader from its oldest open transaction on, as far as
-        there is room. A batch whose transaction ends further on would look open, so it is left out.
-        Adds what was taken over to `took`."""
-        first_of = {int(t.owner): t.first for t in self.opens if t.seen == log.name}
-        firsts = [(t.first, int(t.owner), t.epoch) for t in self.opens if t.seen == log.name]
+        """Make the disk of a partition's leader: of the batches that were read, ROOM offsets, which
+        begin AROUND // 2 before the oldest open transaction, or before the log's end if none is
+        open. A transactional batch that is not open, but whose marker is not among these, is left
+        out, since it would look open. Adds a line on what was taken over to `took`."""
+        first_by_pid = {int(t.owner): t.first for t in self.opens if t.seen == log.name}
+        opens_here = [(t.first, int(t.owner), t.epoch) for t in self.opens if t.seen == log.name]
         rows = {row.base: row for row in log.rows}
-        for first, pid, epoch in firsts:
+        for first, pid, epoch in opens_here:
             if not any(row.base <= first <= row.last for row in log.rows):
                 # its first batch was not read: this stands for it
-                rows[first] = Row(first, first, pid, epoch, True)
+                rows[first] = Row(first, first, pid, epoch, transactional=True)
         chosen = [rows[base] for base in sorted(rows)]
-        from_offset = min((first for first, _, _ in firsts), default=log.end) - AROUND // 2
+        from_offset = min((first for first, _, _ in opens_here), default=log.end) - AROUND // 2
         chosen = [row for row in chosen if row.last >= from_offset]
+        # the last batch is cut where the room ends
         until = (chosen[0].base if chosen else 0) + ROOM
         chosen = [replace(row, last=min(row.last, until - 1)) for row in chosen if row.base < until]
-        kept = [row for row in chosen if _is_whole(row, chosen, first_of)]
+        kept = [row for row in chosen if _is_whole(row, chosen, first_by_pid)]
         entries = tuple(_make_batch(row, self.numbers) for row in kept)
         start = entries[0].base if entries else log.end
         end = entries[-1].last + 1 if entries else log.end
@@ -192,8 +202,9 @@ class _TakeOver:
         if len(kept) < len(chosen):
             self.left_out.note(log.name, ENDS_LATER(n=len(chosen) - len(kept)))
         took.append(say_span(log.name, start, end))
+        # `starts`: the table from which a broker recovers; `ends`: where a log without an entry is
         starts = {LOG_STARTS: {log.name: start}} if start else {}
-        return make_disk({log.name: entries}, starts, {log.name: start})
+        return make_disk({log.name: entries}, starts, ends={log.name: start})
 
     def _make_coordinator(self, system: KafkaSystem) -> MemoryDisk:
         logs: dict[str, list[Any]] = {}
@@ -212,14 +223,15 @@ class _TakeOver:
         return make_disk(logs, {"producer ids": {"next block": (highest // block + 1) * block}})
 
     def _make_groups(self, took: list[Text]) -> MemoryDisk:
-        """Make the disk of `__consumer_offsets`: the committed offsets of the groups first, then
-        the pending ones, each in the batch of its transaction. Adds what was taken over to
-        `took`."""
+        """Make the disk of `__consumer_offsets`: the groups' committed offsets, then those pending
+        in a transaction that is open there, each in a batch of its producer; where a pending offset
+        is not known, the committed one stands for it. Adds what was taken over to `took`."""
         batches: list[Batch] = []
         for one in self.positions:
+            # the offset that the transaction would commit, as text; "" where nobody says it
             pending = dict(one.more).get("would become", "")
             took.append(TOOK_GROUP(group=one.group, at=one.at, log=one.log, pending=pending or "-"))
-            if one.at >= 0:
+            if one.at >= 0:  # -1: none is committed
                 batches.append(_offsets_batch(one, one.at))
         for one in self.positions:
             pending = dict(one.more).get("would become", "")
@@ -270,9 +282,11 @@ class _TakeOver:
                 yield wish, tuple(self._list_ways(system, ""))
 
     def _list_ways(self, system: TakenKafka, where: str) -> Iterable[Way]:
-        """Yield the ways in which what is open in `where` may end: brokers restart, a timeout, a
-        leader that comes back, the producer starts again, an administrator aborts. `where` is ""
+        """Yield the ways in which what is open in `where` may end, each where it is possible: all
+        brokers restart and nothing else, a timeout, a leader that comes back, the producer starts
+        again, an administrator aborts. `where`: a partition, GROUPS for the groups' offsets, or ""
         for markers that are still to be written."""
+        # STILL: a budget without faults, clocks or restarts; a way adds what it allows
         open_here = [txn for txn in self.opens if where and txn.seen.startswith(where)]
         yield Way("restart", NOTHING, system, STILL)
         timers = sum(s.state == ONGOING for s in self.states)

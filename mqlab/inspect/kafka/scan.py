@@ -85,11 +85,12 @@ class Scan:
 
     def take(self, row: Row) -> None:
         """Count the log's next batch (`row`), and follow what it does: a transactional batch opens
-        its producer's transaction, a marker ends it."""
+        its producer's transaction, a marker ends it. Of an aborted transaction the records seen by
+        this scan count as `lost`."""
         self.end = row.last + 1
         self.tail.append(row)
         if row.control:
-            self.markers += row.last >= self.start
+            self.markers += row.last >= self.start  # one, unless it was deleted
             self.opens.pop(row.pid, None)
             first, record_count = self._held.pop(row.pid, (-1, 0))  # none was seen: 0 records
             if row.control == ABORT and record_count:
@@ -145,8 +146,8 @@ class Scan:
         counted: Scan | None = None,
     ) -> LogRead:
         """Return the log as it is shown, with the records around its LSO, its high watermark, its
-        end and in the range `asked`. `around`: rows of these places, where they are not among the
-        last ones; `hw` and `lso`: where the broker has said them, else -1; `counted`: the scan
+        end and in the range `asked`. `around`: rows of these places that the scan may no longer
+        have; `hw` and `lso`: offsets as the broker has said them, else -1; `counted`: the scan
         whose counts are shown, if it is another one."""
         # not said: readers get what is before the first open transaction
         lso = min(self.first_open, self.end if hw < 0 else hw) if lso < 0 else lso
@@ -173,6 +174,7 @@ class Scan:
             tuple(cells[offset] for offset in sorted(cells)),
             tuple((what, number) for what, number in counts if number),
             self.source,
+            # not shown: what the engine continues from (play.py)
             tuple(rows[base] for base in sorted(rows) if rows[base].last >= lso - AROUND)[:KEPT],
         )
 
@@ -201,7 +203,7 @@ class Scan:
         return [
             Txn(
                 labels[opened.pid, opened.epoch],
-                "",
+                "",  # its transactional id, which a log does not have
                 "open",
                 self.name,
                 (self.name,),

@@ -104,9 +104,9 @@ class Partition:
             self.tell(name, NO_FILE(why=error.strerror or str(error)))
 
     def _seek(self, path: Path, base: int, offset: int) -> int:
-        """Return the byte of a batch at or before `offset`, by a binary search in the segment's
-        index; 0, the segment's begin, where the index is missing or wrong. `base`: the segment's
-        first offset."""
+        """Return the byte in segment `path` at which a batch at or before `offset` begins, by a
+        binary search in the segment's index; 0, the segment's begin, where the index is missing or
+        wrong. `base`: the segment's first offset."""
         if offset <= base:
             return 0
         try:
@@ -116,6 +116,7 @@ class Partition:
                 while low < high:
                     middle = (low + high) // 2
                     file.seek(middle * ENTRY.size)
+                    # an entry: an offset less `base`, and where in the .log its batch begins
                     relative, byte = ENTRY.unpack(file.read(ENTRY.size))
                     if (relative, byte) != (0, 0) and base + relative <= offset:
                         low, found_byte = middle + 1, byte
@@ -160,17 +161,20 @@ class Partition:
     # ---- the other files -----------------------------------------------------------------
 
     def read_snapshot(self, upto: int) -> tuple[int, list[Open]]:
-        """Return (offset, open transactions) of the newest producer snapshot at or before offset
-        `upto` that can be read. Without one: the partition's first offset, and nothing open."""
+        """Return (offset, the transactions open at it) of the newest producer snapshot at or before
+        offset `upto` that can be read. Without one: the partition's first offset (0 of a partition
+        without a segment), and nothing open."""
         paths = sorted(self.folder.glob("*.snapshot"), key=lambda path: path.name)
         for path in reversed([p for p in paths if p.stem.isdecimal() and int(p.stem) <= upto]):
             name = f"{self.name}/{path.name}"
             try:
                 data = read_file(path)
+                # a head of 10 bytes, whose checksum is of what comes after it; 46 for each producer
                 version, crc, count = struct.unpack_from(">hIi", data)
                 if version == 1 and crc == crc32c(data[6:]) and len(data) == 10 + 46 * count:
                     rows = PRODUCER.iter_unpack(data[10:])
-                    # r[7] is the first offset of an open transaction, -1 for none
+                    # r: producer id, epoch, …, [5] time of its last batch, …, [7] first offset of
+                    # its open transaction (-1: none is open)
                     opens = [Open(r[0], r[1], r[7], r[5], name) for r in rows if r[7] >= 0]
                     return int(path.stem), opens
                 self.tell(name, OTHER)
@@ -200,9 +204,9 @@ class Partition:
 def read_batches(
     file: BinaryIO, size: int, name: str, tell: Tell, at: int = 0, least: int = 0
 ) -> Iterator[Batch]:
-    """Yield the batches of a segment, or of what a fetch has brought, from byte `at` on: (its head
-    as a Row, its bytes). Damaged bytes are reported to `tell` and skipped; a batch must not begin
-    before offset `least`, the one after the last."""
+    """Yield the batches of a segment, or of what a fetch has brought, from byte `at` to `size`,
+    each as (its head, its bytes; b"" if these are more than PIECE). Damage is reported to `tell`
+    and skipped. `least`: no batch begins before this offset; after each batch it is the next."""
     told_old = False
     file.seek(at)
     while at < size:

@@ -108,8 +108,8 @@ class Tools:
 
     def _read_line(self, line: str, place: str) -> None:
         """Take one line of a tool's output: the begin of a segment's dump or of a table, a row of
-        the table, or a line of the dump. Lines that are none of these are counted as missed, or
-        passed over. `place` says where it is, for evidence."""
+        the table, or a line of the dump. Inside a table or a dump, a line that is none of these is
+        counted as missed; outside it is passed over. `place`: "line 12", for evidence."""
         # What was copied from a terminal has blanks where the tool prints tabs.
         cells = [cell.strip() for cell in line.split("\t")] if "\t" in line else line.split()
         if line.startswith("Dumping "):
@@ -165,8 +165,9 @@ class Tools:
         self._scan = self.scans.setdefault(name, Scan(name, path)) if wanted else None
 
     def _read_dumped(self, line: str, place: str) -> None:
-        """Take a line of `kafka-dump-log.sh`: the head of a batch, a record of the batch before it,
-        or a line of a producer snapshot or an index of aborted transactions."""
+        """Take a line of `kafka-dump-log.sh`: the head of a batch, a record of that batch, or a
+        line of a producer snapshot or an index of aborted transactions. A batch that is not valid,
+        or was read before, is passed over with its records, and noted as a gap."""
         scan, fields = self._scan, dict(FIELD.findall(line))
         if scan is None:
             return
@@ -209,7 +210,8 @@ class Tools:
 
     def _read_record(self, row: Row, scan: Scan, line: str, place: str) -> None:
         """Take a record of the batch `row` in a dump: which marker it is, a transaction's state, a
-        group's position, or only a label for the picture."""
+        group's position, or, where payloads were asked for, a label for the picture. What is not
+        printed like a record is counted as missed."""
         if "headerKeys: [" not in line:
             return self._note_missed(line, place)
         if row.control:
@@ -219,6 +221,7 @@ class Tools:
         match = BODY.search(line)
         key, payload = (match[1] or "", match[2] or "") if match else ("", "")
         internal = scan.name.startswith((STATES, GROUPS))
+        # an internal record that is not printed whole
         if internal and (not key or (payload.startswith("{") and not _is_json(payload))):
             self._note_missed(line, place)
         elif scan.name.startswith(STATES):
@@ -241,8 +244,8 @@ class Tools:
 
     def _take_state(self, key: str, payload: str, place: str) -> None:
         """Note a transaction's state from a record of `__transaction_state`, as the older or the
-        newer decoder prints it. The older one does not print when the transaction began, so the
-        last update stands for that."""
+        newer decoder prints it; a deleted id is forgotten. The older one does not print when the
+        transaction began, so the last update stands for that."""
         key_fields = _json(key, "transactionalId")
         txn_id = str(key_fields.get("transactionalId", key.removeprefix(OLD_KEY)))
         if match := OLD_STATE.fullmatch(payload):
@@ -263,8 +266,8 @@ class Tools:
 
     def _take_committed(self, key: str, payload: str, row: Row, log: str, place: str) -> None:
         """Note a group's committed offset from a record of `__consumer_offsets`, as the older or
-        the newer decoder prints it. One that a transaction wrote is pending until that has
-        committed."""
+        the newer decoder prints it; a deleted one is forgotten. One that a transaction wrote is
+        pending until that has committed. `row`: the record's batch; `log`: the partition's name."""
         key_fields, data = _json(key, "topic"), _json(payload, "offset")
         old_key, match = OLD_PLACE.fullmatch(key), OLD_OFFSET.match(payload)
         if not key_fields and not old_key:  # of a group, not of its position
@@ -353,7 +356,7 @@ class Tools:
     def reading(self, name: str, at_ms: int) -> Reading:
         """Join all that the texts have said into a Reading: which transactions are open where, with
         their coordinator's state, and the groups' positions. `name`: where the texts come from;
-        `at_ms`: when they were printed, where they do not say."""
+        `at_ms`: the time of the reading, where they do not say when they were printed."""
         self._place_producers()
         scans = {key: scan for key, scan in self.scans.items() if not key.startswith("__")}
         hanging = {(txn.owner, txn.seen) for txn in self.hanging}
@@ -363,6 +366,7 @@ class Tools:
         # by group and log: (label of the transaction, offset that it would commit)
         pending_of: dict[tuple[str, str], list[tuple[str, str]]] = {}
         for (log, pid), offsets in self.pending.items():
+            # (one whose transaction began before the dump has no entry in `opens`)
             if opened := self.scans[log].opens.get(pid):
                 label = self.labels[pid, opened.epoch]
                 for key, one in offsets.items():
@@ -372,7 +376,7 @@ class Tools:
         still_to_read, positions = {}, []
         for key, one in sorted(self.positions.items()):
             scan = scans.get(one.log)
-            end = scan.end if scan and one.end < 0 else one.end
+            end = scan.end if scan and one.end < 0 else one.end  # -1: nobody has said it
             pending = tuple(label for label, _ in pending_of.get(key, ()))
             would_become = tuple(("would become", offset) for _, offset in pending_of.get(key, ()))
             positions.append(replace(one, end=end, pending=pending, more=would_become))
@@ -452,9 +456,9 @@ def _lines(stream: BinaryIO) -> Iterator[str]:
 
 def read_tools(ask: Ask, stream: BinaryIO, name: str, at_ms: int) -> Reading:
     """Read what Kafka's command-line tools have printed, from `stream`. `name`: where it comes
-    from; `at_ms`: when it was printed, where it does not say. Raises Unreadable where no line is
-    one of a tool."""
-    tools, first = Tools(ask), ""
+    from; `at_ms`: when it was printed, where it does not say. Raises Unreadable where the stream
+    cannot be read, or no line in it is one that a tool prints."""
+    tools, first = Tools(ask), ""  # `first`: the first line that is not empty
 
     def keep_first() -> Iterator[str]:
         nonlocal first

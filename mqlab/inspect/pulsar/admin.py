@@ -115,9 +115,10 @@ class Live:
         return self._ask(path, 64 if payload else 0)
 
     def _ask(self, path: str, most: int) -> tuple[dict[str, str], str]:
-        """Send a GET to the admin API and return (headers, text) of the answer, of at most `most`
-        bytes. Raises Refused where the broker refuses or no longer answers, Unreadable where it has
-        never answered."""
+        """Send a GET to the admin API and return the answer's headers, with names in lower case,
+        and its first `most` bytes as text. Raises Refused where the broker refuses or no longer
+        answers, Unreadable where it has never answered."""
+        # a path that begins with / is whole
         prefix = V2 if path.startswith(("persistent/", "namespaces/")) else V3
         url = self._base + ("" if path.startswith("/") else prefix) + quote(path)
         time.sleep(PAUSE_S)  # so that it does not burden a busy broker
@@ -147,8 +148,9 @@ class Saved:
     lives = False
 
     def __init__(self, ask: Ask) -> None:
-        """Load answers of the admin API that were saved as JSON: a file, or all *.json of a folder.
-        Files that hold none are noted as gaps; raises Unreadable where there is none at all."""
+        """Load answers of the admin API that were saved as JSON: a file ("-": the standard input),
+        or the first MOST_FILES *.json below a folder. A file that holds none is noted as a gap;
+        raises Unreadable where there is no answer at all."""
         self.name = ask.target
         self.gaps: list[Gap] = []
         self._answers: dict[str, Any] = {}
@@ -198,8 +200,9 @@ def _read(path: Path) -> str:
 
 
 def _answers_in_file(name: str, content: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the answers in a file as (path of the request, answer). The path is found in the file
-    itself, or from the file's name, or else guessed from the fields of the answer (`SHAPES`)."""
+    """Yield the answers in a file as (path of the request, answer); none where the file is no
+    answer of the admin API. The path is found in the file itself, or in the file's name, or else
+    guessed from the fields of the answer (`SHAPES`), with topic and subscription from the name."""
     fields = content if isinstance(content, dict) else {}
     stem = name.removesuffix(".json")
     topic, _, sub = stem.rpartition("/")[2].partition(".")
@@ -216,4 +219,5 @@ def _answers_in_file(name: str, content: Any) -> Iterator[tuple[str, Any]]:
     else:
         paths = (path for keys, path in SHAPES if keys <= fields.keys())
         if path := next(paths, ""):
+            # what one coordinator answers, as if all had been asked: by its number
             yield path.format(topic=full_topic, sub=sub), content if "{" in path else {"0": content}

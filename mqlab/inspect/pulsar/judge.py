@@ -36,8 +36,10 @@ Row = tuple[str, str, str, str, tuple[str, ...], dict[str, Any]]
 
 def _list_cases(facts: Facts, reading: Reading) -> Iterator[Row]:
     """Yield each case that was found: (its name in findings.toml, the place, a line of evidence,
-    where that is from, the logs to show, what its words are filled with)."""
+    the request that answered it, the logs to show, what its words are filled with)."""
+    # `live`: by id, the transactions that the coordinators list
     now, live = reading.at_ms, {txn.name: txn for txn in reading.txns}
+    # (`open`: how many transactions are open in the topic's buffer, or in the subscription)
     held_back = [t.name for t in facts.topics if t.open]
     held_back += [f"{p.topic}/{p.sub}" for p in facts.pending if p.open]
     # coordinators that are not ready; one line where no answer came from any
@@ -49,7 +51,9 @@ def _list_cases(facts: Facts, reading: Reading) -> Iterator[Row]:
         words = {"topic": facts.missing, "space": facts.missing.rpartition("/")[0]}
         line = f"Topic not found {facts.missing}"
         yield "participant-missing", facts.missing, line, "slowTransactions", (), words
-    # topics whose buffer is not ready, or holds messages back; topics with many aborts
+    # topics whose buffer is not ready, or holds messages back; topics with many aborts.
+    # `next_open`: the transactions that begin right after maxReadPosition, None where no
+    # coordinator tells; `refused`: the broker's words where it cannot load the topic
     for t in facts.topics:
         source, logs = f"transactionBufferStats/{t.name}", (t.name,)
         line = f"state {t.state}, maxReadPosition {t.place}, ongoingTxnSize {t.open}"
@@ -61,7 +65,7 @@ def _list_cases(facts: Facts, reading: Reading) -> Iterator[Row]:
         elif t.open and t.next_open == ():  # open in the buffer, and in no coordinator
             yield "hanging", t.name, line, source, logs, words
         elif t.open and (t.next_open is None or _age(next_txns, now) > LONG_MS):
-            yield "held-back", t.name, line, source, logs, words | _name(next_txns, now)
+            yield "held-back", t.name, line, source, logs, words | _oldest(next_txns, now)
         if t.aborted >= max(FEW, SHARE * (t.aborted + t.committed)):
             line = f"abortedTxnCount {t.aborted}, committedTxnCount {t.committed}"
             words = {"n": t.aborted, "all": t.aborted + t.committed}
@@ -73,16 +77,17 @@ def _list_cases(facts: Facts, reading: Reading) -> Iterator[Row]:
         age = _age([txn], now)
         for where in txn.where:
             if places.get(where) in UNTOUCHED and age > STALLED_MS:
-                words = {"place": where, "state": places[where]} | _name([txn], now)
+                words = {"place": where, "state": places[where]} | _oldest([txn], now)
                 line = f"{txn.name} {txn.state} {where}; state {places[where]} there"
                 yield "first-write-waits", where, line, "slowTransactions", (), words
         if age > (txn.timeout_ms if txn.state == OPEN else max(txn.timeout_ms, LONG_MS)):
-            words = {"state": txn.state, "timeout": say_age(txn.timeout_ms)} | _name([txn], now)
+            words = {"state": txn.state, "timeout": say_age(txn.timeout_ms)} | _oldest([txn], now)
             name = "open-too-long" if txn.state == OPEN else "decided-not-ended"
             line = f"{txn.name} {txn.state} {' '.join(txn.where)}"
             yield name, txn.name, line, "slowTransactions", txn.where, words
     # subscriptions with acknowledgements that are pending for too long
     for p in facts.pending:
+        # `of`: the transactions that acknowledge there, None where no coordinator tells
         by = [live[name] for name in p.of or ()]
         lost = p.open and p.of == ()  # of no transaction that a coordinator knows
         if p.state not in ("None", "Ready") or lost or (p.open and _age(by, now) > LONG_MS):
@@ -90,16 +95,16 @@ def _list_cases(facts: Facts, reading: Reading) -> Iterator[Row]:
             line = f"state {p.state}, ongoingTxnSize {p.open}"
             where = f"{p.topic}/{p.sub}"
             source = f"pendingAckStats/{where}"
-            yield "pending-ack", where, line, source, (p.topic,), words | _name(by, now)
+            yield "pending-ack", where, line, source, (p.topic,), words | _oldest(by, now)
 
 
 def _age(txns: list[Txn], now: int) -> int:
-    """Of the oldest."""
+    """The age of the oldest, in ms; 0 where there is none."""
     return max((now - txn.since_ms for txn in txns), default=0)
 
 
-def _name(txns: list[Txn], now: int) -> dict[str, str]:
-    """The oldest, its age, and the halves of its id."""
+def _oldest(txns: list[Txn], now: int) -> dict[str, str]:
+    """Of the oldest transaction: its id, its age, and the two numbers of its id."""
     if not txns:
         return dict.fromkeys(("txn", "age", "most", "least"), UNKNOWN)
     oldest = min(txns, key=lambda txn: txn.since_ms)

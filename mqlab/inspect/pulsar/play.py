@@ -83,13 +83,13 @@ def take_over(reading: Reading) -> Taken:
 
 
 class _TakeOver:
-    """What is taken over, step by step; `left`: what is not."""
+    """What is taken over, step by step; `left_out`: what is not, and why."""
 
     def __init__(self, reading: Reading) -> None:
         """Choose what of a reading the engine takes over, since a search has room for little:
         topics where something waits, the transactions in them, and the subscriptions' positions.
-        What is not taken over is noted in `left_out`."""
-        facts: Facts = reading.own
+        What is cut off is noted in `left_out`."""
+        facts: Facts = reading.own  # topics and subscriptions with their numbers of transactions
         self.left_out = LeftOut()
         self.logs = {log.name: log for log in reading.logs}
         busy = sorted(facts.topics, key=lambda t: (not t.open, t.name))
@@ -97,6 +97,7 @@ class _TakeOver:
         busy = [t for t in busy if t.open or t.name in pending] or busy[:1]
         self.topics = self.left_out.cut(busy, MOST_TOPICS, TOPICS)
         names = {t.name for t in self.topics}
+        # `most` of an id is its coordinator; the engine has MOST_TCS of them at most
         nearest = [t for t in reading.txns if ID.fullmatch(t.name) and _id(t.name).most < MOST_TCS]
         # those that write to a topic taken over come first
         nearest.sort(key=lambda txn: not names & {_topic(where) for where in txn.where})
@@ -104,6 +105,7 @@ class _TakeOver:
         self.pending = [p for p in facts.pending if p.open and p.topic in names]
         self.positions = [p for p in reading.positions if p.log in names]
         others = {_topic(where) for txn in self.txns for where in txn.where} - names
+        # the topics' names in the engine: those taken over, then others that a transaction is in
         self.names = {
             name: make_name(name.removeprefix(PLAIN)) for name in (*sorted(names), *sorted(others))
         }
@@ -131,9 +133,10 @@ class _TakeOver:
     # ---- disks ---------------------------------------------------------------------------
 
     def _make_topic(self, topic: Topic, took: list[Text]) -> MemoryDisk:
-        """Make the disk of a topic: its ledger from the entries that were read, up to the first one
-        whose transaction ends later than these, its snapshot, cursors and pending acknowledgements.
-        Adds what was taken over to `took`."""
+        """Make the disk of a topic: its ledger, its snapshot of aborted transactions, its
+        subscriptions' cursors and pending acknowledgements. The ledger has the entries that were
+        read, ROOM at most, up to a gap in them, to one whose transaction ends later than these, or
+        to a marker without its transaction. Adds lines on what was taken over to `took`."""
         name = self.names[topic.name]
         log = self.logs.get(topic.name) or LogRead(topic.name, 0, topic.end)
         entries: list[LedgerEntry] = []
@@ -145,7 +148,8 @@ class _TakeOver:
         for n, (offset, txn, label, payload, gone) in enumerate(rows):
             # a marker (row[2]) of the same transaction follows
             ends = any(row[1] == txn and row[2] for row in rows[n:])
-            # its marker comes later than these rows: it would be taken for open
+            # its marker comes later than these rows: it would be taken for open (an entry up to
+            # maxReadPosition, `readable`, is not held back by any)
             ends_later = txn and offset > topic.readable and not (ends or gone or txn in live)
             if ends_later or (label and not txn):
                 break
@@ -176,11 +180,12 @@ class _TakeOver:
                     at = (AckPosition(one.at),)
                     ack = PendingAckEntry(0, "ACK", _id(held[0].name), positions=at)
                     logs[name_pending_ack_log(name, one.group)] = [ack]
-        return make_disk(logs, {CURSORS: cursors}, {name: start})
+        return make_disk(logs, {CURSORS: cursors}, ends={name: start})
 
     def _make_coordinator(self, tc: int) -> MemoryDisk:
-        """Rebuild the transaction log of coordinator `tc` from what was read. A transaction that
-        has ended has its end in the log; new ids continue above the highest that was seen."""
+        """Rebuild the transaction log of coordinator number `tc`: first the transactions that have
+        ended, as far as their markers were read, then those that were taken over, with the topics
+        and subscriptions they are in. New ids continue above the highest that was seen."""
         live = {_id(txn.name) for txn in self.txns}
         rows = [row for log in self.logs.values() for row in log.rows if row[1]]
         seen = [*live, *(_id(row[1]) for row in rows)]
@@ -205,11 +210,11 @@ class _TakeOver:
         for txn in self.txns:
             name = _id(txn.name)
             if name.most != tc:
-                continue
+                continue  # another coordinator's
             note("NEW", name, timeout_ms=max(txn.timeout_ms, 1))
             for where in txn.where:
                 topic = self.names[_topic(where)]
-                if where == _topic(where):
+                if where == _topic(where):  # else a subscription of the topic
                     note("ADD_PARTITION", name, partitions=(topic,))
                 else:
                     note("ADD_SUBSCRIPTION", name, subscriptions=((topic, _sub(where)),))
@@ -221,7 +226,8 @@ class _TakeOver:
 
     def _ask(self, system: TakenPulsar) -> Iterable[tuple[Wish, tuple[Way, ...]]]:
         """Yield what somebody may wait for, a topic that can be read to its end or a subscription
-        without pending acknowledgements, each with the ways in which that may come true."""
+        without pending acknowledgements, each with the ways in which that may come true. A topic of
+        which no coordinator tells what is open in it is noted in `left_out` instead."""
         for topic in self.topics:
             if topic.open and topic.next_open is None:
                 self.left_out.note(topic.name, UNSURE)

@@ -133,12 +133,13 @@ class _Reader:
     labels: dict[str, str] = field(default_factory=dict)
     unloaded: str = ""
     missing: str = ""
-    told: bool = False
+    listed: bool = False  # whether the coordinators have listed their open transactions
 
     def read(self) -> Reading:
-        """Read the coordinators, the topics and their subscriptions, then, where there are few
-        enough, the open transactions. A refused request costs its part only, and is noted as a gap;
-        raises Unreadable where all are refused."""
+        """Read the coordinators, the topics, then, where there are few enough, the open
+        transactions, and last the topics' subscriptions. A refused request costs its part only, and
+        is noted as a gap; raises Unreadable where all are refused."""
+        # (_try: a request's result, or the second argument where it is refused)
         states, open_count = self._try(COORDINATORS, ((), 0), self._read_coordinators)
         topics_read = [self._read_topic(name) for name in self._list_topics()]
         if not (states or topics_read or self.unloaded) and self.admin.gaps:
@@ -149,8 +150,8 @@ class _Reader:
         if open_count > MOST_TXNS:
             self.admin.gaps.append(Gap(SLOW, BUSY(n=open_count)))
         elif not self.unloaded:
-            self.told = self._try(SLOW, False, self._read_open_txns)
-            if self.told and len(self.txns) < open_count:
+            self.listed = self._try(SLOW, False, self._read_open_txns)
+            if self.listed and len(self.txns) < open_count:
                 gap = Gap(SLOW, UNLISTED(n=open_count, m=len(self.txns)), failed=True)
                 self.admin.gaps.append(gap)
         # only now is it known which transactions are open
@@ -193,12 +194,13 @@ class _Reader:
 
     def _read_open_txns(self) -> bool:
         """Read the open transactions that the coordinators list (slowTransactions with a timeout of
-        0): their state, and the topics and subscriptions they take part in. Returns True, for it
-        was not refused."""
+        0) into `txns`: their state, and the topics and subscriptions they take part in. Returns
+        True; where it is refused, `_try` returns False instead."""
         rows = self._get_noting_missing("slowTransactions/0").values()
         for row in sorted(rows, key=lambda row: (int(row["openTimestamp"]), row["txnId"])):
             name, produced = str(row["txnId"]), row.get("producedPartitions", {})
             for topic, details in produced.items():
+                # where the transaction begins in this topic, "LEDGER:ENTRY"
                 self.starts[_bare_name(topic), name] = details.get("startPosition") or ""
             acked = row.get("ackedPartitions", {}).items()
             places = [
@@ -217,9 +219,9 @@ class _Reader:
         return self.labels.setdefault(name, f"T{len(self.labels) + 1}")
 
     def _list_topics(self) -> list[str]:
-        """Return the names of the topics to read, TENANT/NAMESPACE/TOPIC: those that were asked for
-        with their partitions, or all that are not internal. Too many are cut, which is noted as a
-        gap."""
+        """Return the names of the topics to read, TENANT/NAMESPACE/TOPIC: the one that was asked
+        for, or its partitions, or all that are not internal. Those beyond MOST_TOPICS are cut off,
+        which is noted as a gap."""
         wanted, names = _bare_name(self.ask.topic), self.admin.topics()
         space = wanted.rpartition("/")[0] or "/".join(SPACE)
         if names is None:  # a running broker, which lists them by namespace
@@ -248,13 +250,14 @@ class _Reader:
     ) -> tuple[Topic, dict[str, Any], dict[str, Any], Ledgers | None]:
         """Read a topic's statistics, which also loads it (before, its buffer says nothing), then
         its ledgers and its transaction buffer. Returns (topic, stats, internal stats, ledgers); {}
-        or None for what was refused."""
+        or None for what was refused, and a topic with nothing but its name."""
         self.ask.say(name)
         topic = Topic(name)
         try:
             stats = self.admin.get(f"persistent/{name}/stats")
         except Refused as refused:
             self.admin.gaps.append(Gap(_of(STATS, name), refused.why, refused.failed))
+            # 500 and more: it cannot be loaded, so the rest would be refused too
             topic = replace(topic, refused=str(refused) if refused.code >= 500 else "")
             stats = {}
         internal, ledgers = {}, None
@@ -282,9 +285,10 @@ class _Reader:
 
     def _find_next_open(self, topic: Topic) -> Topic:
         """Add to a topic that is held back which open transactions begin right after its
-        maxReadPosition. A live broker is asked once more first: if the topic has moved on, nothing
-        is open there."""
-        if not topic.open or not self.told:
+        maxReadPosition (`next_open`). A live broker is asked once more first: if that position has
+        moved on, or nothing is open any more, the topic is returned as one that is not held
+        back."""
+        if not topic.open or not self.listed:
             return topic
         if self.admin.lives:
             again = self.admin.get(f"transactionBufferStats/{topic.name}")
@@ -305,12 +309,13 @@ class _Reader:
     def _read_subs(
         self, topic: Topic, stats: dict[str, Any], internal: dict[str, Any], ledgers: Ledgers
     ) -> None:
-        """Read the subscriptions of a topic from its stats: the position of each, with the open
-        transactions that acknowledge in it, and its pending acknowledgements."""
+        """Read the subscriptions of a topic into `positions`: the position of each, with the open
+        transactions that acknowledge in it; and its pending acknowledgements into `pending`.
+        `stats`, `internal`: the topic's statistics and internal statistics."""
         stats_of = stats.get("subscriptions", {})
         for sub, cursor in sorted(internal["cursors"].items()):
             if sub.startswith("__"):
-                continue
+                continue  # Pulsar's own
             found, where = stats_of.get(sub, {}), f"{topic.name}/{sub}"
             txns = [txn for txn in self.txns if where in txn.where]
             self.positions.append(Position(
@@ -323,7 +328,7 @@ class _Reader:
 
     def _read_pending(self, topic: str, sub: str, of: list[Txn]) -> None:
         told = self.admin.get(f"pendingAckStats/{topic}/{sub}")
-        names = tuple(txn.name for txn in of) if self.told else None
+        names = tuple(txn.name for txn in of) if self.listed else None
         self.pending.append(
             Pending(topic, sub, str(told["state"]), int(told["ongoingTxnSize"]), names)
         )
@@ -344,8 +349,8 @@ class _Reader:
 
     def _cells(self, topic: Topic, ledgers: Ledgers, rows: list[Row]) -> tuple[Cell, ...]:
         """Read the entries around maxReadPosition and the end of a topic, or those that were asked
-        for, one by one. Returns them as cells of the picture, and adds to `rows` what the engine
-        needs of them."""
+        for (MOST_CELLS of them), with a request each. Returns them as cells of the picture, and
+        adds to `rows` what the engine needs of them."""
         at, end, ask, cells = topic.readable, topic.end, self.ask, list[Cell]()
         spans = [(at - AROUND, at + AROUND), (end - AROUND, end)]
         if ask.first or ask.last >= 0:

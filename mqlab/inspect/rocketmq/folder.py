@@ -129,15 +129,15 @@ class Store:
 
     def _read_config_table(self, name: str, key: str) -> Any:
         """Return the table `key` of a JSON file in the store's config folder, or of its backup
-        where the file is missing or damaged, as the broker does too. Raises Refused where neither
-        can be read."""
+        where the file is missing or damaged (a gap), as the broker does too. Raises Refused where
+        neither can be read."""
         why = None
         for path in (self._root / "config" / name, self._root / "config" / f"{name}.bak"):
             try:
                 if path.stat().st_size > MOST_CONFIG:
                     raise RemotingError(f"{path.stat().st_size} bytes")
                 table = decode_json(read_file(path))[key]
-                table.items()
+                table.items()  # AttributeError where it is no table
             except FileNotFoundError:
                 continue
             except (OSError, RemotingError, KeyError, TypeError, AttributeError) as error:
@@ -194,12 +194,14 @@ class Store:
 
     def records(self, topic: str, queue: int, first: int, end: int) -> Iterator[MessageRecord]:
         """Yield the messages of a queue at offsets `first` to before `end`. Those that cannot be
-        read, or are not what the queue says, are skipped and noted as one gap."""
+        read, or are not what the queue says, are skipped and, after the last, noted as one gap;
+        `newest` follows the times at which they were stored."""
         files = self._queue(topic, queue)
         problems: Counter[str] = Counter()
         first_lost = -1
         for offset in range(first, end):
             try:
+                # an entry: place in the commit log, size, hash of the tag
                 record = self._read(*_entry(files, offset)[:2])
                 if (record.topic, record.queue_id, record.queue_offset) != (topic, queue, offset):
                     raise RemotingError(ELSEWHERE)

@@ -135,27 +135,29 @@ class _Reader:
 
     def read(self) -> Reading:
         """Read the broker's settings, the half messages that are undecided, those that the check
-        has given up, and the groups' positions. A refused request costs its part only, and is noted
-        as a gap."""
+        has set aside, the topics' queues and the groups' positions. A refused request costs its
+        part only, and is noted as a gap; raises Unreadable where all are refused."""
         source = self.source
         settings = self._try(SETTINGS, {}, source.settings)
+        # ms until a half message is checked, ms between two checks, and the most checks of one
         timeout, interval, most = (_number(settings, name, n) for name, n in DEFAULTS.items())
         topics = self._try(TOPICS, {}, source.topics)
         places = self._try(PLACES, None, source.places)
         self.places = places or {}
         halves, check_at = self._read_halves(timeout)
         off = settings.get("transRocksDBEnable") == "false"
-        # half messages that 5.x may keep in RocksDB, which is not read here
+        # how many half messages 5.x keeps in RocksDB, which is not read here
         if kept := 0 if off else sum(b - a for a, b in self._rocksdb_bounds(topics)):
             why = IN_ROCKSDB(n=kept, topic=ROCKSDB_HALF)
             source.gaps.append(Gap(Text(ROCKSDB_HALF), why, failed=True))
         parked = self._read_parked(timeout)
-        # a store whose positions are lost has such halves twice: as undecided, too
+        # where the check's position is lost, half messages that it has set aside are read as
+        # undecided too
         given_up = {(half.key, half.times) for half in parked}
         halves = [half for half in halves if (half.key, half.times) not in given_up]
         for half in (*halves, *parked):
             self.labels.setdefault(half.key, f"T{len(self.labels) + 1}")
-        self.logs = [self._label(log) for log in self.logs]
+        self.logs = [self._label(log) for log in self.logs]  # those read before their labels
         self._read_topics(topics, {half.queue for half in halves})
         if not (settings or topics or self.logs) and source.gaps:
             worst = next((gap for gap in source.gaps if gap.failed), source.gaps[0])
@@ -211,8 +213,9 @@ class _Reader:
         return (first, end), at, stop
 
     def _read_halves(self, timeout: int) -> tuple[list[Half], int]:
-        """Return the half messages, from the check's position on, that no op message has decided,
-        and that position."""
+        """Return the half messages that were asked for, from the check's position on, that no op
+        message has decided, and that position. `timeout`: the age in ms from which one is checked,
+        where it has none of its own. Also notes both logs, and sets `ended`."""
         bounds, check_at, stop = self._start(HALF_TOPIC, MOST_HALVES, TOO_MANY)
         cells, half_by_key = list[Cell](), dict[str, tuple[Half, set[int]]]()
         rows = list[MessageRecord]()
@@ -222,7 +225,7 @@ class _Reader:
             if half.offset >= check_at:
                 if len(rows) < KEPT:
                     rows.append(record)
-                # an op message names either: the half message, or the one that it is a copy of
+                # by key, the last copy counts; an op message names it or the one it is a copy of
                 offsets = {half.offset, _number(record.properties, PREPARED_QUEUE_OFFSET, -1)}
                 half_by_key[half.key] = (half, offsets)
         ended = self._read_ops(check_at)
@@ -287,9 +290,9 @@ class _Reader:
     # -- topics and groups -----------------------------------------------------------------
 
     def _read_topics(self, topics: Mapping[str, Any], open_queues: set[str]) -> None:
-        """Read the bounds of every queue that was asked for (or of all), and the messages around
-        its ends where it was asked for, or where an undecided half message is meant for it
-        (`open_queues`)."""
+        """Read the queues of the topic that was asked for, or of all topics but RocketMQ's own (see
+        `_read_queue`); without a topic asked for, only those that have messages or a group's
+        position. `open_queues`: for which an undecided half message is meant."""
         used = {topic for group, topic, _ in self.places if not group.startswith(SYSTEM)}
         asked = self.ask.topic
         wanted = (
@@ -307,8 +310,9 @@ class _Reader:
     def _read_queue(
         self, topic: str, queue: int, bounds: tuple[int, int], open_queues: set[str]
     ) -> None:
-        """Read one queue: its bounds, the groups' positions in it and how far each lags, and, where
-        they are to be shown, the messages around these positions."""
+        """Read one queue: the groups' positions in it and how far each lags, and, where they are to
+        be shown, the messages around these positions and its end, or those that were asked for.
+        `bounds`: its first offset, and the one after its last."""
         name, (first, end) = name_queue(topic, queue), bounds
         # by group, its position in this queue
         at = {g: n for (g, t, q), n in sorted(self.places.items()) if (t, q) == (topic, queue)}
@@ -316,6 +320,7 @@ class _Reader:
             self.dead.append((name, end - first))
         for group, place in at.items():
             self._check_position(name, group, place, end)
+            # `readers`: how many consumers the group has, -1 where nobody says
             lag = self._lag(group, topic, queue, place, end) if place < end else None
             state = f"{lag.readers} readers" if lag and lag.readers >= 0 else ""
             self.positions.append(Position(group, name, place, end, state))
@@ -329,7 +334,8 @@ class _Reader:
                 last = ask.last + 1 if ask.last >= 0 else end
                 spans = [(ask.first, min(last, ask.first + MOST_PARKED))]
             offsets = sorted({n for a, b in spans for n in range(max(a, first), min(b, end))})
-            # offsets that follow each other are read together
+            # offsets that follow each other, whose distance to their index is equal, are read
+            # together
             for _, adjacent in groupby(enumerate(offsets), lambda pair: pair[1] - pair[0]):
                 part = [offset for _, offset in adjacent]
                 cells += map(self._cell, self._records(topic, queue, part[0], part[-1] + 1))

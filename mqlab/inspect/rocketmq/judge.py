@@ -16,12 +16,14 @@ OLD_MS = 60_000  # from this age on an unread message is no matter of the moment
 
 
 def judge(reading: Reading) -> list[Finding]:
-    """Return the findings in a reading of RocketMQ, the worst first: half messages that were given
-    up, soon will be, or that nobody decides; a check that does not advance; groups that lag."""
+    """Return the findings in a reading of RocketMQ, the worst first: half messages that were set
+    aside, soon will be, or that nobody decides; a check that does not advance; dead letters, and
+    groups that lag."""
     order = list(cases := load_cases(Path(__file__).with_name("findings.toml")))
     facts: Facts = reading.own
     now, every = reading.at_ms, facts.interval_ms
-    # `there`: producer groups with a client connected; None where the broker does not say
+    # `few`: so few checks before the last are a finding; `there`: producer groups with a client
+    # connected, None where the broker does not say
     few, there = max(1, facts.check_max // 5), facts.registered
     # undecided for longer than the check waits; `stuck`: and for three rounds of checks more
     old = [h for h in facts.halves if now - h.born_ms > h.patience_ms]
@@ -30,7 +32,8 @@ def judge(reading: Reading) -> list[Finding]:
     def halves(
         name: str, is_one: Callable[[Half], bool], among: tuple[Half, ...], log: str = HALF_TOPIC
     ) -> Iterator[Finding]:
-        """A finding for each producer group."""
+        """A finding of case `name` for each producer group of the half messages in `among` for
+        which `is_one` is true; `log`: the topic that they are in."""
         chosen = sorted(filter(is_one, among), key=lambda h: h.born_ms)
         for group in sorted({h.group for h in chosen}):
             mine = [h for h in chosen if h.group == group]
@@ -49,7 +52,7 @@ def judge(reading: Reading) -> list[Finding]:
         *halves("undecided", lambda h: now - h.born_ms > h.patience_ms + 2 * every, facts.halves),
         *_judge_groups(reading),
     ]
-    # (check_at is -1 where it is not known)
+    # the check stands at the first of them, or one before it (check_at: -1 where not known)
     if stuck and stuck[0].offset <= facts.check_at + 1 > 0:
         proof = [_prove(h, f"{reading.source} {HALF_TOPIC}-0") for h in stuck[:SHOWN]]
         age = say_age(now - stuck[0].stored_ms)
@@ -61,7 +64,7 @@ def judge(reading: Reading) -> list[Finding]:
 
 def _judge_groups(reading: Reading) -> Iterator[Finding]:
     """Yield the findings on consumer groups: queues with dead letters, and groups whose next
-    message is old."""
+    message was stored more than OLD_MS ago."""
     cases = load_cases(Path(__file__).with_name("findings.toml"))
     for queue, n in reading.own.dead:
         proof, topic = (

@@ -70,9 +70,9 @@ class TakenRocketMQ(RocketMQSystem):
 
 
 def take_over(reading: Reading) -> Taken:
-    """Make what the engine continues from: a RocketMQ system with the half and op messages that
-    were read on its broker's disk, what was taken over and what was not, and the questions to
-    search for."""
+    """Make what the engine continues from: a RocketMQ system with the messages that were read of
+    the half topic, the op topic and the one for messages set aside on its broker's disk, what was
+    taken over and what was not, and the questions to search for."""
     facts: Facts = reading.own
     left_out, took = LeftOut(), list[Text]()
     logs = {log.name: log for log in reading.logs}
@@ -80,10 +80,12 @@ def take_over(reading: Reading) -> Taken:
     starts: dict[str, int] = {}
     if facts.check_at < 0:
         left_out.note(store.HALF_QUEUE, NO_PLACE)
-    # the records of each log that follow each other, and where the engine's queue begins
+    # the records of each log that follow each other, and where the engine's queue begins; the op
+    # topic first, since it says which half messages have ended
     for topic, queue in QUEUES.items():
         log = logs.get(topic, LogRead(topic, 0, 0))
         first = max((flag.at for flag in log.frontiers), default=0)
+        # offsets in the half topic that the op messages taken over name
         ended_by_ops = {place for record in records for place in _list_ended(record)}
         unseen = facts.ended - ended_by_ops if topic == HALF_TOPIC else frozenset()
         places = [row.queue_offset for row in log.rows]
@@ -102,11 +104,13 @@ def take_over(reading: Reading) -> Taken:
     base_of = {(s.message.topic, s.queue_offset): s.base for s in stored}
     halves = [h for h in facts.halves if (HALF_TOPIC, h.offset) in base_of]
     parked = [h for h in facts.parked if (DISCARD_TOPIC, h.offset) in base_of]
+    # those that were checked most often first
     halves = left_out.cut(sorted(halves, key=lambda h: -h.times), MOST_HALVES, HALVES)
     parked = left_out.cut(parked, MOST_HALVES, HALVES)
     for what, why in NEVER_TAKEN:
         left_out.note(what, why)
     # what goes onto the broker's disk: the commit log, and the queues that refer to it
+    # (`queues`: those for which half messages are meant, empty but for their end)
     queues = tuple(sorted({h.queue for h in (*halves, *parked)}))
     ends = starts | {name: logs[name].end if name in logs else 0 for name in queues}
     of_queues: dict[str, list[Any]] = {store.COMMIT_LOG: stored}
@@ -116,13 +120,14 @@ def take_over(reading: Reading) -> Taken:
     groups = dict.fromkeys(make_name(h.group) for h in (*halves, *parked))
     # only 5.x stores the transaction id
     newer = not records or any(told.TRANSACTION_ID in r.properties for r in records)
+    # no clock runs: positions are written at once, and no half message is too young for a check
     system = TakenRocketMQ(
         release="5.5" if newer else "4.9", names=queues, early="on", persist_ms=0,
         check_max=facts.check_max, check_interval_ms=max(facts.interval_ms, 1), timeout_ms=0,
         producers=tuple((f"{group}-1", group) for group in groups),
         disks=(("broker", make_disk(of_queues, {store.TABLE: offsets}, ends)),),
     )  # fmt: skip
-    # half messages that were given up can be taken back by hand
+    # by hand: answer every check with COMMIT, and put back those that were set aside
     resume_calls = {h.key: Resume(base_of[DISCARD_TOPIC, h.offset]) for h in parked}
     calls = (SetListener(COMMIT, (COMMIT,)), *resume_calls.values())
     by_hand = dataclasses.replace(system, programs=tuple((f"{g}-1", calls) for g in groups))
@@ -134,10 +139,11 @@ def _ask(
     system: TakenRocketMQ, halves: Sequence[Half], back: Mapping[str, Resume]
 ) -> Iterable[tuple[Wish, tuple[Way, ...]]]:
     """Yield what may happen to each half message, each question with the ways in which it may come
-    true: whether an undecided one is given up, and whether it is delivered. `back`: for one that
-    was given up, the call that takes it back."""
+    true: whether an undecided one is set aside, and whether it is delivered. `back`: by the key of
+    one that was set aside, the call that puts it back."""
     for half in halves:
         is_in, group = partial(_is_in_topic, make_name(half.key)), half.group
+        # check rounds until an undecided one is set aside
         rounds = 1 if half.key in back else max(system.check_max - half.times, 0) + 1
         no_producer = dataclasses.replace(system, producers=())
         clock = Way("clock", ROUNDS(n=rounds, group=group), no_producer, _rounds(rounds))

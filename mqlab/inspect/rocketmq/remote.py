@@ -69,8 +69,8 @@ class Broker:
     settings, of which accessKey and secretKey are used. Raises Unreadable where nobody answers."""
 
     def __init__(self, ask: Ask) -> None:
-        """Connect to a running broker at `ask.target`. Raises Unreadable where none answers, or a
-        name server does."""
+        """Connect to a running broker at `ask.target` (HOST:PORT). Raises Unreadable where none
+        answers, or a name server does, or the settings in `ask.config` cannot be read."""
         self.name, self.now_ms = ask.target, ask.now_ms
         self.gaps: list[Gap] = []
         self._keys = read_settings(ask.config)
@@ -110,8 +110,9 @@ class Broker:
     # -- asking ----------------------------------------------------------------------------
 
     def ask(self, code: int, **fields: Any) -> RemotingCommand:
-        """Send a command and return the broker's answer; signed, where the settings have an access
-        key. Raises Refused where the answer is an error, Unreadable where the connection ends."""
+        """Send a command (`code`: its number) and return the broker's answer; signed, where the
+        settings have an access key. Raises Refused where the answer is an error, Unreadable where
+        none comes."""
         header = {name: str(value) for name, value in fields.items()}
         if key := self._keys.get("accessKey"):
             header["AccessKey"] = key
@@ -122,6 +123,7 @@ class Broker:
         time.sleep(PAUSE_S)
         try:
             self._socket.sendall(encode_command(RemotingCommand(code, header, b"", number)))
+            # what is no answer to this command is passed over
             while (answer := self._hear()).opaque != number or not answer.is_response:
                 pass
         except (OSError, RemotingError) as error:
@@ -233,8 +235,9 @@ class Broker:
             at = after
 
     def _pull(self, topic: str, queue: int, offset: int) -> tuple[bytes, int]:
-        """Pull messages of a queue from an offset on. Returns (records, the offset from which to go
-        on); where the broker does not let this client pull, they are looked up one by one."""
+        """Pull messages of a queue from an offset on, AT_ONCE of them at most. Returns (their
+        bytes, the offset from which to go on: the same where there are no more). Where the broker
+        does not let this client pull, they are looked up one by one."""
         try:
             answer = self.ask(
                 RequestCode.PULL_MESSAGE, consumerGroup=GROUP, topic=topic, queueId=queue,
