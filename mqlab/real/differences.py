@@ -46,7 +46,7 @@ def write_page(
 ) -> str:
     """The Markdown page that lists where the engine differs from a real broker, from a `table` of
     such rows. `source`: a sentence on how the page is made; `ignored`: what is not compared, and
-    `others`: scenarios that are not compared or not recorded, each as (what, why)."""
+    `others`: scenarios that are not compared or not recorded, both as pairs (what, why)."""
     lines = [f"# Where this engine differs from a real {broker}", "", source, ""]
     lines += ["## Differences that stand", ""]
     lines += write_table(HEAD, list_rows(table)) or ["None.", ""]

@@ -150,7 +150,8 @@ class Jars:
 
     def compile(self, version: str, source: Path) -> str:
         """Compile a Java source of ours against a version's jars, unless that was done since it
-        changed; returns a class path with its class before the jars.
+        changed; returns a class path with its class before the jars, which are fetched first where
+        they are not here yet.
 
         Raises RealBrokerError where there is no compiler, or the source does not compile.
         """
@@ -195,8 +196,9 @@ class Jars:
         )
 
     def _fetch(self, version: str) -> None:
-        """Download a version's jars with Maven and check them against the pins. They are put into
-        `lib.part`, which is renamed to `lib` when all are right: a `lib` is always whole."""
+        """Download a version's jars with Maven and check them against the pinned SHA-256. They are
+        put into `lib.part`, which is renamed to `lib` when all are right: a `lib` is always whole.
+        Raises RealBrokerError where Maven fails, or a jar is not the pinned one."""
         folder = self.folder(version)
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "pom.xml").write_text(self.pom(version), "utf-8")

@@ -121,7 +121,8 @@ class LoggedProcess:
     ) -> None:
         """Start the command as a process of its own, which ends with this one; its output goes to
         `log`. `env`: its environment, where it is not this process's own. `talks`: `write_line`
-        writes to its standard input, and `lines` is what it answers."""
+        writes to its standard input, and `lines` is its standard output, which is not in `log`
+        then."""
         self._output = open(self.log, "ab")  # noqa: SIM115 (as long as the process)
         self._process = subprocess.Popen(
             command,

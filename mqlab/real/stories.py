@@ -18,8 +18,9 @@ JAVA_FLAGS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx192m")
 
 
 def play(lab: Any, command: Sequence[str], *arguments: str) -> None:
-    """Run a client library's program against the broker of `lab` (a `Lab`), and note each line that
-    it prints as an observation: who, call and result, with tabs between.
+    """Run a client library's program (`command`; it gets address, prefix and `arguments`) against
+    the broker of `lab` (a `Lab`), and note each line that it prints as an observation: who, call
+    and result, with tabs between. Other lines are passed over.
 
     Raises RealBrokerError where it does not end in PATIENCE_S, or ends with an error.
     """

@@ -30,7 +30,7 @@ def measure_sinks(
     "exactly-once": orders/s, "ratio": the latter ÷ the former}`.
 
     `repeat` copies of the orders, each a day later than the one before, make the executions long
-    enough to measure. Each number is the median of `rounds`. Raises IncomeError.
+    enough to measure. Each rate is the median of `rounds` executions. Raises IncomeError.
     """
     need()
     from . import crashes, job
@@ -40,6 +40,7 @@ def measure_sinks(
     lines = later(read_lines(orders), repeat)
     rates: dict[str, list[float]] = {sink: [] for sink in SINKS}
     with tempfile.TemporaryDirectory(prefix="mqlab-bench-") as folder:
+        # feeds the orders; nothing is killed here
         setup = crashes.prepare(address, lines, Path(folder))
         for number in range(rounds + 1):
             # Every other round takes the sinks in reverse, so that neither is always first.

@@ -22,13 +22,14 @@ from .session import start
 
 def write() -> None:
     """Write the archive of classes that later JVMs start from: run an empty query in a JVM that
-    saves the classes it has loaded when it exits. Archives of other versions of Java or PySpark are
-    deleted. Raises IncomeError where Spark cannot start, OSError where nothing can be written."""
+    saves the classes it has loaded when it exits. Archives for other versions of Java or PySpark
+    are deleted. Raises IncomeError where Spark cannot start, OSError where nothing can be
+    written."""
     from .warm import warm_up  # needs PySpark, which may not be there
 
     folder = find_folder()
     folder.mkdir(parents=True, exist_ok=True)
-    archive = folder / f"{NAME}.{os.getpid()}"
+    archive = folder / f"{NAME}.{os.getpid()}"  # renamed when it is whole
     try:
         spark = start("local[2]", f'{QUIET} "-XX:ArchiveClassesAtExit={archive}"')
         warm_up(spark)

@@ -60,8 +60,8 @@ def judge(values: Sequence[bytes | None], stamps: Sequence[int]) -> Judged:
 
 
 def _parse(values: Sequence[bytes | None]) -> pa.Table | None:
-    """Parse the JSON of all messages at once into a table of the needed columns, a row per message;
-    None unless every message is certainly one flat JSON object.
+    """Parse the JSON of all messages (None counts as empty) at once into a table of the needed
+    columns, a row per message; None unless every message is certainly one flat JSON object.
 
     Arrow reads one object a line and skips empty lines, so messages and rows could get out of step.
     They cannot where each line begins with a brace and there are as many braces as lines; and
@@ -123,8 +123,9 @@ def _judge_undecided(
     values: Sequence[bytes | None],
     stamps: Sequence[int],
 ) -> Judged:
-    """Complete the judgement of a batch: messages that the columns did not decide (`sure` is false)
-    are parsed one by one, and become orders or have a reason why they are none."""
+    """Complete what the columns have found (`tenths` of a penny, where `sure`): the other messages
+    are parsed one by one, and become orders or have a reason why they are none; closing records
+    are neither. `stamps`: the records' own times in ms."""
     undecided = pc.indices_nonzero(pc.invert(sure)).to_pylist()
     lines = sure.cast(pa.int32())  # 1 for an order line, else 0
     reasons: dict[int, str] = {}

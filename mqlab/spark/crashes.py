@@ -170,8 +170,9 @@ def chaos(
     master: str | None = None,
     say: Say = lambda line: None,
 ) -> Table:
-    """Kill the job at each point under each sink, restart it, and return the table of what each
-    output got wrong. The options are those of `mqlab.spark.chaos`."""
+    """Kill the job at each point under each sink (by default at all points, under the sinks of
+    SINKS), restart it, and return the table of what each output got wrong. The options are those of
+    `mqlab.spark.chaos`."""
     with tempfile.TemporaryDirectory(prefix="mqlab-chaos-") as folder:
         with topics.broker_errors(address):
             setup = prepare(address, orders, Path(folder), batch, master)
@@ -195,7 +196,9 @@ def prepare(
     run: str = "",
 ) -> Setup:
     """Feed the orders once, and return what all executions to be killed have in common: the topic
-    they read, its division into batches of so many minutes, and the true income."""
+    they read, its division into batches, and the true income. `batch`: the number of the batch to
+    be killed in; `minutes`: of a batch (0: what suits the orders); `run`: part of all names, random
+    by default."""
     span = topics.read_span(address)
     records = feeder.records_of(read(orders), span)
     run = run or uuid.uuid4().hex[:8]
@@ -221,8 +224,9 @@ def run_cell(
     """Kill the job once at a point, restart it, and return the cell of the table: what the sink's
     output then contains.
 
-    `name` is the query's and its topics' (a new one by default); `rule` stands in for `decide`;
-    `more` says that another hard kill will follow, so that its process may get ready now.
+    `hard`: by kill -9 of a process of its own, else by an exception. `name`: part of the names of
+    the query and its topics (by default made of the other arguments); `rule`: instead of the sink's
+    own (see `restart`); `more`: another hard kill will follow, so its process may get ready now.
     """
     how = "hard" if hard else "soft"
     default_name = re.sub(r"[^\w.-]+", "-", f"{setup.run}-{sink}-{point.name.lower()}-{how}")
@@ -243,7 +247,8 @@ def restart(
 ) -> Cell:
     """Restart the killed job, until it ends or refuses to resume. Returns the cell of the table:
     the income in its output compared with the truth, what the sink's rule (`rule`, or the sink's
-    own `decide` or `resume`) was asked and answered, and the batches that were written again."""
+    own `decide` or `resume`) was asked and answered, and the batches written after the kill."""
+    # (the rule's two arguments, its answer); a sink without a rule leaves it empty
     answers: list[tuple[int, int, str]] = []
     judge = rule or (resume if sink == TWO_PHASE else decide)
 
@@ -294,8 +299,8 @@ def kill_hard(
     rule: Rule | None = None,
     say: Say = lambda line: None,
 ) -> None:
-    """Run the job in a process of its own until its kill point, where it kills itself and its JVM
-    with -9. Raises IncomeError where it ended otherwise."""
+    """Run the job in a process of its own until `point` of the setup's batch, where it kills itself
+    and its JVM with -9. Raises IncomeError where it ended otherwise. `rule`: as in `restart`."""
     victim = setup.victims.take()
     say(str(tr("the job runs, in a process of its own")))
     code, last_line = _run_job(victim, setup, target, sink, Kill(point, setup.batch), rule)
@@ -324,8 +329,8 @@ def _run_job(
     kill: Kill = NEVER,
     rule: Rule | None = None,
 ) -> tuple[int, str]:
-    """Hand the job to the waiting process, wait until it ends, and return its exit code and the
-    last line it printed."""
+    """Hand the job to the waiting process `victim`, wait until it ends (after HARD_S it is killed),
+    and return its exit code, -9 after a kill, and the last line it printed."""
     from pyspark import cloudpickle
 
     # As Spark sends functions to its workers, for a learner's rule is one.

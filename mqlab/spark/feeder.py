@@ -54,9 +54,9 @@ def records_of(reading: Reading, span: Span = ANY) -> list[Record]:
 
     A line whose time cannot be read, or is not in `span`, gets the stamp of the one before it, and
     those before the first readable one get that one's: a stamp of 0 would mean "now". The broker
-    would refuse a stamp outside `span` with the whole batch around it, so such a line travels as
-    its text and its reason. Raises IncomeError where no line is an order, or one is too long to be
-    sent.
+    would refuse a stamp outside `span` (the times that it takes) with the whole batch around it, so
+    such a line travels as its text and its reason. Raises IncomeError where there are lines and
+    none is an order, or one is too long to be sent.
     """
     from .columns import encode_rows
 
@@ -66,6 +66,7 @@ def records_of(reading: Reading, span: Span = ANY) -> list[Record]:
     values, dates = encode_rows(table), _texts(table, "InvoiceDate")
     stamps = [_stamp(text or "") for text in dates]
     for row, stamp in enumerate(stamps):
+        # `refuse`: why the broker would not take this time, "" where it does
         if stamp is not None and (reason := span.refuse(stamp)):
             text = values[row].decode()
             values[row] = encode({REJECTED: f"InvoiceDate {dates[row]!r} is {reason}", ROW: text})
@@ -101,14 +102,15 @@ def _fill(stamps: Sequence[int | None]) -> list[int]:
 
 
 def _need_an_order(reading: Reading, values: Sequence[bytes], stamps: Sequence[int]) -> None:
-    """Refuse (IncomeError) orders of which no line is one: an income of nothing would equal
-    whatever counts nothing as well."""
+    """Raise IncomeError, with the first line's reason, where no line is an order: otherwise a job
+    that counts nothing at all would agree with the truth. `values`, `stamps`: of the records."""
     from .columns import judge
 
     first_reason = ""
     for start in range(0, len(values), topics.CHUNK):
         chunk = slice(start, start + topics.CHUNK)
         judged = judge(values[chunk], stamps[chunk])
+        # a line without a reason is an order
         if len(judged.reasons) < len(judged.lines):
             return
         first_reason = first_reason or judged.reasons[0]
@@ -164,8 +166,9 @@ def feed(
     """Send the records that the topic does not contain yet, then close its partitions; returns how
     many were sent.
 
-    `only`: so many of the first records, and the topic stays open for the others. Raises
-    IncomeError if the topic contains anything but the beginning of these records.
+    `only`: send so many of the first records, and leave the topic open for the others. Raises
+    IncomeError if the topic contains anything but the beginning of these records. `progress` is
+    called with the number sent so far.
     """
     with topics.broker_errors(address):
         topics.create(address, topic, partitions)
@@ -183,12 +186,14 @@ def feed(
 def _count_sent(
     address: str, topic: str, parts: list[list[Record]], complete: bool = False
 ) -> list[int]:
-    """Count the records that each partition already has, and refuse (IncomeError) a topic whose
-    last record is not that of these orders; `complete`: also one that lacks some."""
+    """Count the records that each partition already has. Raises IncomeError where it has more than
+    `parts` (the records of each partition), or its last one is not the record there; `complete`:
+    also where it has fewer."""
     client = topics.consumer(address)
     try:
         counts = []
         for partition, part in enumerate(parts):
+            # one record a line and no markers: the end offset is the number of records
             _, end = topics.bounds(client, topic, partition)
             last = topics.at_offset(client, topic, partition, end - 1) if end else None
             fits = end <= len(part) and (last is None or last.value() == part[end - 1].value)
@@ -209,8 +214,9 @@ def _count_sent(
 
 
 def _send(address: str, topic: str, parts: list[list[Record]], progress: Progress) -> int:
-    """Produce the records, a list for each partition, and return their number. Raises what the
-    client reports of one that failed."""
+    """Produce the records, a list for each partition, and return their number. Raises
+    KafkaException where one is not acknowledged. `progress` is called with the number so far after
+    every REPORT records."""
     client = topics.producer(
         address,
         **{
@@ -223,7 +229,7 @@ def _send(address: str, topic: str, parts: list[list[Record]], progress: Progres
     delivery = topics.Delivery()
     sent = 0
     # The partitions grow side by side, as they would in a living shop.
-    for row in zip_longest(*parts):
+    for row in zip_longest(*parts):  # the next record of each partition; None: it has no more
         for partition, record in enumerate(row):
             if record is None:
                 continue

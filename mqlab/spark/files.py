@@ -167,8 +167,8 @@ class _Csv(NamedTuple):
 
 
 def _read_csv(path: Path) -> _Csv:
-    """Read a CSV file into rows of texts. Its separator is the one that splits the first line into
-    most known column names. Raises IncomeError, which says what to do."""
+    """Read a CSV file into rows of texts. Its separator is the one that splits the first line that
+    is not empty into most known column names. Raises IncomeError, which says what to do."""
     _need_file(path)
     with path.open("rb") as raw:
         start = raw.read(8)
@@ -204,7 +204,8 @@ def _read_rows(
     path: Path, file: Iterable[str], separator: str
 ) -> Iterator[tuple[int, list[str], list[str]]]:
     """Yield for each CSV row the number of the line it begins in, its fields (none: an empty line),
-    and the lines of the file that it spans."""
+    and the lines of the file that it spans, a list that is emptied before the next row. Raises
+    IncomeError where a quotation mark is stray, or a field too long."""
     lines_read: list[str] = []
 
     # csv.reader does not say which lines a row was in
@@ -233,8 +234,9 @@ def _read_rows(
 
 
 def _collect(path: Path, rows: Iterator[tuple[int, list[str], list[str]]], separator: str) -> _Csv:
-    """Collect the rows of a CSV file below its head; a row of the wrong width is refused, a stray
-    quotation mark refuses the file (IncomeError).
+    """Collect the rows (number of the first line, fields, lines) of a CSV file below its head, each
+    with the needed columns alone and its time rewritten. A row of the wrong width is refused, a
+    stray quotation mark refuses the file (IncomeError).
 
     CSV has rows of several lines: a quotation mark opens a field, and everything up to the next one
     belongs to it, other orders too. A description with a line break is such a row. But where a mark
@@ -260,7 +262,7 @@ def _collect(path: Path, rows: Iterator[tuple[int, list[str], list[str]]], separ
             found.places.append(number)
             found.refused[len(found.rows)] = _why(row, width), "".join(lines).rstrip("\r\n")
             found.rows.append([None] * len(columns))
-    note = _write_times_alike(found.rows)
+    note = _write_times_alike(found.rows)  # for the user: how day and month were told apart
     return found._replace(total=total, said=note)
 
 
@@ -309,8 +311,8 @@ def _stray(path: Path, line: int, why: str) -> IncomeError:
 
 
 def _parquet(path: Path) -> Reading:
-    """Read a Parquet file as the same table of texts as a CSV file. Raises IncomeError, which says
-    what to do."""
+    """Read a Parquet file as the same table of texts as a CSV file: the needed columns, with times
+    rewritten like 2011-12-05 08:38:00. Raises IncomeError, which says what to do."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -330,19 +332,20 @@ def _parquet(path: Path) -> Reading:
     # each distinct time is rewritten once
     dates = texts[date].combine_chunks().dictionary_encode()
     distinct = dates.dictionary.to_pylist()
-    normalise, said = find_form(distinct)
+    # `note`: for the user, how day and month were told apart
+    normalise, note = find_form(distinct)
     texts[date] = pa.chunked_array(
         [pa.array([normalise(text) for text in distinct], pa.large_string()).take(dates.indices)]
     )
-    rows = table.num_rows
-    return Reading(
-        path.name, pa.Table.from_arrays(texts, list(columns)), range(1, rows + 1), rows, said=said
-    )
+    rows, named = table.num_rows, pa.Table.from_arrays(texts, list(columns))
+    # a row is a line, counted from 1
+    return Reading(path.name, named, places=range(1, rows + 1), total=rows, said=note)
 
 
 def _texts(path: Path, column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The column as texts: numbers and times as a CSV file would hold them, times in UTC, null as
-    an empty text. Raises IncomeError for other types."""
+    """The column as texts: numbers and times as a CSV file would hold them, times in UTC and
+    without parts of a second, null as an empty text. Raises IncomeError for what cannot be written
+    as text."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -393,14 +396,14 @@ def cut_of(checkpoint: Path, batch: int) -> Cut:
 
 
 def check(folder: Path) -> None:
-    """Check that the job can go on from this folder, and raise IncomeError that names the missing
-    or damaged part. Spark itself would start a query whose log of commits has gaps, and report
-    other damage as a query plan.
+    """Check that the job can go on from its checkpoint `folder`, or begin in it, and raise
+    IncomeError that names the missing or damaged part. Spark itself would start a query whose log
+    of commits has gaps, and report other damage as a query plan.
 
     `planned` batches have a file in `offsets`, `committed` ones in `commits`: a job that was killed
     is at most one batch behind its plan.
     """
-    spark = folder / "income"
+    spark = folder / "income"  # Spark's own checkpoint of the query
     planned, committed = batches(spark), read_commits(spark)
     if spark.exists() and not spark.is_dir():
         raise _damaged(spark, "is a file, not a folder")
@@ -408,17 +411,18 @@ def check(folder: Path) -> None:
         return  # new, or killed before its first batch
     if not (folder / "run.json").is_file():
         raise _missing(folder / "run.json")
-    _read_json(spark / "metadata", 0)
+    _read_json(spark / "metadata", line=0)
     # Each batch but the last planned one has both files.
     for name, numbers in (("offsets", planned), ("commits", committed)):
         if gaps := sorted(set(range(max(len(planned) - 1, len(committed)))) - set(numbers)):
             raise _missing(spark / name / str(gaps[0]))
         for number in numbers:
-            _read_json(spark / name / str(number), 1)
+            _read_json(spark / name / str(number), line=1)
     if len(committed) > len(planned):
         raise _missing(spark / "offsets" / str(len(planned)))
     for number in planned:
         cut_of(spark, number)
+    # each commit has a file of what it changed in each partition of the query's state
     for version in range(1, len(committed) + 1):
         for partition in range(STATES):
             delta = spark / "state" / "0" / str(partition) / f"{version}.delta"

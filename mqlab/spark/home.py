@@ -39,10 +39,10 @@ def _find_spark() -> Path:
 
 
 def make_home(folder: Path) -> Path:
-    """Return a home folder for Spark without `pyspark.zip`, made at the first call of links to
-    Spark's own. Every Python worker would compile PySpark again out of the archive, 0.8 s of CPU
-    each time; without it they import the installed one, which is compiled. Raises OSError where
-    nothing can be written."""
+    """Return the home folder for Spark below `folder`, which has links to all of Spark's own but
+    its folder `python`, in which `pyspark.zip` is; made at the first call. Every Python worker
+    would compile PySpark again out of that archive, 0.8 s of CPU each time; without it they import
+    the installed one, which is compiled. Raises OSError where nothing can be written."""
     home = folder / "home"
     if not home.is_dir():
         folder.mkdir(parents=True, exist_ok=True)

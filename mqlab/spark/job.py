@@ -197,7 +197,7 @@ def income(
 ) -> Result:
     """Feed the orders, run Spark's query over them to its end, and compare its output with a count
     without Spark: `mqlab.spark.income`, which explains the options. Without a batch size a day is
-    cut into 8 batches."""
+    cut into 8 batches, anything longer into batches of about 200,000 orders."""
     if sink not in SINKS:
         raise IncomeError("no sink {!r}: choose one of {}", sink, ", ".join(SINKS))
     folder = Path(checkpoint or tempfile.mkdtemp(prefix="mqlab-income-")).resolve()
@@ -205,7 +205,7 @@ def income(
     try:
         with times.measure("read the orders"):
             reading = read(orders)
-        if reading.said:
+        if reading.said:  # how day and month were told apart
             say(f"{reading.name}: {reading.said}")
         with runs.open_folder(folder), topics.broker_errors(address):
             check(folder)
@@ -215,6 +215,7 @@ def income(
             starting = Starting(master)
             try:
                 with times.measure("encode them"):
+                    # the times that the broker takes; of a job that goes on, as it began
                     span = runs.read_span(folder) or topics.read_span(address)
                     records = feeder.records_of(reading, span)
                 if not records:
@@ -274,17 +275,19 @@ def run_name(
     name: str = "",
     span: topics.Span = topics.ANY,
 ) -> str:
-    """The name of the job that this checkpoint belongs to, from which its topics are named; a new
-    checkpoint gets `name`, with a number where the broker has such topics, or a random one.
+    """Return the name of the job whose checkpoint is `folder`; its topics are named after it. A new
+    checkpoint gets `name`, or the first of `name`-2, `name`-3 … of which the broker has no topic;
+    without `name`, eight random hexadecimal digits. `records`: the order lines as they are sent to
+    Kafka; `span`: the times that the broker takes, which a new checkpoint keeps.
 
-    Raises IncomeError if the checkpoint is of other orders, another sink or another broker.
+    Raises IncomeError if the checkpoint is damaged, or of other orders, another sink or broker.
     """
     wanted, count = name, 1
     while wanted and topics.partitions_of(address, Names(wanted).order):
         count += 1
         wanted = f"{name}-{count}"
     run = runs.name_of(folder, feeder.digest(records), sink, wanted, span)
-    started = batches(folder / "income")
+    started = batches(folder / "income")  # those in Spark's own checkpoint of the query
     if started and not topics.partitions_of(address, Names(run).income):
         raise IncomeError(
             "the broker at {} has no topic {}, which this checkpoint wrote to: name the "
@@ -304,8 +307,8 @@ def create_topics(target: Target) -> None:
 def _run(
     spark: SparkSession, target: Target, sink: str, plan: Plan, times: Times, say: Say
 ) -> None:
-    """Run the query to its end, and add to `times` how long its first batch took and how long the
-    others: the first one includes the start of Spark's workers."""
+    """Run the query to its end, and add to `times` the seconds until it reported its first batch,
+    which includes the start of Spark's workers, and those of the others."""
     started = time.perf_counter()
     reports: list[float] = []
 
@@ -330,11 +333,12 @@ def run_income(
     say: Say = lambda line: None,
     rule: Rule | None = None,
 ) -> Sink:
-    """Run Spark's query over the source topic to its end, and return its sink; topics must be
-    there. A start that is too slow is repeated where that is safe. Raises Killed at the point of
-    `kill`, or IncomeError.
+    """Run Spark's query over the source topic to its end, and return its sink; all topics must
+    exist. A start that is too slow is repeated (STARTS times in all) where that is safe. Raises
+    Killed at the point of `kill`, or IncomeError.
 
-    `rule` stands in for the sink's own, `decide` or `resume`, where it has one.
+    `rule`: of a sink that decides by the progress it finds, the function to use instead of its own
+    (`decide` or `resume` in sinks.py).
     """
     for starts_left in range(STARTS - 1, -1, -1):
         output = EVERY[sink](target, pipeline.encode, kill, rule)
@@ -344,7 +348,8 @@ def run_income(
             output.finish()
             break
         except SlowStart:
-            # Any other sink that has begun may have written what it would write again.
+            # Any other sink that has begun (`client`: what it writes through) may have written what
+            # it would write again.
             if not starts_left or (output.client is not None and sink != "exactly-once"):
                 raise
         finally:
@@ -364,8 +369,9 @@ def _start(stream: DataFrame, target: Target, out: Sink) -> StreamingQuery:
 
 
 def wait(query: StreamingQuery, sink: Sink, say: Say) -> None:
-    """Wait until the query has ended, and say a line of progress for each batch. Where it fails,
-    the cause is raised as Killed or IncomeError."""
+    """Wait until the query has ended, and say a line of progress for each batch in the sink's log.
+    Where it fails, the cause is raised as Killed or IncomeError. The query is stopped in any
+    case."""
     from pyspark.errors import StreamingQueryException
 
     reported = 0
@@ -390,8 +396,9 @@ def _report(sink: Sink, reported: int, say: Say) -> int:
 
 
 def _cause(text: str, error: Exception | None, address: str) -> Exception:
-    """The exception to raise for a failed query, in the user's words: from the sink's own `error`,
-    or from what Spark printed around it (`text`)."""
+    """The exception to raise for a failed query, which says what to do: by the sink's own `error`
+    where that is one, else by Spark's message (`text`), in which an error of a Python worker is
+    only text."""
     if isinstance(error, Killed | IncomeError):
         return error
     if isinstance(error, KafkaException):
@@ -411,7 +418,7 @@ def _cause(text: str, error: Exception | None, address: str) -> Exception:
         )
     if topics.GONE.search(text) or not topics.answers(address):
         return topics.unreachable(address)
-    # Spark's own sentence, [CLASS] text; or the cause that Java names last; or the last error.
+    # Spark's own sentence, if it comes first: [CLASS] text; else the last cause or error.
     lines = re.findall(
         r"\[[A-Z][A-Z_.]{5,}\] .+|(?<=Caused by: ).+|^\S*(?:Error|Exception): .+",
         f"{error}\n{text}",
@@ -456,9 +463,9 @@ def read_result(
     true: Truth,
     times: Times,
 ) -> Result:
-    """Read topic Income and the dead letters back, and compare them with the file. The result has
-    the lines counted, late, dead and missing, and the income that a second reading, without Spark,
-    has found."""
+    """Read topic Income and the dead letters back, and compare them with the file (`reading`; its
+    lines as they were sent: `records`) and with `true`, the income without Spark. `times`: how long
+    each part took, which the result keeps. Raises IncomeError."""
     rows = read_rows(address, target.topic)
     dead = [json.loads(value) for value in topics.read_values(address, target.dead)]
     counted = sum(row.lines for row in rows)

@@ -192,9 +192,11 @@ def find_form(texts: Iterable[str]) -> tuple[Normal, str]:
     2011-12-05 08:38:00, and a note for the user where day and month had to be told apart.
 
     Only a day above 12 tells them apart. The function returns a text unchanged where it is no time.
-    Raises IncomeError where the file's dates contradict each other, or all are ambiguous.
+    Raises IncomeError where the file's dates contradict each other, or where some could be read
+    both ways and none tells which.
     """
     short = [match for text in texts if (match := SHORT.fullmatch(text))]
+    # the first number, the second number, and the whole text
     pairs = [(int(match["one"]), int(match["two"]), match[0]) for match in short]
     # a text that only one of the two readings allows; "" where there is none
     day_first = next((text for a, b, text in pairs if a > 12 >= b), "")
@@ -206,6 +208,7 @@ def find_form(texts: Iterable[str]) -> tuple[Normal, str]:
             month_first,
             INSTEAD,
         )
+    # (5.5.2011 is the same day either way)
     ambiguous = [text for a, b, text in pairs if a != b and a <= 12 and b <= 12]
     if ambiguous and not (day_first or month_first):
         raise IncomeError(

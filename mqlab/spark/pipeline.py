@@ -37,8 +37,9 @@ if TYPE_CHECKING:
 def orders_stream(
     spark: SparkSession, address: str, topic: str, plan: Plan, kill: Kill = NEVER
 ) -> DataFrame:
-    """The streaming DataFrame that reads topic Order, in the batches of `plan` (source.py lists its
-    columns). `kill`: the point at which the source kills the job."""
+    """The streaming DataFrame that reads `topic`, with order lines, in the batches of `plan`
+    (source.py lists its columns). `kill`: where the job is killed; only at those points that are in
+    the source. Options are texts."""
     from .source import OrderSource
 
     spark.dataSource.register(OrderSource)

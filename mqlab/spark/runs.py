@@ -29,8 +29,8 @@ from .topics import ANY, Span
 
 @contextmanager
 def open_folder(folder: Path) -> Iterator[None]:
-    """Hold the lock of a checkpoint's folder while the block runs; the folder is made unless it is
-    there.
+    """Hold the lock of a checkpoint's folder while the `with` block runs; the folder is made unless
+    it is there.
 
     Raises IncomeError that names the process which holds it, or why nothing can be written.
     """
@@ -86,17 +86,18 @@ def read_span(folder: Path) -> Span | None:
     return Span(*span) if span else None
 
 
-def name_of(folder: Path, digest: str, sink: str, wish: str = "", span: Span = ANY) -> str:
-    """The name of the job in this folder; in a new folder the one wished for, or a random one,
-    which is noted in `run.json`.
+def name_of(folder: Path, digest: str, sink: str, wanted: str = "", span: Span = ANY) -> str:
+    """The name of the job whose checkpoint is in this folder. A new folder's job is called
+    `wanted`, or at random if that is "", which `run.json` keeps with the other arguments.
 
-    Raises IncomeError if the folder is of a job over other orders or with another sink, or its note
-    is damaged. A sink that keeps no progress record would write batches again that another one has
-    committed, and no error would show it.
+    `digest`: of the orders; `span`: the times that the broker takes. Raises IncomeError if the
+    folder is of a job over other orders or with another sink, or its note is damaged. A sink that
+    keeps no progress record would write batches again that another one has committed, and no error
+    would show it.
     """
     file = folder / "run.json"
     if not file.exists():
-        name = wish or uuid.uuid4().hex[:8]
+        name = wanted or uuid.uuid4().hex[:8]
         return _new(file, {"run": name, "orders": digest, "sink": sink, "span": span})
     try:
         noted = _read_note(file)

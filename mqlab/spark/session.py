@@ -118,8 +118,9 @@ class Starting:
 
 
 def start(master: str, java_flags: str = "") -> SparkSession:
-    """Start a JVM with Spark, and return its session. `java_flags` are added to the JVM's. Raises
-    IncomeError where there is no Java."""
+    """Start a JVM with Spark at `master`, and return its session. `java_flags` are added to the
+    JVM's; without any, a local one starts from the archive of classes (classes.py), where it is
+    there. Raises IncomeError where the JVM does not start."""
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkRuntimeError
     from pyspark.java_gateway import launch_gateway
@@ -130,6 +131,7 @@ def start(master: str, java_flags: str = "") -> SparkSession:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     paths = [str(PROJECT), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
     os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(paths))
+    # for all that this session writes; removed at the end of the process
     folder = Path(tempfile.mkdtemp(prefix="mqlab-spark-"))
     (folder / "log4j2.properties").write_text(LOG4J)
     home = _find_home(folder) if local else None
@@ -156,7 +158,7 @@ def start(master: str, java_flags: str = "") -> SparkSession:
         spark = SparkSession(SparkContext(conf=conf, gateway=gateway))
     except PySparkRuntimeError as error:
         raise IncomeError(_no_java(folder / "stderr")) from error
-    if not local:
+    if not local:  # executors on other machines get this package
         spark.sparkContext.addPyFile(str(_package(folder)))
     return spark
 

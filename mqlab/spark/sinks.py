@@ -267,8 +267,8 @@ def decide(progress: int, batch: int) -> str:
 
 def read_progress(reader: Consumer, target: Target, partitions: int) -> int:
     """The number of the last batch that the output contains; -1 where it contains none. The sink
-    commits it with the group's offsets, on each of the `partitions` of topic Order. Raises
-    IncomeError where the partitions differ.
+    commits it as metadata of its group's offsets, the same on each of the `partitions` (their
+    number) of topic Order. Raises IncomeError where the partitions differ.
 
     Kafka answers a reader of committed data only when no transaction that touches the group's
     offsets is in flight, so the answer cannot change afterwards.
@@ -550,8 +550,9 @@ def _check(error: int, what: str) -> None:
 
 
 def _ask(address: str, api: int, version: int, **fields: Any) -> tuple[bytes, int]:
-    """Send one Kafka request on a connection of its own, and return the response's bytes and the
-    offset at which its body begins. Raises IncomeError where no broker answers."""
+    """Send one Kafka request (`api`: its number; `fields`: of its body) on a connection of its own,
+    and return the response's bytes and the offset at which its body begins. Raises IncomeError
+    where no broker answers."""
     host, _, port = address.rpartition(":")
     request, response = load_request_schema(api, version), load_response_schema(api, version)
     request_bytes = io.BytesIO()

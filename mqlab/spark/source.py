@@ -145,8 +145,12 @@ class OrderReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return Cut(last.batch + 1, END_MS, last.offsets)
 
     def _find_end_time(self, last: Cut, ends: tuple[int, ...]) -> int:
-        """The time (ms) at which the next batch ends, by the plan: so many minutes, or about so
-        many orders, after the first record that no batch has."""
+        """The time (ms since 1970 UTC) at which the next batch ends, by the plan: so many minutes
+        after the batch before it, past stretches without a record, or the full minute, a later
+        one, before which there are about so many more orders. `last`: where that batch ends;
+        `ends`: the end offset of each partition. Raises IncomeError where no record is left before
+        these."""
+        # the time of the first record of each partition that no batch has
         next_stamps = [
             _stamp(record)
             for partition, (start, end) in enumerate(zip(last.offsets, ends, strict=True))
@@ -162,6 +166,7 @@ class OrderReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return self.plan.by_minutes(last.until_ms, min(next_stamps))
         # rounded up: each partition's part of the orders of one batch
         share = -(-self.plan.orders // len(ends))
+        # the time of the record that is so many offsets on, or of the last one
         last_stamps = [
             _stamp(record)
             for partition, (start, end) in enumerate(zip(last.offsets, ends, strict=True))
@@ -170,8 +175,9 @@ class OrderReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self.plan.by_orders(last.until_ms, min(next_stamps), min(last_stamps))
 
     def _find_offsets(self, until_ms: int, ends: tuple[int, ...]) -> tuple[int, ...] | None:
-        """The offset in each partition at which a batch that ends at `until_ms` ends; None while
-        one of them has no later record yet, as its next one may still belong to the batch."""
+        """The offset in each partition before which a batch that ends at `until_ms` ends; None
+        while one of them has no later record yet, as its next one may still belong to the batch.
+        `ends`: the end offset of each partition."""
         found = topics.offsets_for_time(self._client(), self.topic, range(len(ends)), until_ms)
         offsets = []
         for partition, end in enumerate(ends):
@@ -227,7 +233,9 @@ class OrderReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 def rows_of(messages: list[Message], since_ms: int) -> pa.RecordBatch:
     """Turn Kafka messages into the stream's rows, one per record, in the columns of ARROW. A record
-    that is no order becomes a dead letter, at the time `since_ms` at which its batch begins."""
+    that is no order (but not a closing one) becomes a dead letter, at the time `since_ms` at which
+    its batch begins."""
+    # times in ms since 1970 UTC
     values = [message.value() for message in messages]
     stamps = [_stamp(message) for message in messages]
     judged = judge(values, stamps)

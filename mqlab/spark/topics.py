@@ -94,7 +94,8 @@ GONE = re.compile(r"code=_(TRANSPORT|ALL_BROKERS_DOWN|TIMED_OUT|MSG_TIMED_OUT|RE
 
 
 def explain_error(error: KafkaException, address: str) -> IncomeError:
-    """Turn an error of Kafka's client into one that says in a line what to do."""
+    """Turn an error of Kafka's client into one that says in a line what to do. Every KafkaException
+    has a KafkaError as its first argument."""
     if GONE.search(str(error)):
         return unreachable(address)
     if error.args[0].code() in (KafkaError.INVALID_TIMESTAMP, KafkaError.INVALID_RECORD):
@@ -154,8 +155,9 @@ ANY = Span(0, FOREVER_MS, 0, 0)
 
 
 def read_span(address: str) -> Span:
-    """The span of timestamps that the broker accepts at this moment, from its settings
-    `log.message.timestamp.{before,after}.max.ms`.
+    """The span of timestamps that the cluster accepts at this moment, from the settings
+    `log.message.timestamp.{before,after}.max.ms` of its first broker; no limits where these may not
+    be read.
 
     Kafka (3.6 and later; `LogValidator.validateTimestamp`) refuses a record beyond them, with the
     whole batch around it. The span ends a minute earlier, as the closing record comes a minute
@@ -179,7 +181,9 @@ def read_span(address: str) -> Span:
 
 
 def create(address: str, topic: str, partitions: int) -> None:
-    """Make the topic unless it is there, and wait until each partition has a leader.
+    """Make the topic unless it is there, and wait until it has so many partitions, each with a
+    leader. Raises IncomeError where that takes longer than TIMEOUT_S, KafkaException where the
+    broker refuses.
 
     Records keep the stamps of 2011, so retention by time is off: with Kafka's default of seven
     days the broker would delete them as old.
@@ -242,7 +246,9 @@ def patiently(ask: Callable[[], T]) -> T:
 
 
 def consumer(address: str, group: str = "mqlab", **config: Any) -> Consumer:
-    """A read_committed consumer, which reads where `assign()` has put it."""
+    """A consumer that reads where `assign()` has put it: read_committed, unless `config`, settings
+    of confluent-kafka that come before these, says otherwise. It reports the end of a partition as
+    a message with an error."""
     return Consumer(
         QUIET
         | {
@@ -288,6 +294,7 @@ def send(
     client's queue is full. `delivery` collects what the broker reports."""
     while True:
         try:
+            # twice `delivery`: `callback` and `on_delivery` are two parameters for the same
             client.produce(topic, value, key, partition, delivery, delivery, stamp_ms)
             return
         except BufferError:
@@ -327,8 +334,9 @@ def read(client: Consumer, topic: str, partition: int, start: int, end: int) -> 
 def read_chunks(
     client: Consumer, topic: str, partition: int, start: int, end: int
 ) -> Iterator[list[Message]]:
-    """Yield the committed records of a partition from offset `start` up to `end`, in lists of up to
-    `CHUNK`. Raises KafkaException where none comes in time."""
+    """Yield the records of a partition at `start <= offset < end` that the client's isolation level
+    lets through, in lists of up to `CHUNK`; the end of the partition ends it too. Raises
+    KafkaException where none comes for TIMEOUT_S, CannotResume where they were deleted."""
     client.assign([TopicPartition(topic, partition, start)])
     at, deadline = start, time.monotonic() + TIMEOUT_S
     while at < end:  # `at` is the next offset to read
@@ -337,17 +345,18 @@ def read_chunks(
         if records:
             at = (records[-1].offset() or 0) + 1  # `or 0`: for the type, which allows None
             deadline = time.monotonic() + TIMEOUT_S
+            # (after a gap a record beyond `end` may come)
             if within := [m for m in records if (m.offset() or 0) < end]:
                 yield within
-        if len(records) < len(batch) and _at_end(batch):
+        if len(records) < len(batch) and _at_end(batch):  # some messages are errors, or the end
             return
         if time.monotonic() > deadline:
             raise KafkaException(KafkaError(KafkaError._TIMED_OUT, f"{topic} [{partition}] @{at}"))
 
 
 def _at_end(batch: list[Message]) -> bool:
-    """Whether a consumed batch says that the partition has ended. Raises KafkaException for an
-    error that stays, CannotResume where the log no longer has the offset."""
+    """Whether a consumed batch has the message that the partition has ended. Raises KafkaException
+    for an error that stays, CannotResume where the log no longer has the offset."""
     for error in (message.error() for message in batch):
         if error is None:
             continue
@@ -451,8 +460,8 @@ def _parts(jar: str) -> list[str]:
 
 
 def fetch() -> list[Path]:
-    """The four jars of Spark's Kafka connector, downloaded with Maven the first time. Raises
-    IncomeError."""
+    """The four jars of Spark's Kafka connector, downloaded with Maven unless all are there. Raises
+    IncomeError where that is not possible."""
     if present := jars():
         return present
     maven = shutil.which("mvn")
@@ -487,7 +496,8 @@ def _load(spark: SparkSession) -> None:
 def write(
     spark: SparkSession, address: str, topic: str, partitions: int, out: Sequence[Out]
 ) -> None:
-    """Write messages to a topic with Spark's own Kafka writer, each to the partition of its key."""
+    """Write messages to a topic with Spark's own Kafka writer, each to the partition of its key
+    (`partition_of`), without its time."""
 
     if not out:
         return

@@ -114,7 +114,8 @@ def truth_of(orders: Orders, span: Span = ANY) -> Truth:
 
 def _of_csv(path: Path, span: Span) -> Truth:
     """Compute the true income of a CSV file, with Arrow's reader and not with the job's own: it
-    gives the rows that fit the head, and the number of each that does not."""
+    gives the rows that have as many fields as the head, and the number of each that has not.
+    `span`: the times that the broker takes; a line at another time is no order."""
     import pyarrow as pa
     from pyarrow import csv
 
@@ -124,7 +125,7 @@ def _of_csv(path: Path, span: Span) -> Truth:
     head = data.lstrip().splitlines()[0]
     separator = max(b",", b";", b"\t", b"|", key=head.count)
     fields = [f"f{number}" for number in range(head.count(separator) + 1)]
-    misfits: set[int] = set()
+    misfits: set[int] = set()  # rows with other numbers of fields, the head being row 1
 
     def skip(row: csv.InvalidRow) -> str:
         misfits.add(row.number)
@@ -140,6 +141,7 @@ def _of_csv(path: Path, span: Span) -> Truth:
         csv.ConvertOptions(column_types=dict.fromkeys(fields, pa.string())),
     )
     names = [str(table.column(name)[0]).strip("\ufeff") for name in fields]
+    # InvoiceNo, Quantity, InvoiceDate and UnitPrice, as _add_up takes them
     chosen = [fields[place] for place in _places(names)]
     fitting = zip(*(table.column(name)[1:].to_pylist() for name in chosen), strict=True)
     row_count = table.num_rows + len(misfits)
@@ -152,7 +154,8 @@ def _of_csv(path: Path, span: Span) -> Truth:
 
 def _of_parquet(path: Path, span: Span) -> Truth:
     """Compute the true income of a Parquet file, with Spark's reader in Java, not with the job's
-    own; it also writes numbers and times as texts."""
+    own; it also writes numbers and times as texts. `span`: the times that the broker takes; a line
+    at another time is no order. Raises IncomeError where Spark cannot read the file."""
     from pyspark.errors import PySparkException
     from pyspark.sql import functions as f
 
@@ -178,10 +181,12 @@ def _of_parquet(path: Path, span: Span) -> Truth:
             path,
             str(error).splitlines()[0],
         ) from error
+    # as in the file: Spark may read its parts in any sequence
     columns = [column.to_pylist() for column in rows.sort_by("place").columns[1:]]
-    # Java writes 1.0E-4; a null or empty text stays
+    # Java writes 1.0E-4
     for index, schema_field in enumerate(fields):
         if schema_field.dataType.typeName() in ("double", "float"):
+            # (`text and`: null stays null)
             columns[index] = [text and f"{Decimal(text):f}" for text in columns[index]]
     filled = [[text or "" for text in column] for column in columns]
     found = Truth(total=len(filled[0]))
@@ -377,8 +382,8 @@ class Replay:
         stamps: Sequence[int],
         values: Sequence[bytes | None],
     ) -> None:
-        """Add some of a partition's records, in the log's sequence, each to the batch that has its
-        offset; stamps in ms since 1970 UTC."""
+        """Add some of a partition's records, at least one, in the log's sequence, each to the batch
+        that has its offset; stamps in ms since 1970 UTC."""
         if offsets[0] == 0:
             self.firsts.append(stamps[0])
         judged = judge(values, stamps)
@@ -392,8 +397,9 @@ class Replay:
     def _add_to(
         self, batch: int, start: int, stop: int, stamps: Sequence[int], judged: Judged
     ) -> None:
-        """Add the records at `start <= position < stop` to the batch: dead letters are counted,
-        orders are added up by minute."""
+        """Add the records at `start <= position < stop` of what `add` was given to the batch with
+        this number: dead letters are counted, orders are added up by minute. `judged`: of each
+        record what it is worth, or why it is no order."""
         tenths = judged.tenths[start:stop].to_pylist()
         lines = judged.lines[start:stop].to_pylist()
         for position, income, line in zip(range(start, stop), tenths, lines, strict=True):
@@ -411,10 +417,10 @@ class Replay:
                 self.read += 1
 
     def expected(self) -> Expected:
-        """What the job must have left, by Spark's rules for late data. `watermarks[n]` closes
-        minutes in batch n; whether a line is late is judged by the watermark of the batch before
-        its own."""
-        watermarks = [0]
+        """What the job must have left, by Spark's rules for late data: a minute is closed in the
+        first batch whose watermark is not before its end, and a line is late if its minute's end is
+        not after the watermark of the batch before its own."""
+        watermarks = [0]  # ms; by batch, the largest time in the batches before it
         for batch, newest in enumerate(self.newest[:-1]):
             # A dead letter has the time at which its batch begins (source.py).
             begins = self.ends[batch - 1].until_ms if batch else floor_minute(min(self.firsts))
@@ -423,6 +429,7 @@ class Replay:
         late = still_open = 0
         missing: dict[str, tuple[int, int]] = {}
         for (batch, end_ms), lines in self.lines.items():
+            # (the first batch has none before it, and its own watermark is 0)
             if end_ms <= watermarks[max(batch - 1, 0)]:
                 late += lines
             elif end_ms > watermarks[-1]:
@@ -437,7 +444,8 @@ class Replay:
 
 def replay_orders(address: str, order_topic: str, folder: Path) -> Expected:
     """Compute what the query whose checkpoint is `folder` must have left: reads topic Order again,
-    batch by batch, without Spark."""
+    up to the end of its last batch, without Spark. Raises IncomeError where the checkpoint lacks a
+    batch."""
     numbers = files.batches(folder)
     if numbers != list(range(len(numbers))) or not numbers:
         raise IncomeError(
@@ -615,8 +623,8 @@ def _count_cancelled(reading: Reading, rejected: Sequence[Rejected]) -> int:
 
 
 def _write_down(rejected: Sequence[Rejected], file: Path) -> Path | None:
-    """Write the rejected lines to a CSV file and return it; None, and no file, where there are
-    none. Raises IncomeError where it cannot be written."""
+    """Write the rejected lines to a CSV file and return it; None where there are none, and an older
+    file of that name is removed. Raises IncomeError where it cannot be written."""
     if not rejected:
         file.unlink(missing_ok=True)
         return None
@@ -624,7 +632,7 @@ def _write_down(rejected: Sequence[Rejected], file: Path) -> Path | None:
         with file.open("w", encoding="utf-8", newline="") as out:
             rows = csv.writer(out)
             rows.writerow(("line", "reason", "text"))
-            rows.writerows(one[1:] for one in rejected)
+            rows.writerows(one[1:] for one in rejected)  # without the row's number
     except OSError as error:
         raise IncomeError(
             "cannot write {} ({}): free some space, or give another --checkpoint",

@@ -21,8 +21,9 @@ from .warm import warm_up
 
 
 def main(master: str | None) -> int:
-    """Start Spark, wait for a job on stdin, and run it until the kill ends this process. Returns an
-    exit code only where nothing was to be killed (0), or the kill point was not reached (1)."""
+    """Start Spark at `master`, wait for a job on stdin, and run it until the kill ends this
+    process. Returns an exit code only where no job came or nothing was to be killed (0), or the
+    kill point was not reached (1)."""
     spark = session(master)
     warm_up(spark)
     task = sys.stdin.readline()

@@ -52,9 +52,9 @@ class NothingReader(DataSourceStreamReader):
 
 
 def warm_up(spark: SparkSession) -> None:
-    """Run an empty query to its end, so that Spark's workers run before the first real batch. A
-    busy machine may fail to start them in time; then that batch is slower, or fails with its own
-    error."""
+    """Run an empty query to its end, so that Spark's workers run before the first real batch. Where
+    a busy machine fails to start them in time, that is passed over: then the first real batch is
+    slower, or fails with its own error."""
     from pyspark.errors import StreamingQueryException
 
     spark.dataSource.register(Nothing)

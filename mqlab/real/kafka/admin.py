@@ -45,8 +45,9 @@ def describe(lab: Lab, txn_id: str, state: str = "") -> None:
 
 def fetch_offsets(lab: Lab, group: str, *partitions: str, stable: bool = True) -> None:
     """Ask the group coordinator for a group's committed offsets of `partitions`, and note the
-    answer: "{orders-0@3}" or an error. `stable` (KIP-447): the request is refused while a
-    transaction has a pending offset."""
+    answer: "{orders-0@3}" (-1: none is committed), or the error of the group or the first partition
+    that has one. `stable` (KIP-447): a partition is refused while a transaction has an offset
+    pending in it."""
     topics = lab.group_by_topic(partitions)
     rows = tuple(Row(name=t, partition_indexes=tuple(i)) for t, i in topics.items())
     request = Row(group_id=lab.wire(group), topics=rows)
@@ -54,6 +55,7 @@ def fetch_offsets(lab: Lab, group: str, *partitions: str, stable: bool = True) -
         lambda: lab.coordinator(group, GROUP).ask(9, 8, groups=(request,), require_stable=stable)
     )
     row = answer.groups[0]
+    # (the partition's name, its part of the answer)
     parts = [(lab.join(t.name, p.partition_index), p) for t in row.topics for p in t.partitions]
     errors = [word(p.error_code) for _, p in parts if p.error_code.value]
     outcome = errors[0] if errors else braces(tuple(f"{n}@{p.committed_offset}" for n, p in parts))

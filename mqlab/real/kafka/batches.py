@@ -40,8 +40,8 @@ def record(
     given: Sequence[tuple[bytes, bytes | None]] = (),
 ) -> bytes:
     """Encode one record (format v2), as a client would or, to test a broker, wrongly: `headers` is
-    how many headers it claims besides those in `given`. `delta`, `stamp`: its offset and timestamp,
-    less the batch's base; a key or value of None is null."""
+    how many headers it claims besides those in `given`, as (name, value). `delta`, `stamp`: its
+    offset and its timestamp in ms, less those of the batch; a key or value of None is null."""
     body = bytes([attributes]) + number(stamp) + number(delta)
     for part in (key, value):
         body += number(-1) if part is None else number(len(part)) + part
@@ -82,9 +82,9 @@ def patch(data: bytes, at: int, put: bytes) -> bytes:
 
 
 def write_batch(given: Batch, stamps: Sequence[int] = (), base_ms: int = 0) -> bytes:
-    """Encode a batch as a client would send it. `stamps`, one for each record, are added to
-    `base_ms` (0: now): a program sends a batch of more than a week ago to end a segment, because
-    the next batch, of today, is too young for it."""
+    """Encode a batch as a client would send it. `stamps`, in ms, one for each record (none: all 0),
+    are added to `base_ms` (0: now): a program sends a batch of more than a week ago to end a
+    segment, because the next batch, of today, is too young for it."""
     base_ms = base_ms or round(time.time() * 1000)
     values = [str(value).encode() for value in given.records]
     stamps = stamps or [0] * len(values)
@@ -103,8 +103,8 @@ def write_batch(given: Batch, stamps: Sequence[int] = (), base_ms: int = 0) -> b
 
 
 def read_batches(data: bytes | None) -> Iterator[Batch]:
-    """Decode the record batches in the bytes of a fetch response (None: no bytes). A broker cuts
-    at its limit of bytes: an incomplete batch at the end is left out."""
+    """Decode the record batches in the bytes of a fetch response (None: no bytes), uncompressed
+    ones only. A broker cuts at its limit of bytes: an incomplete batch at the end is left out."""
     at = 0
     data = data or b""
     while at + HEAD.size <= len(data):
@@ -114,6 +114,7 @@ def read_batches(data: bytes | None) -> Iterator[Batch]:
         end = at + 12 + length  # 12: the base offset and the length itself
         if end > len(data):
             return
+        # (key, value) of each record
         pairs = tuple(_read_pairs(data[at + HEAD.size : end]))
         control, coordinator_epoch = "", -1
         if bits & CONTROL:  # its only record: key (version, type), value (version, epoch)

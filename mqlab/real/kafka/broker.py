@@ -65,9 +65,10 @@ class RealKafka(RealBroker):
         settings: dict[str, str] | None = None,
         front: Callable[[str], str] = str,
     ) -> None:
-        """Start the brokers, and wait until they serve transactions; where one fails, all are
-        stopped. `settings`: server properties besides SETTINGS; `front`: from a broker's address to
-        the one that it tells clients and other brokers."""
+        """Start `brokers` brokers of Kafka `version`, and wait until they serve transactions; where
+        one fails, all are stopped. `transaction_version`: of the cluster; `settings`: server
+        properties besides SETTINGS; `front`: from a broker's address to the one that it tells
+        clients and other brokers."""
         self._class_path = JARS.class_path(version)
         super().__init__(version)
         self.transaction_version = transaction_version

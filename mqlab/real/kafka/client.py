@@ -212,9 +212,10 @@ class Lab:
     def topic(
         self, name: str, partitions: int = 1, on: tuple[int, ...] = (), **configs: str
     ) -> None:
-        """Create a topic, and wait until each of its partitions can be read. Each is `on` these
-        brokers (the first leads), else on one. `configs`: `retention_ms="-1"` is retention.ms. The
-        answer is not noted; ValueError where the topic cannot be created."""
+        """Create a topic, and wait up to PATIENCE_S until each of its partitions can be read. Each
+        is `on` the brokers with these numbers (the first leads), else on any one. `configs`:
+        `retention_ms="-1"` is retention.ms. The answer is not noted; ValueError where the topic
+        cannot be created."""
         assignments = [Row(partition_index=i, broker_ids=on) for i in range(partitions)]
         settings = tuple(Row(name=k.replace("_", "."), value=v) for k, v in configs.items())
         topic = Row(
@@ -231,6 +232,7 @@ class Lab:
         if error != "ok":
             raise ValueError(f"no topic {name}: {error} {answer.topics[0].error_message}")
         for index in range(partitions):
+            # (`i=index`: each function keeps its own)
             self.wait_until(lambda i=index: self._there(f"{name}-{i}"), True)  # type: ignore[misc]
 
     def _there(self, partition: str) -> bool:
@@ -248,9 +250,9 @@ class Lab:
         return True
 
     def _fetched(self, partition: str, offset: int, committed: bool) -> Any:
-        """Send one Fetch for one partition to its leader, again while the leader moves; returns the
-        partition's row of the answer, which has records, frontiers and an error code. `committed`:
-        with read_committed."""
+        """Send one Fetch for one partition to its leader, again after an error in AGAIN, such as
+        while the leader moves; returns the partition's part of the answer, which has records, the
+        high watermark, the LSO and an error code. `committed`: with read_committed."""
         topic, index = self.split(partition)
         part = Row(
             partition=index,
@@ -332,7 +334,7 @@ class Lab:
     def consume(self, partition: str, isolation: str, **settings: object) -> Iterator[Any]:
         """Yield what a confluent-kafka consumer polls from a partition's beginning to the end that
         it is shown. The last message is no record, but the event that says the end; TimeoutError
-        where none comes. `settings` overrides the consumer's."""
+        where that does not come within PATIENCE_S. `settings` overrides the consumer's."""
         import confluent_kafka as ck
 
         self.clients["confluent-kafka"] = ""
@@ -356,6 +358,7 @@ class Lab:
                 message = consumer.poll(1.0)
                 if message is None:
                     continue
+                # other errors are passed over: the client goes on by itself
                 if message.error() is None:
                     yield message
                 elif message.error().code() == ck.KafkaError._PARTITION_EOF:  # type: ignore

@@ -73,7 +73,8 @@ def read(isolation: str) -> str:
 
 def consume() -> str:
     """Read both partitions of the topic as a group with read_committed, until all six messages are
-    read and both partitions ended, and commit the positions; returns what was read."""
+    read and both partitions ended (or nothing comes for WAIT_S), and commit the positions; returns
+    what was read, sorted."""
     worker = consumer("accounting", isolation_level="read_committed")
     worker.subscribe([ORDERS])
     messages: set[str] = set()
@@ -82,7 +83,7 @@ def consume() -> str:
         message = worker.poll(WAIT_S)
         if message is None:
             break
-        if message.error():
+        if message.error():  # the end of a partition
             ended.add(message.partition())
         else:
             ended.discard(message.partition())  # it went on after all
@@ -123,8 +124,9 @@ def zombie(app: Any) -> None:
 
 
 def main() -> None:
-    """Tell the story: a topic, an idempotent producer, a commit and an abort, both isolation
-    levels, offsets in a transaction, a fenced producer, a group that reads and commits."""
+    """Make the calls and print each with what came of it: a topic, an idempotent producer, a commit
+    and an abort, both isolation levels, offsets in a transaction, a fenced producer, a group that
+    reads and commits. The recordings of other client libraries have the same calls."""
     admin = AdminClient({"bootstrap.servers": ADDRESS})
     topic = NewTopic(ORDERS, 2, 1)
     call("admin", "create orders", lambda: admin.create_topics([topic])[ORDERS].result(WAIT_S))

@@ -50,9 +50,10 @@ def send(
     txn_id: str | None = None,
     who: str = "app",
 ) -> None:
-    """Send one Produce request with crafted batches, the encoded `data`: the first for `partition`,
-    each other one for the topic's next partition; and note each answer. `called`: what the notes
-    call the batch."""
+    """Send one Produce request with batches made by hand, encoded in `data`: the first for
+    `partition`, each other one for the topic's next partition; and note each answer. `called`: what
+    the notes call the batch; `version`: of the request, noted unless it is 11; `txn_id`: None for a
+    request of no transaction."""
     topic, index = lab.split(partition)
     parts = tuple(Row(index=index + i, records=records) for i, records in enumerate(data))
     answer = lab.leader(partition).ask(

@@ -129,10 +129,11 @@ class Raw:
         epoch: int = -1,
         timeout_ms: int = 60_000,
     ) -> Any:
-        """Send InitProducerId, and return the decoded answer. `txn_id` None: an idempotent producer
-        and no more; `pid`, `epoch`: those that it has (-1: none yet)."""
+        """Send InitProducerId, and return the decoded answer, also where that is an error. `txn_id`
+        None: an idempotent producer and no more; `version`: of the request; `pid`, `epoch`: those
+        that it has (-1: none yet)."""
         return self.ask(
-            22,
+            22,  # the request's number
             version,
             transactional_id=txn_id,
             transaction_timeout=timedelta(milliseconds=timeout_ms),
@@ -142,10 +143,12 @@ class Raw:
 
 
 def read_transactions(frame: bytes, at: int) -> list[Row]:
-    """Decode the rows of a DescribeTransactions answer v0, whose body begins at `at`. By hand,
+    """Decode the rows of a DescribeTransactions answer v0, whose body begins at `at`: error,
+    txn_id, state, timeout_ms, start_ms, pid, epoch and partitions, each (topic, number). By hand,
     because kio fails at a transaction that has not begun: its start is -1, a time before kio's
     epoch."""
 
+    # each of these takes what it reads from the frame: `at` moves on
     def number(code: str) -> int:
         nonlocal at
         (value,) = struct.unpack_from(code, frame, at)

@@ -83,9 +83,9 @@ class RealPulsar(OneProcessBroker):
         settings: dict[str, str] | None = None,
         front: Callable[[str], str] | None = None,
     ) -> None:
-        """Write the settings (SETTINGS, those given, and its own ports), start a standalone broker,
-        and wait until it serves transactions; where that fails, its process is stopped. `front`:
-        from its address to the one that it tells clients."""
+        """Write the settings (SETTINGS, its own ports, then those given), start a standalone
+        broker, and wait until it serves transactions; where that fails, its process is stopped.
+        `front`: from its address to the one that it tells clients (None: its own)."""
         self._class_path = JARS.class_path(version)
         super().__init__(version)
         port, web = free_ports(2)

@@ -99,8 +99,9 @@ class RealRocketMQ(OneProcessBroker):
         name_server: bool = False,
         slaves: bool = False,
     ) -> None:
-        """Write the settings (SETTINGS, then those given), start a broker and, if asked for, a name
-        server in one process, and wait until it serves; where that fails, it is stopped."""
+        """Write the settings (SETTINGS, then those given), start a broker and, with `name_server`,
+        a name server in one process, and wait until it serves; where that fails, it is stopped.
+        `slaves`: it also accepts slave brokers, which then copy from it."""
         self._class_path = JARS.compile(version, SOURCE)
         super().__init__(version)
         port, names = _free_pair()
@@ -151,7 +152,8 @@ class RealRocketMQ(OneProcessBroker):
     # -- its process -----------------------------------------------------------------------
 
     def start(self) -> None:
-        """With the data there is; returns when it serves."""
+        """Start the process with the data there is, the name server in it if there is one; returns
+        when it serves. Raises RealBrokerError where it ends first."""
         opened = OPENED if self.version.startswith("4.") else ()
         confs = [str(self.folder / "broker.conf")]
         confs += [str(self.folder / "namesrv.conf")] if self.name_server else []
@@ -169,13 +171,14 @@ class RealRocketMQ(OneProcessBroker):
 
     def _lay_out(self, port: int) -> None:
         """Write the folders and settings that RocketMQ expects below ROCKETMQ_HOME: empty logging
-        settings, `broker.conf` and, with a name server, `namesrv.conf`."""
+        settings, `broker.conf` and, with a name server, `namesrv.conf`. `port`: the broker's; the
+        next one is for slaves."""
         for name in ("tmp", "conf", "store/config"):
             (self.folder / name).mkdir(parents=True)
         for name in ("namesrv", "broker"):
             (self.folder / "conf" / f"logback_{name}.xml").write_text("<configuration/>", "utf-8")
         store = self.folder / "store"
-        if self.version.startswith("4."):
+        if self.version.startswith("4."):  # see TOPICS
             (store / "config" / "topics.json").write_text(TOPICS, "utf-8")
         paths = {"storePathRootDir": store, "storePathCommitLog": store / "commitlog"}
         settings = {**self.settings, **paths, "haListenPort": port + 1}

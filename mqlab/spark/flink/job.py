@@ -59,8 +59,9 @@ def find_python(folder: Path = FOLDER) -> Path:
 
 
 def make_python(say: Callable[[str], None], folder: Path = FOLDER) -> Path:
-    """The Python interpreter of a virtual environment with PyFlink, which is installed the first
-    time. Raises IncomeError."""
+    """The Python interpreter of a virtual environment with PyFlink, which is made anew unless it is
+    there with the present list of packages. Raises IncomeError where this Python is not one of
+    PYTHONS, or pip fails."""
     if _is_complete(folder):
         return find_python(folder)
     version = sys.version_info[:2]
@@ -248,7 +249,8 @@ def income(
     sink: str = "exactly-once",
     say: Say = lambda line: None,
 ) -> Result:
-    """Feed the orders to the broker at `address` and let Flink compute their income per minute.
+    """Feed the orders to the broker at `address`, let Flink compute their income per minute, and
+    compare it with the truth. Topics and job have a new name each time.
 
     Raises IncomeError, whose text says what to do next.
     """
@@ -257,7 +259,7 @@ def income(
             "Flink's Kafka sink is one of {}; {!r} belongs to Spark", ", ".join(SINKS), sink
         )
     reading = read(orders)
-    if reading.said:
+    if reading.said:  # how day and month were told apart
         say(f"{reading.name}: {reading.said}")
     with (
         topics.broker_errors(address),
@@ -266,7 +268,7 @@ def income(
         where = Path(folder)
         if not topics.answers(address):
             raise topics.unreachable(address)
-        span = topics.read_span(address)
+        span = topics.read_span(address)  # the times that the broker takes
         records = feeder.records_of(reading, span)
         if not records:
             raise IncomeError("the file has no order lines: give one that has some")

@@ -52,7 +52,7 @@ class Job:
 
 
 def settings(job: Job) -> dict[str, str]:
-    """Flink's configuration for this job."""
+    """Flink's configuration for this job; it begins from the checkpoint `job.restored`, if any."""
     config = {
         "pipeline.jars": job.jar.as_uri(),
         "parallelism.default": str(job.parallelism),
@@ -77,8 +77,8 @@ def statements(job: Job) -> list[str]:
 
 
 def _orders(job: Job) -> str:
-    """The CREATE TABLE of the source: topic Order, up to the offsets where it ended when the job
-    was planned."""
+    """The CREATE TABLE of the source: topic Order, up to the offsets `job.ends`, which it may reach
+    only later."""
     ends = ";".join(f"partition:{part},offset:{end}" for part, end in enumerate(job.ends))
     # By default a watermark is sent every 200 ms, and for partitions that are not yet read to
     # their end. A job that reads its last orders in less sends none for them; started from a
@@ -113,8 +113,8 @@ WHERE InvoiceNo IS NOT NULL AND {rules}
 
 
 def _income(job: Job) -> str:
-    """The CREATE TABLE of the sink: topic Income, with Kafka transactions where the guarantee is
-    exactly-once."""
+    """The CREATE TABLE of the sink: topic Income, its minutes as keys, with Kafka transactions
+    where the guarantee is exactly-once."""
     # POOLING takes a transactional id again when its transaction is over; Flink's default takes
     # a new one for each checkpoint, and the broker remembers them for a week.
     transactions = f"""

@@ -99,8 +99,9 @@ class Bench:
         return Trial(f"Spark {__version__}", sink, instant, *sums, round(seconds, 1))
 
     def try_flink(self, sink: str, instant: Instant) -> Trial:
-        """Run the Flink job once, killed at `instant` and restarted or not killed, and compare its
-        output with the truth. Raises IncomeError."""
+        """Run the Flink job with the guarantee `sink`, killed at `instant` and restarted, or not
+        killed (Instant.NEVER), and compare its output with the truth. One that is to be killed gets
+        the orders in two halves, from a topic of its own. Raises IncomeError."""
         name = f"flink-{sink}-{instant.name.lower()}"
         flink_job = Job(
             self.address, self.setup.source, f"Income-{name}", ends_of(self.records), sink,
@@ -115,7 +116,8 @@ class Bench:
             flink_job = replace(flink_job, restored=last_checkpoint(flink_job.folder))
         with Process(self.flink, flink_job) as process:
             seconds = self._until_whole(flink_job.topic, lambda: process.ended)
-            _wait_for_checkpoints(flink_job, process)  # whatever it may still have to write is out
+            # whatever it may still have to write is out then
+            _wait_for_checkpoints(flink_job, process)
             if process.ended:
                 process.wait()  # raises, where it has failed
         sums = add_up(self.address, flink_job.topic, self.true)

@@ -71,8 +71,10 @@ class SparkLevels(Levels):
         disk, and return its edges: the successors of all worlds, and where those of each world end.
 
         A world is a row of 64-bit words with a hash, its key, which puts it in a bucket. Worlds are
-        numbered by `order`: the parent, then the position among the parent's successors.
+        numbered by `order`: the parent's number in the high bits, then, in PLACES bits, the
+        position among the parent's successors.
         """
+        # of each world, by its number: `parents` has its parent, `chosen` the choice that led to it
         search = self.search
         parents = search.parents.all.astype(np.int64)
         # From 1: the first world, which has no parent, is stored as a successor of itself.
@@ -80,6 +82,7 @@ class SparkLevels(Levels):
         order = (parents << PLACES | nth).view(np.uint64)
         words, layout = self.rows.words, self.rows.layout
         keys = self.parts.keys(layout, words)
+        # the bucket by the high bits of the mixed key, as in Level.expand
         bucket = (keys * np.uint64(MIX) >> np.uint64(32)) % np.uint64(self.buckets)
         for target in range(self.buckets):
             chosen = np.flatnonzero(bucket == target)
@@ -97,9 +100,10 @@ class SparkLevels(Levels):
     # -- one level ----------------------------------------------------------------------------
 
     def level(self) -> Iterator[None]:
-        """Expand the deepest level on the cluster, in two jobs: first what the peers of a stopped
-        node become, where that is not known yet; then the successors, of which the new ones are the
-        next level. Raises Full where the budget's states are used up."""
+        """Expand the deepest level on the cluster, in two jobs: first, where nodes can stop, which
+        states their peers have that were not seen at a stop before; then the successors, of which
+        the new ones are the next level. Raises Full where the budget's states are used up."""
+        # `starts`: by level, the number of its first world; the last one is of the level to come
         search = self.search
         first_expanded, first_new = search.starts[-2], self.count
         job = self._prepare(self._divide(first_expanded))
@@ -107,7 +111,7 @@ class SparkLevels(Levels):
             self._learn_missing(job)
             job.table.destroy()
             job = self._prepare(job.runs)
-        yield
+        yield  # nothing: here, before the job that takes long, the caller may stop the search
         parts = self._run(job)
         job.table.destroy()
         self.layouts.append(self.rows.layout)
@@ -119,14 +123,14 @@ class SparkLevels(Levels):
             raise Full
 
     def _divide(self, first: int) -> list[Run]:
-        """Divide the worlds from number `first` on into runs of one size, a task each. A run's
-        pieces are (part of the last level, from, to)."""
+        """Divide the worlds from number `first` on, all of the last level, into runs of one size, a
+        task each. A run's pieces are (part of that level, from, to), with places in the part."""
         level = len(self.parts_of) - 1
         # the number of worlds in each part, and the number of the part's first world
         sizes, part_first = self.parts_of[level], self.count - sum(self.parts_of[level])
         # an equal share for each core, rounded up
         run_size = min(LARGEST, max(LEAST, -(-(self.count - first) // self.cores)))
-        runs, free = [], 0
+        runs, free = [], 0  # `free`: how many worlds the last run has still room for
         for part, size in enumerate(sizes):
             low = max(0, first - part_first)
             while low < size:
@@ -168,7 +172,9 @@ class SparkLevels(Levels):
 
     def _take_in(self, first: int, parts: list[Part]) -> None:
         """Run the claims and handlers on the worlds in which something was met for the first time,
-        in the sequence of their numbers, from `first` on; report claims that they decide."""
+        in the sequence of their numbers, and report claims that they decide. `first`: the number of
+        the level's first world; `parts`: what was found, by run of parents.
+        """
         # `new` counts within a part: its worlds begin at `end - part.worlds`
         ends = first + np.cumsum([part.worlds for part in parts])
         numbers = np.concatenate(
@@ -178,7 +184,7 @@ class SparkLevels(Levels):
             return
         count = self.rows.layout.words
         words = [np.concatenate([part.words[word] for part in parts]) for word in range(count)]
-        # a bit for each claim
+        # a bit for each claim, set where the world decides it; `awaited`: those not decided yet
         news = self._judge(words, numbers)
         for claim in range(len(self.search.properties)):
             deciding = np.flatnonzero(news & (1 << claim))

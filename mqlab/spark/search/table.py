@@ -120,9 +120,9 @@ def find_first(
 
 def make_table(levels: Levels, judged: News) -> Table:
     """Make the table that workers need to expand worlds without running handlers: all steps met so
-    far, as arrays."""
+    far, as arrays (see `Table`). `judged`: what the claims have read so far."""
     steps, parts = levels.steps, levels.parts
-    judged.grow()
+    judged.grow()  # to the values that nodes have by now
     parts.draw(len(levels.rows.layout.fields))  # so that there is one for each
     nodes = parts.fields.nodes
     # empty for a node with one value only: what claims read of it never differs
@@ -253,15 +253,17 @@ class Level:
 
     def _successors(self, numbers: Numbers, keys: Words, words: list[Words]) -> Block:
         """The successors of some worlds, as a block of rows: each world's words plus what each of
-        its steps adds, and for the stop of a node what its peers add besides. `order`: the parent's
-        number, then the position among its successors."""
+        its steps adds, and for the stop of a node what its peers add besides; unless edges are kept
+        (`lasting`), the first of equal ones. `numbers`, `keys`, `words`: of the worlds. The block's
+        `order` has the parent's number, then the position among its successors."""
         table = self.table.value
         groups = table.groups(words)
         step, parent = _steps(table, groups, len(numbers))
         rows = [w[parent] + added[step] for w, added in zip(words, table.words, strict=True)]
         keys = keys[parent] + table.keys[step]
         stops = table.stops[step]
-        # `stops` has 0 for a step that stops no node
+        # `stops` has 0 for a step that stops no node; `after`: by a peer's number before the stop,
+        # its number after it
         for peer_set, peers in enumerate(table.peers, 1):
             stopped = np.flatnonzero(stops == peer_set)
             for part, after in peers:
@@ -280,8 +282,9 @@ class Level:
     def settle(
         self, bucket: int, blocks: Iterable[tuple[int, Block]]
     ) -> Iterator[tuple[int, Block]]:
-        """Yield the successors in one bucket that no level has had before, to the run of their
-        parents; of equal ones the first. Writes them and, where edges are kept, the edges."""
+        """Yield the successors in one bucket that no level has had before, of equal ones the first,
+        as (number of their parents' run, rows). Writes them and, where edges are kept (`lasting`),
+        the edges."""
         layout = self.table.value.layout
         block = join(blocks, layout.words)
         distinct = Distinct(layout, block)
@@ -302,13 +305,15 @@ class Level:
                 yield run_number, new.take(slice(low, high), 0 if run_number else new.counted)
 
     def _find_earlier(self, bucket: int, distinct: Distinct, block: Block) -> Words:
-        """The order of each distinct row: that of the earlier level's world that it equals, or its
-        own where it is new. Keys are looked up first; rows with equal keys are compared in full."""
+        """The order of each distinct row of the block: that of the earlier level's world that it
+        equals, or its own where it is new. Keys are looked up first, level by level; rows with
+        equal keys are compared in full."""
         order = block.order[distinct.firsts]
         keys = np.sort(block.keys[distinct.firsts])
         for level, layout in enumerate(self.layouts if len(keys) else []):
             path = self.store.known(level, bucket)
             (known,), _ = store.read(path, "key")
+            # earlier worlds whose key a row has too
             possible = np.flatnonzero(keys.take(np.searchsorted(keys, known), mode="clip") == known)
             if len(possible):
                 (orders,), words = store.read(path, "order", words=layout.words)

@@ -16,14 +16,15 @@ ROUNDS = 4  # tasks of each core, as some walks are longer than others
 def swarm_on_spark(
     make: Callable[[], System], budget: Budget, seeds: range, master: str, tasks: int | None = None
 ) -> Swarm:
-    """Do the random walks of `swarm` on Spark, and return what it would find. `make` makes the
-    system, in every process again: it is sent by its name. Raises ValueError as `swarm` does, and
+    """Do the random walks of `swarm` on Spark, one for each seed, and return what it would find.
+    `make` makes the system, in every process again: it is sent by its name. `master`: Spark's
+    address; `tasks`: how many (None: ROUNDS for each core). Raises ValueError as `swarm` does, and
     IncomeError where Spark is missing."""
     system = make()
     Walker(system, budget)  # refuses (ValueError) a system or a budget that it cannot walk
     context = session(master).sparkContext
     task_count = tasks or max(1, min(len(seeds), ROUNDS * context.defaultParallelism))
-    # as many seeds for each task, rounded up
+    # each task's first seed; the step is the seeds of a task, rounded up
     starts = range(seeds.start, seeds.stop, -(-len(seeds) // task_count))
     runs = [range(start, min(start + starts.step, seeds.stop)) for start in starts]
 
