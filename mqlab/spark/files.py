@@ -53,7 +53,8 @@ class Reading:
     the columns Rejected and Row. `places`: the line of the file that each row begins in, from 1;
     in a Parquet file the number of the row. `total` is the number of lines: of a CSV file each is
     the head (`head`: 1), begins a row, or is one `beside` these: an empty line, or the rest of a
-    row with a line break in quotation marks. `said` is what had to be recognised.
+    row with a line break in quotation marks. `note`: for the user, how day and month were told
+    apart in its dates.
     """
 
     name: str
@@ -62,7 +63,7 @@ class Reading:
     total: int
     head: int = 0
     beside: int = 0
-    said: str = ""
+    note: str = ""
 
 
 def read(orders: Orders) -> Reading:
@@ -70,7 +71,8 @@ def read(orders: Orders) -> Reading:
     sequence.
 
     Lines in memory may lack columns (null), and their times stay as they are written. Raises
-    IncomeError where the file is missing, damaged, of another kind or lacks a column.
+    IncomeError where the file is missing, damaged, of another kind or lacks a column, or where a
+    value in memory is no text.
     """
     need((("pyarrow", "pyarrow"),))
     if not isinstance(orders, str | Path):
@@ -116,11 +118,11 @@ KNOWN = {_fold(name): name for name in COLUMNS} | {"invoice": "InvoiceNo", "pric
 
 def find_columns(path: Path, names: Sequence[str]) -> dict[str, int]:
     """Map the published name of each needed column to its index among the file's `names`, in the
-    sequence of COLUMNS; other columns are left out. Raises IncomeError where one is missing or
-    there twice."""
+    sequence of COLUMNS; other columns are left out. Case, blanks and underscores in names do not
+    matter. Raises IncomeError where a column is missing or there twice."""
     found: dict[str, int] = {}
     for index, name in enumerate(names):
-        published = KNOWN.get(_fold(name))
+        published = KNOWN.get(_fold(name))  # None: another column
         if published in found:
             raise IncomeError(
                 "{} has the column {} twice (“{}” and “{}”): rename one of the two, or "
@@ -163,7 +165,7 @@ class _Csv(NamedTuple):
     refused: dict[int, tuple[str, str]]
     places: list[int]
     total: int
-    said: str
+    note: str
 
 
 def _read_csv(path: Path) -> _Csv:
@@ -262,8 +264,8 @@ def _collect(path: Path, rows: Iterator[tuple[int, list[str], list[str]]], separ
             found.places.append(number)
             found.refused[len(found.rows)] = _why(row, width), "".join(lines).rstrip("\r\n")
             found.rows.append([None] * len(columns))
-    note = _write_times_alike(found.rows)  # for the user: how day and month were told apart
-    return found._replace(total=total, said=note)
+    note = _write_times_alike(found.rows)
+    return found._replace(total=total, note=note)
 
 
 def _why(row: list[str], width: int) -> str:
@@ -272,16 +274,16 @@ def _why(row: list[str], width: int) -> str:
 
 
 def _write_times_alike(rows: list[list[str | None]]) -> str:
-    """In place; gives a sentence on what had to be recognised. Raises IncomeError."""
+    """Rewrite all times in place; returns the `note` for the user. Raises IncomeError."""
     at = COLUMNS.index("InvoiceDate")
     texts = {text: "" for row in rows if (text := row[at]) is not None}
-    normal, said = find_form(texts)
+    normal, note = find_form(texts)
     for text in texts:
         texts[text] = normal(text)
     for row in rows:
         if (text := row[at]) is not None:
             row[at] = texts[text]
-    return said
+    return note
 
 
 def _csv(path: Path) -> Reading:
@@ -297,7 +299,7 @@ def _csv(path: Path) -> Reading:
         names += [REJECTED, ROW]
     table = pa.Table.from_arrays([pa.array(column, pa.string()) for column in columns], names)
     beside = found.total - len(found.rows) - 1
-    return Reading(path.name, table, found.places, found.total, 1, beside, found.said)
+    return Reading(path.name, table, found.places, found.total, 1, beside, found.note)
 
 
 def _stray(path: Path, line: int, why: str) -> IncomeError:
@@ -332,14 +334,13 @@ def _parquet(path: Path) -> Reading:
     # each distinct time is rewritten once
     dates = texts[date].combine_chunks().dictionary_encode()
     distinct = dates.dictionary.to_pylist()
-    # `note`: for the user, how day and month were told apart
     normalise, note = find_form(distinct)
     texts[date] = pa.chunked_array(
         [pa.array([normalise(text) for text in distinct], pa.large_string()).take(dates.indices)]
     )
     rows, named = table.num_rows, pa.Table.from_arrays(texts, list(columns))
     # a row is a line, counted from 1
-    return Reading(path.name, named, places=range(1, rows + 1), total=rows, said=note)
+    return Reading(path.name, named, places=range(1, rows + 1), total=rows, note=note)
 
 
 def _texts(path: Path, column: pa.ChunkedArray) -> pa.ChunkedArray:

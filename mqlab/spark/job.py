@@ -205,8 +205,8 @@ def income(
     try:
         with times.measure("read the orders"):
             reading = read(orders)
-        if reading.said:  # how day and month were told apart
-            say(f"{reading.name}: {reading.said}")
+        if reading.note:
+            say(f"{reading.name}: {reading.note}")
         with runs.open_folder(folder), topics.broker_errors(address):
             check(folder)
             if not topics.answers(address):

@@ -66,8 +66,9 @@ _ONE = Lock()  # two threads that ask at once get one session
 def session(master: str | None = None) -> SparkSession:
     """The process's Spark session, started at the first call.
 
-    `master` is Spark's address (default `local[2]`); executors on other machines get this
-    package sent. Raises IncomeError that says what to install.
+    `master` is Spark's address (None: `local[2]`, or where it runs already); executors on other
+    machines get this package sent. Raises IncomeError that says what to install, or that this
+    process already runs Spark at another address.
     """
     need()
     from pyspark import SparkContext

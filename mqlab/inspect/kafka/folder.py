@@ -91,7 +91,7 @@ class Folder:
         for topic, number in self._list_partitions(STATES):
             self.ask.say(f"reading {STATES}-{number}")
             partition = self.partition(topic, number)
-            # notes a gap where the log ends before what files beside it were written for
+            # a gap where a file beside the log, such as a snapshot, was written at a later offset
             partition.check_end(self._read_states(partition, number))
         for topic, number in self._list_partitions(GROUPS):
             self.ask.say(f"reading {GROUPS}-{number}")

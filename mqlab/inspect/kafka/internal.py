@@ -88,11 +88,12 @@ def read_state(key: bytes, value: bytes | None, source: str = "") -> State | Non
 
 def _state(txn_id: str, cursor: Cursor, source: str) -> State:
     """Decode the value of a record of `__transaction_state`: a transaction's state, versions 0 and
-    1 of TransactionLogValue. Raises Unknown for another version."""
+    1 of TransactionLogValue. `source`: where it was read. Raises Unknown for another version,
+    struct.error where it ends too early."""
     version = cursor.number("h")
     if version not in (0, 1):
         raise Unknown(f"a transaction's state of version {version}")
-    cursor.flexible = version == 1
+    cursor.flexible = version == 1  # newer lengths, and tagged fields
     pid, epoch, timeout_ms = cursor.number("q"), cursor.number("h"), cursor.number("i")
     state = STATE_OF.get(cursor.number("b"), "?")
     partitions: list[str] = []

@@ -86,8 +86,9 @@ class Link(Raw):
     """Raises Unreadable where nobody, or something else, answers."""
 
     def __init__(self, address: str, settings: dict[str, str]) -> None:
-        """Connect to a broker, with TLS and SASL as the settings say, and ask it which versions of
-        each request it offers. Raises Unreadable, with what to do, where that fails."""
+        """Connect to a broker at `address` (HOST:PORT), with TLS and SASL as a client's `settings`
+        say, and ask it which versions of each request it offers (`versions`). Raises Unreadable,
+        with what to do, where that fails."""
         protocol = settings.get("security.protocol", "PLAINTEXT").upper()
         try:
             super().__init__(address, ANSWER_S)
@@ -151,7 +152,7 @@ class Link(Raw):
         fields = dict(part.split("=", 1) for part in reply.split(","))
         if not fields["r"].startswith(nonce):
             raise ValueError("SCRAM with another nonce")
-        # the hash's name, and its rounds: as many as the broker says, which may be anything
+        # the hash's name, and how often it is applied: as the broker says, within reason
         kind, rounds = SCRAM[mechanism], min(int(fields["i"]), 1_000_000)
         salted = hashlib.pbkdf2_hmac(kind, secret.encode(), base64.b64decode(fields["s"]), rounds)
         key = hmac.digest(salted, b"Client Key", kind)

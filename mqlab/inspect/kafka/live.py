@@ -71,7 +71,7 @@ class Cluster:
         self.gaps.setdefault(what, Gap(Text(what), why, failed))
 
     def _note(self, what: str, api: int, error: Any) -> bool:
-        """Whether this error code is one, which is told: a missing right is a gap of its own."""
+        """Whether this code is an error, which becomes a gap; a missing right is named in it."""
         if error.value:
             denied = "authorization" in error.name
             said = NO_RIGHT(error=error.name, right=RIGHTS[api]) if denied else Text(error.name)
@@ -79,7 +79,7 @@ class Cluster:
         return bool(error.value)
 
     def _request(self, node: int, what: str, api: int, version: int, **fields: Any) -> Any:
-        """The answer of a broker; None where there is none, which is told."""
+        """The answer of a broker; None, and a gap, where there is none."""
         try:
             link = self._link(self.nodes[node])
             if not link.offers(api, version):

@@ -64,7 +64,7 @@ CUT = tr("ends inside an entry, which was not read: an aborted transaction may b
 LARGE = Words("the batch at byte {at} has more than {size:,} bytes: its records were not opened")
 
 Tell = Callable[[str, Text], None]
-"""Is told of damage: (which file, what)."""
+"""Is called for damage: (which file, what)."""
 Batch = tuple[Row, bytes]
 """With its bytes; b"" of one that is too large."""
 
@@ -142,9 +142,10 @@ class Partition:
             self.tell(self.name, SHORT(end=end, file=file, at=at))
 
     def read_checkpoint(self, file: str) -> int:
-        """This partition's offset in a checkpoint of the data folder, 0 without one. Its lines are
-        a version, a number, and so many times `topic partition offset`; a broker that has just
-        started has made it empty (OffsetCheckpointFile, CheckpointReadBuffer#read)."""
+        """This partition's offset in checkpoint `file` of the data folder; 0 where it is not there,
+        lacks the partition, or is damaged (then `tell` is called). Its lines are a version, a
+        number, and so many times `topic partition offset`; a broker that has just started has made
+        it empty (OffsetCheckpointFile, CheckpointReadBuffer#read)."""
         try:
             lines = read_file(self.folder.parent / file).decode().splitlines()
             version, count, *rows = lines or ["0", "0"]
@@ -244,7 +245,7 @@ def read_batches(
 
 
 def open_batch(batch: Batch, tell: Tell) -> list[Record]:
-    """Its records; none where they cannot be opened, which is told."""
+    """Its records; none where they cannot be opened, which is reported to `tell`."""
     row, data = batch
     if not data:
         tell(row.file, LARGE(at=row.at, size=PIECE))

@@ -150,7 +150,7 @@ class Tools:
         return cells if whole or len(cells) == len(self._columns) else ()
 
     def _note_missed(self, line: str, place: str) -> None:
-        """Of a dump or a table, but no line as a tool prints it; a first one is told."""
+        """Count a line of a dump or a table that is not as a tool prints it; the first is kept."""
         self.unread = self.unread or (place, shorten(line, 60))
         self.missed += 1
 
@@ -366,7 +366,7 @@ class Tools:
         # by group and log: (label of the transaction, offset that it would commit)
         pending_of: dict[tuple[str, str], list[tuple[str, str]]] = {}
         for (log, pid), offsets in self.pending.items():
-            # (one whose transaction began before the dump has no entry in `opens`)
+            # (a scan keeps MOST_OPEN open transactions, so one may be missing)
             if opened := self.scans[log].opens.get(pid):
                 label = self.labels[pid, opened.epoch]
                 for key, one in offsets.items():

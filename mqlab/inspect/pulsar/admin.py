@@ -79,9 +79,9 @@ class Live:
     lives = True
 
     def __init__(self, ask: Ask) -> None:
-        """Prepare requests to a running broker's admin API at `ask.target`, with the token and the
-        certificates of the settings file; nothing is sent yet. Raises Unreadable for what is no
-        address, or a setting that cannot be used."""
+        """Prepare requests to a running broker's admin API at `ask.target` (http:// where it names
+        no scheme), with the token and the CA certificates of the settings file; nothing is sent
+        yet. Raises Unreadable for what is no address, or a file that cannot be read."""
         self.name = ask.target
         self.gaps: list[Gap] = []
         url = urlsplit(ask.target if "://" in ask.target else f"http://{ask.target}")

@@ -115,6 +115,7 @@ class _TakeOver:
         its disks, what was taken over and what was not, and the questions to search for."""
         took: list[Text] = []
         disks = {self.names[t.name]: self._make_topic(t, took) for t in self.topics}
+        # numbers of coordinators; 0 is there in any case
         tc_ids = {_id(txn.name).most for txn in self.txns} | {0}
         disks |= {name_coordinator(tc): self._make_coordinator(tc) for tc in sorted(tc_ids)}
         for txn in self.txns:
@@ -125,6 +126,7 @@ class _TakeOver:
             coordinators=max(tc_ids) + 1, clients=(CLIENT,),
             disks=tuple(sorted(disks.items())),
         )  # fmt: skip
+        # by hand: a new transaction writes to the first topic, and each that is open is aborted
         first = next(iter(system.names), "")
         aborts = [EndById(_id(txn.name), TxnAction.ABORT) for txn in self.txns]
         by_hand = _with(system, *_write(first), *aborts)

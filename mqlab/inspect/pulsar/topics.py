@@ -271,15 +271,15 @@ class _Reader:
     def _read_buffer(self, name: str, stats: dict[str, Any], ledgers: Ledgers | None) -> Topic:
         """Of a topic that the question has loaded it recovers for a moment."""
         for _ in range(PATIENCE if self.admin.lives else 1):
-            told = self.admin.get(f"transactionBufferStats/{name}")
-            if told["state"] in SETTLED or not self.admin.lives:
+            answer = self.admin.get(f"transactionBufferStats/{name}")
+            if answer["state"] in SETTLED or not self.admin.lives:
                 break
             time.sleep(0.5)
-        place = str(told["maxReadPosition"])
+        place = str(answer["maxReadPosition"])
         return Topic(
-            name, ledgers.end if ledgers else 0, str(told["state"]), place,
-            ledgers.after(place) if ledgers else 0, int(told["ongoingTxnSize"]),
-            0 < int(told.get("recoverStartTime", 0)) > int(told.get("recoverEndTime", 0)),
+            name, ledgers.end if ledgers else 0, str(answer["state"]), place,
+            ledgers.after(place) if ledgers else 0, int(answer["ongoingTxnSize"]),
+            0 < int(answer.get("recoverStartTime", 0)) > int(answer.get("recoverEndTime", 0)),
             int(stats.get("abortedTxnCount", 0)), int(stats.get("committedTxnCount", 0)),
         )  # fmt: skip
 
@@ -327,10 +327,10 @@ class _Reader:
             self._try(_of(PENDING, where), None, self._read_pending, topic.name, sub, txns)
 
     def _read_pending(self, topic: str, sub: str, of: list[Txn]) -> None:
-        told = self.admin.get(f"pendingAckStats/{topic}/{sub}")
+        answer = self.admin.get(f"pendingAckStats/{topic}/{sub}")
         names = tuple(txn.name for txn in of) if self.listed else None
         self.pending.append(
-            Pending(topic, sub, str(told["state"]), int(told["ongoingTxnSize"]), names)
+            Pending(topic, sub, str(answer["state"]), int(answer["ongoingTxnSize"]), names)
         )
 
     def _draw(self, topic: Topic, ledgers: Ledgers) -> None:

@@ -27,7 +27,7 @@ TARGETS = tr(
 
 def read(ask: Ask) -> Reading:
     """Read a RocketMQ broker by what `ask.target` names: its store folder, or a running broker,
-    HOST:PORT. Raises Unreadable, also for a file."""
+    HOST:PORT. Raises Unreadable, also for a file and the standard input ("-")."""
     from .folder import Store
     from .halves import read_source
     from .remote import Broker

@@ -375,17 +375,17 @@ class _Reader:
 
 
 def _half(record: MessageRecord, timeout: int) -> Half:
-    told = record.properties
-    immune = _number(told, CHECK_IMMUNITY, -1)
+    props = record.properties
+    immune = _number(props, CHECK_IMMUNITY, -1)
     return Half(
-        told.get(UNIQ_KEY) or f"@{record.queue_offset}", told.get(PGROUP, ""),
-        name_queue(told.get(REAL_TOPIC, "?"), _number(told, REAL_QID, 0)), record.queue_offset,
-        _number(told, CHECK_TIMES, 0), record.born_timestamp, record.store_timestamp,
+        props.get(UNIQ_KEY) or f"@{record.queue_offset}", props.get(PGROUP, ""),
+        name_queue(props.get(REAL_TOPIC, "?"), _number(props, REAL_QID, 0)), record.queue_offset,
+        _number(props, CHECK_TIMES, 0), record.born_timestamp, record.store_timestamp,
         immune * 1000 if immune >= 0 else timeout, record.msg_id,
     )  # fmt: skip
 
 
-def _number(told: Mapping[str, str], name: str, otherwise: int) -> int:
+def _number(props: Mapping[str, str], name: str, otherwise: int) -> int:
     with suppress(ValueError):
-        return int(told.get(name, otherwise))
+        return int(props.get(name, otherwise))
     return otherwise

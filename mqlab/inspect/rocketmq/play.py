@@ -19,7 +19,7 @@ from ...kernel import Map, Text, Words, World, replace
 from ...kernel.options import UNWRITTEN
 from ...kernel.text import tr
 from ...rocketmq import log as store
-from ...rocketmq import messages as told
+from ...rocketmq import messages as keys
 from ...rocketmq.application import TABLE as ROWS
 from ...rocketmq.config import DISCARD_TOPIC, HALF_TOPIC, OP_TOPIC, RocketMQConfig
 from ...rocketmq.messages import Message
@@ -34,8 +34,8 @@ from .halves import Facts, Half
 MOST_HALVES = 3
 #: the properties that the broker reads; others are of an application
 KEPT = (
-    told.UNIQ_KEY, told.PGROUP, told.REAL_TOPIC, told.REAL_QID, told.CHECK_TIMES, told.TRAN_MSG,
-    told.CHECK_IMMUNITY, told.PREPARED_QUEUE_OFFSET, told.TRANSACTION_ID, told.TAGS,
+    keys.UNIQ_KEY, keys.PGROUP, keys.REAL_TOPIC, keys.REAL_QID, keys.CHECK_TIMES, keys.TRAN_MSG,
+    keys.CHECK_IMMUNITY, keys.PREPARED_QUEUE_OFFSET, keys.TRANSACTION_ID, keys.TAGS,
 )  # fmt: skip
 QUEUES = {
     OP_TOPIC: store.OP_QUEUE, HALF_TOPIC: store.HALF_QUEUE, DISCARD_TOPIC: store.DISCARD_QUEUE
@@ -119,7 +119,7 @@ def take_over(reading: Reading) -> Taken:
     offsets = {store.HALF_KEY: starts[store.HALF_QUEUE], store.OP_KEY: starts[store.OP_QUEUE]}
     groups = dict.fromkeys(make_name(h.group) for h in (*halves, *parked))
     # only 5.x stores the transaction id
-    newer = not records or any(told.TRANSACTION_ID in r.properties for r in records)
+    newer = not records or any(keys.TRANSACTION_ID in r.properties for r in records)
     # no clock runs: positions are written at once, and no half message is too young for a check
     system = TakenRocketMQ(
         release="5.5" if newer else "4.9", names=queues, early="on", persist_ms=0,
@@ -179,11 +179,11 @@ def _with_producer(system: TakenRocketMQ, half: Half, *more: Any) -> TakenRocket
 def _store(base: int, record: MessageRecord, now_ms: int) -> store.Stored:
     """Without its body; its times before the moment of the reading, which is 0."""
     kept = {name: record.properties[name] for name in KEPT if name in record.properties}
-    kept |= {name: make_name(kept[name]) for name in (told.PGROUP, told.UNIQ_KEY) if name in kept}
+    kept |= {name: make_name(kept[name]) for name in (keys.PGROUP, keys.UNIQ_KEY) if name in kept}
     body = record.body.decode(errors="replace") if record.topic == OP_TOPIC else ""
     born = min(record.born_timestamp - now_ms, 0)
     message = Message(
-        record.topic, record.queue_id, body or kept.get(told.UNIQ_KEY, ""), Map(kept.items()), born,
+        record.topic, record.queue_id, body or kept.get(keys.UNIQ_KEY, ""), Map(kept.items()), born,
         sys_flag=record.sys_flag,
     )  # fmt: skip
     return store.Stored(base, message, record.queue_offset, min(record.store_timestamp - now_ms, 0))
@@ -197,6 +197,6 @@ def _list_ended(record: MessageRecord) -> Iterable[int]:
 
 def _is_in_topic(key: str, topic: str, world: World) -> bool:
     return any(
-        s.message.topic == topic and s.message.get(told.UNIQ_KEY) == key
+        s.message.topic == topic and s.message.get(keys.UNIQ_KEY) == key
         for s in world.disk("broker").log(store.COMMIT_LOG).entries
     )

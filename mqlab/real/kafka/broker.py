@@ -171,7 +171,8 @@ class Node:
 
     def _properties(self) -> str:
         """The node's `server.properties`: a broker and controller on loopback, and internal topics
-        with as many replicas as there are brokers (three at most)."""
+        with as many replicas as there are brokers (three at most). The cluster's settings come
+        last, so they override these."""
         nodes = self._kafka.nodes
         count = len(nodes)
         lines = {

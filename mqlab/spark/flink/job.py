@@ -259,8 +259,8 @@ def income(
             "Flink's Kafka sink is one of {}; {!r} belongs to Spark", ", ".join(SINKS), sink
         )
     reading = read(orders)
-    if reading.said:  # how day and month were told apart
-        say(f"{reading.name}: {reading.said}")
+    if reading.note:
+        say(f"{reading.name}: {reading.note}")
     with (
         topics.broker_errors(address),
         tempfile.TemporaryDirectory(prefix="mqlab-flink-") as folder,
