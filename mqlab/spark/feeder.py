@@ -193,7 +193,7 @@ def _count_sent(
     try:
         counts = []
         for partition, part in enumerate(parts):
-            # one record a line and no markers: the end offset is the number of records
+            # one record per line and no markers: the end offset is the number of records
             _, end = topics.bounds(client, topic, partition)
             last = topics.at_offset(client, topic, partition, end - 1) if end else None
             fits = end <= len(part) and (last is None or last.value() == part[end - 1].value)

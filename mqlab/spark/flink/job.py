@@ -59,9 +59,9 @@ def find_python(folder: Path = FOLDER) -> Path:
 
 
 def make_python(say: Callable[[str], None], folder: Path = FOLDER) -> Path:
-    """The Python interpreter of a virtual environment with PyFlink, which is made anew unless it is
-    there with the present list of packages. Raises IncomeError where this Python is not one of
-    PYTHONS, or pip fails."""
+    """The Python interpreter of a virtual environment with PyFlink, which is made unless it is
+    there with the present list of packages (an older one is removed). Raises IncomeError where this
+    Python is not one of PYTHONS, or pip fails."""
     if _is_complete(folder):
         return find_python(folder)
     version = sys.version_info[:2]
