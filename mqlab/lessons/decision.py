@@ -118,8 +118,9 @@ class Way:
 
     def tell(self, link: Link, language: str = "") -> Iterator[str]:
         """Yield what is known of this way to send as lines of Markdown, a section each: cost,
-        settings, times, limits and others, clients (of `language` only, if it is given). `link`
-        makes the links to scenarios."""
+        settings, times, the lists of limits, versions, processes, what to watch and what it is not
+        for, and clients (of `language` only, if it is given, by its code). `link`: from a
+        scenario's name and title to a link in Markdown."""
         yield from _head("price", [str(self.price())])
         lines = [
             (f"`{row.code}`: " if row.code else "") + f"{row.says} *{row.tell(link)}*"

@@ -122,7 +122,8 @@ def _used(
 ) -> Iterator[Text]:
     """Yield what is wrong with one instruction of a learner's function: that it changes or reads
     something outside of the function that a rule must not depend on. `outer`: the values of the
-    variables of the function around it."""
+    variables of the function around it; `seen`: the code of functions that were looked at
+    already."""
     name, function_name = str(instruction.argval), function.__name__
     match instruction.opname:
         case "STORE_GLOBAL" | "DELETE_GLOBAL":

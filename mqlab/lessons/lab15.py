@@ -203,8 +203,9 @@ Row = tuple[str, str, str, str]
 
 
 def open_marks(passage: Passage, marks: str, locked: str = "") -> None:
-    """Show a menu of the sentences that the learner has marked as wrong; each opens its example at
-    the step that shows whether it is, below an explanation.
+    """Show a menu of the sentences that the learner has marked as wrong; each opens its example, at
+    the step that shows whether the sentence is wrong, below an explanation. Where none or all are
+    marked, or one is unknown, only say so.
 
     The first marks are locked: those of this passage that are marked later are not opened, in this
     kernel or in a later one, for which the cell keeps them as `locked`.

@@ -104,7 +104,7 @@ class Call:
         if remedy is None:
             known = ", ".join(self.remedies)
             return Verdict(False, NO_REMEDY(name=report[REMEDY], there=known))
-        if remedy.belief is not None:
+        if remedy.belief is not None:  # a wrong remedy: its example shows that it does not help
             trace = remedy.experiment.play().trace
             step = At(remedy.experiment.step(trace))
             message = TRIED(name=report[REMEDY], tells=remedy.tells)

@@ -135,9 +135,9 @@ def write_order(order: Order) -> bool:
 
 
 def judge(parsons: Parsons, order: Order) -> Verdict:
-    """Judge the order in which a learner has put the pieces, given by their keys: a piece that is a
-    wrong belief, or a search that breaks a promise, says what is wrong. ValueError for an unknown
-    key."""
+    """Judge the order in which a learner has put the pieces, given by their keys: a key that is
+    there twice, a piece that is a wrong belief, or a search that breaks a promise, says what is
+    wrong. ValueError for an unknown key."""
     chosen = tuple(order)
     known = {piece.key: piece for piece in parsons.pieces}
     for key in chosen:
@@ -156,8 +156,9 @@ def judge(parsons: Parsons, order: Order) -> Verdict:
 
 
 def _search(parsons: Parsons, system: System, budget: Budget) -> Verdict | None:
-    """Search the system that an order makes, and return what is wrong with it; None where nothing
-    is. First without faults (what must happen happens), then with those of the budget."""
+    """Search the system that an order of pieces makes, and return what is wrong with it; None where
+    nothing is. First without faults (what must happen happens), then with those of the budget.
+    ValueError where nothing was found, and the searches were not complete."""
     claims = [p for p in system.properties() if p.name in parsons.messages]
     must_happen = tuple(p for p in claims if p.kind == "sometimes")
     faultless = explore(system, Budget(states=budget.states), must_happen)

@@ -124,8 +124,9 @@ its name in `NAMES` and that of the state after it."""
 
 def explore_states(name: str) -> tuple[list[State], list[tuple[str, ...]]]:
     """Every state of the payment page that can be played from the moment at which the service has
-    sent its first message, breadth first, and the engine's choices that lead to each. `name`: of a
-    system in `LINES`. The service stops at most once and is started again at most once."""
+    sent its first message, breadth first, and in a second list the engine's choices that lead to
+    each. `name`: of a system in `LINES`. The service stops at most once and is started again at
+    most once."""
     shop = system(LINES[name])
     assert isinstance(shop, ShopSystem)
     first = Run(shop)
@@ -141,6 +142,7 @@ def explore_states(name: str) -> tuple[list[State], list[tuple[str, ...]]]:
         moves = []
         for choice, move in _list_moves(shop, run, stops, starts):
             successor = run.fork()
+            # a move is an outsider's choice and all that follows without one
             successor.do(choice)
             _settle(shop, successor)
             after = (stops + (move == "stop"), starts + (move == "start"))
@@ -148,8 +150,8 @@ def explore_states(name: str) -> tuple[list[State], list[tuple[str, ...]]]:
             if key not in numbers:
                 numbers[key] = len(numbers)
                 queue.append((successor, *after))
-            moves.append([NAMES.index(move), numbers[key]])
-        states.append(_draw(run, moves, starts > 0))
+            moves.append([NAMES.index(move), numbers[key]])  # its name, the state after it
+        states.append(_draw(run, moves, is_second=starts > 0))
         choices.append(tuple(run.choices))
     return states, choices
 
@@ -208,7 +210,8 @@ def _name(shop: ShopSystem, run: Run, choice: Choice) -> str:
 
 def _draw(run: Run, moves: list[list[int]], is_second: bool) -> State:
     """The state of the payment page after a run (see `State`): the service, both logs, the
-    decision, the sums, the mark (what customer and shop have, a key of `MEANS`) and the moves."""
+    decision, the sums, the mark (what customer and shop have, a key of `MEANS`) and the moves.
+    `is_second`: whether the service was started again."""
     snapshot = run.snapshots[-1]
     logs = [  # 0: readable, 1: not yet, 2: never
         [2 if cell.aborted else 1 - cell.readable for cell in log.cells if cell.kind == "data"]
@@ -220,6 +223,7 @@ def _draw(run: Run, moves: list[list[int]], is_second: bool) -> State:
     state = next((graph.path[-1] for graph in snapshot.graphs if graph.path), "")
     decided = next((number for number, end in enumerate(DECIDED) if state.endswith(end)), UNDECIDED)
     # nothing can happen any more but another stop or start
+    # (`MOVES[...][2]`: a move's kind)
     over = not any(MOVES[NAMES[index]][2] not in ("stop", "start") for index, _ in moves)
     written = any(1 in log for log in logs)
     if over and not written and paid > received:

@@ -332,7 +332,8 @@ def _as_sentence(sentence: str) -> str:
 
 def prove(matrix: Matrix, say: Callable[[str], None]) -> list[str]:
     """Prove every cell of the table again and return a line for each proof that failed. Cells have
-    proofs in common, so each is run once; `say` gets each result as it comes."""
+    proofs in common: each is run once, and named by the first cell that has it. `say` gets each
+    result as it comes."""
     results: dict[Proof, str] = {}
     failures = []
     for anomaly in ANOMALIES:

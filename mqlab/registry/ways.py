@@ -66,8 +66,9 @@ class Way:
         """The scenario's text with a crash of one process added at the end of stage 1 … 6, and a
         last block in which the process is replaced or comes back.
 
-        `role` ("sender" or "keeper") chooses the process; `line` is a command such as `kill app
-        when=EndTransaction` that ends it within the stage instead. ValueError for others.
+        `role` chooses the process: "sender", or "keeper", the one that carries the decision on.
+        `line` is a command such as `kill app when=EndTransaction` that ends it within the stage
+        instead. ValueError for others.
         """
         if not 1 <= stage <= len(STAGES) or role not in ROLES:
             raise ValueError(f"{role} in stage {stage}: expected sender or keeper, in stage 1 to 6")
@@ -75,6 +76,7 @@ class Way:
         # one block before the first stage, then a block a stage
         blocks = [block.source for block in split_blocks(self.text)]
         before, after = blocks[: stage + 1], blocks[stage + 1 :]
+        # a line with `when=` waits for what the stage does, so it comes before its block
         if line:
             before[-2] += f"\n{line}"
         else:
@@ -82,6 +84,7 @@ class Way:
         # The dead process runs no more commands, and timers may find nothing to do without it.
         dropped = (f"run {victim.node}:", "fire ")
         kept = ["\n".join(x for x in b.splitlines() if not x.startswith(dropped)) for b in after]
+        # `undecided`: after so many stages at most, the other lines are needed
         lines = victim.again if stage <= victim.undecided else victim.then
         last = f"# After the kill: {victim.node} is replaced or comes back.\n{lines}\n{self.reads}"
         return join((*before, *kept, last.strip()))

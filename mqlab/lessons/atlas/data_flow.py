@@ -126,8 +126,9 @@ def _written(trace: Trace, sent: Fact) -> str:
 
 
 def _draw(scene: Scene, stage_above: str, step: Step, y: float) -> None:
-    """Draw one row of the diagram: the stage where it begins, its number in the usual figure, an
-    arrow with the request, and what was written."""
+    """Draw one row of the diagram at height `y`: its stage, where that is not the one of the row
+    above; its number in the usual figure of Kafka transactions; an arrow with the request; and what
+    was written."""
     key, middle = f"{step.stage}/{step.request}", y + 16
     if step.stage != stage_above:
         scene.text(f"{key}/stage", 12, middle + 4, in_words(step.stage), "note lab")

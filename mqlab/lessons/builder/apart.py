@@ -41,9 +41,9 @@ class Kept:
         self.numbers: dict[Any, int] = {}
 
     def answer(self, request: Message) -> Message:
-        """Do with the learner's file what the engine's process requests, and return the answer:
-        ("role", number, effects), ("value", what), ("loaded",), or ("failed", words for the
-        learner)."""
+        """Do what the engine's process requests with the learner's file, and return the answer:
+        ("loaded",); ("value", packed value) of a function; ("role", number of the new state, packed
+        effects) of a step; or ("failed", words for the learner)."""
         try:
             with limit_time(STEP_S):
                 match request:
@@ -54,6 +54,7 @@ class Kept:
                         return self._call(lambda: getattr(self.loaded, name)(*given))
                     case ("recover", config, disk, int(at_ms), int(epoch)):
                         given = unpack(config), unpack(disk), at_ms, epoch
+                        # `takes`: a learner's `recover` may leave the epoch out
                         return self._check_step(lambda: self.kind.recover(*given[: self.takes]))
                     case ("step", int(number), event, disk):
                         event, disk = unpack(event), unpack(disk)
@@ -69,7 +70,7 @@ class Kept:
             return "failed", str(error)
         except MemoryError:
             return "failed", "it has taken all the memory that it may have"
-        except BaseException as error:  # whatever a learner's code lets fly
+        except BaseException as error:  # a learner's code may raise anything, SystemExit too
             return "failed", explain(error, self.file)
 
     def _load(self, source: str, file: str, kind: str, needs: tuple[str, ...]) -> Message:
@@ -89,7 +90,7 @@ class Kept:
             return "failed", f"{file} has no class `{kind}` with {methods}"
         if missing:
             return "failed", f"{file} has no function `{missing[0]}`"
-        if kind:  # four where it asks for the epoch
+        if kind:  # `recover` takes 3 arguments, or 4: with the epoch
             self.takes = max(3, len(inspect.signature(self.kind.recover).parameters))
         return ("loaded",)
 
@@ -102,9 +103,9 @@ class Kept:
         return "value", pack(first)
 
     def _check_step(self, run: Callable[[], Any]) -> Message:
-        """Run the learner's function twice with the same event, check what it returns, and answer
-        with the new state's number and the packed effects, or with what is wrong ("failed", for the
-        learner)."""
+        """Run a method of the learner's class twice (`run` calls it, with the same arguments each
+        time), check what it returns, and answer with the number of the new state and the packed
+        effects, or with what is wrong ("failed", for the learner)."""
         result, repeated = run(), run()
         if result is None:
             return "failed", "one way through it has no `return`"

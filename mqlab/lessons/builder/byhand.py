@@ -26,13 +26,13 @@ MEND = Words("{why}. Mend {file}, save it, and reload this page.")
 def begin(
     source: str, line: str = "", sitting: int = 1, choices: Sequence[str] = ()
 ) -> tuple[Play, FileHost]:
-    """Start the learner's coordinator in a process of its own, and return a play with it and that
-    process, which the caller ends.
+    """Start the learner's file in a process of its own, and return a play with it and that process,
+    which the caller ends.
 
     The play is of the system of `line`, or of the first trial in the lab's part `sitting`, with the
-    role that the file in `source` programs; as many of `choices` are made as are possible with it.
-    BuildError where the file cannot be loaded; ValueError for what is no system line, and where
-    there is no such part.
+    role that the text of the file, `source`, programs. The `choices` are made up to the first that
+    is impossible with it. BuildError where the file cannot be loaded; ValueError for what is no
+    system line, and where there is no such part.
     """
     what = find_what(source)
     if sitting not in what.sittings:

@@ -107,11 +107,13 @@ def search_trial(trial: Trial, host: Any, what: What = COORDINATOR) -> Card:
 
 
 def _search(trial: Trial, system: Any, what: What, host: Any) -> Card:
-    """Search all schedules of a trial with the learner's role, and return a card: with the shortest
-    run that breaks a promise, with one that never keeps it, or that all is well."""
+    """Search the schedules of a trial with the learner's role, and return a card: with the shortest
+    run found that breaks a claim; with a run at whose end a claim has not come true that must; that
+    there are too many states to search; or that all is well."""
     search = Search(system, replace(trial.budget, states=MOST_STATES))
     always = {i for i, claim in enumerate(search.properties) if claim.kind == "always"}
-    # until all is searched, or something that must always hold is broken
+    # until all is searched, or a claim of `always` is broken (`found`: claim → the world in
+    # which it breaks, or comes true where it must)
     while search.advance(SLICE_S) and not always & search.found.keys():
         if host.asked > MOST_ASKED:
             search.stop()
@@ -137,9 +139,9 @@ def _search(trial: Trial, system: Any, what: What, host: Any) -> Card:
 
 def run_trial(trial: Trial, timed: Timed, system: Any, what: What) -> Card:
     """Run one system in simulated time, once from each seed, and return a card with the first run
-    that breaks a promise, or that all hold. The coordinator gets no time, as in a search: so the
-    run is its choices, and can be played again. What must stay possible, or must happen, is judged
-    at the end."""
+    that breaks a claim, or that all hold. A "can_always" or "sometimes" claim is judged at the end
+    of a run only. The clock is not passed to the coordinator, as in a search: so a run is its
+    choices alone, and can be played again."""
     steps, partitions = 0, system.cluster.partitions if timed.loss else ()
     # the connections on which messages are lost
     lossy = tuple((what.restart, name) for name in partitions)
@@ -221,10 +223,12 @@ def _light(system: Any, claim: str, what: What) -> Any:
 
 
 def _show(trial: Trial, example: Counterexample, system: Any, states: int, what: What) -> Card:
-    """A card with the counterexample in words and as a trace, in which an invariant stands for the
-    claim that breaks."""
+    """Make a card of a counterexample: in words, and as a trace in which an invariant stands for
+    the claim that breaks. A claim of "can_always" breaks where it can no longer come true: there
+    the run is played on to its end, and the card's `lost` is the position from which on this is
+    so."""
     schedule, marked, lost_at = example.schedule, _light(system, example.property, what), 0
-    if example.claim.kind == "can_always":  # no way leads back to it: the run is played to its end
+    if example.claim.kind == "can_always":
         play = Play(marked, schedule)
         lost_at = len(play.trace)
         play.go_on()

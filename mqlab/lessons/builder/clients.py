@@ -56,8 +56,8 @@ def ask_clients(path: Path, sitting: int) -> Verdict:
     """Judge a coordinator by what released Kafka clients see of it, after a search has found it
     right.
 
-    The verdict is also right where they cannot be asked, which it says, and where they are not: in
-    the lab's parts before `FIRST`, and of a file that is no coordinator.
+    Where they cannot run, the verdict is right and says so. It is right too where they are not
+    needed: in the lab's parts before `FIRST`, and for a file that is no coordinator.
     """
     if sitting < FIRST or find_what(read_file(path)) is not COORDINATOR:
         return Verdict(True, NOTHING)

@@ -104,8 +104,9 @@ SENT = Words("a marker went to {missing}, which has none, and none is sent again
 
 
 def _explain_stuck(evidence: Evidence) -> Text:
-    """Why a decided transaction never completes: a marker was refused, lost with its connection,
-    sent only once before a restart, or never sent."""
+    """Say why a decided transaction never completes: a marker was refused, lost with its
+    connection, sent without reaching the log, not sent again after a restart, or never sent; or all
+    are answered, and no Complete record is written."""
     decided = [entry for entry in evidence.latest.values() if entry.state in PREPARED]
     if evidence.refused:
         return _explain_refused_marker(evidence)
@@ -116,6 +117,7 @@ def _explain_stuck(evidence: Evidence) -> Text:
     unanswered = [one for entry in decided for one in entry.partitions if one not in answered]
     if set(disconnected) & set(unanswered):
         return LOST
+    # partitions without the marker; else those that have it, and whose answer was lost
     missing = evidence.unmarked or unanswered
     if not missing:
         return ANSWERED
@@ -237,8 +239,8 @@ def _explain_epoch(evidence: Evidence) -> Text:
 
 
 def _explain_asked(evidence: Evidence) -> Text:
-    """Explain a commit that no application has requested by the event that made the coordinator
-    decide it."""
+    """Explain a commit that no application has requested: by the event that made the coordinator
+    decide it, or by two producers with one epoch."""
     cause = evidence.find_cause(TxnState.PREPARE_COMMIT)
     if cause is None:
         return explain_outcome(evidence)

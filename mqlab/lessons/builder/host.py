@@ -356,8 +356,9 @@ def answer(role: Hosted, effects: Effects) -> Map[tuple[Any, ...], Reply]:
 
 
 def check_imports(source: str, page: str, noun: str) -> None:
-    """Refuse (BuildError) a learner's file that imports anything but `page`, the module that it is
-    written with, and the harmless ones of IMPORTS. `noun`: what the file is called."""
+    """Refuse (BuildError) a learner's file that is no Python, or that imports anything but `page`,
+    the module that it is written with, and the harmless ones of IMPORTS. `noun`: what the file is
+    called."""
     try:
         nodes = list(ast.walk(ast.parse(source)))
     except SyntaxError as error:
@@ -376,8 +377,9 @@ def check_imports(source: str, page: str, noun: str) -> None:
 
 
 def check_effects(effects: Effects, disk: Disk, config: KafkaConfig) -> None:
-    """Refuse (SpeechError) effects that a coordinator does not have, and records that its log
-    cannot have: at another offset than the next, or of a state that may not follow."""
+    """Refuse (SpeechError) effects that a coordinator does not have, and records that may not be
+    written: to another log or offset than the next of their id, with a number below 0, or of a
+    state that may not follow the last one of their id."""
     written: dict[str, int] = {}  # log → next offset, after the records of these effects
     states = {txn_id: entry.state for txn_id, entry in entries_of(disk).items()}
     for effect in effects:

@@ -206,9 +206,9 @@ class Lights(Hinted):
     hints: tuple[Text, ...]
 
     def check(self, light: Rule, graded: bool = False) -> Verdict:
-        """Judge a learner's invariant, a function of what one sees of a state of the system: it
-        must hold in every state of a right coordinator, and break with each wrong one of BROKEN
-        (and HIDDEN, if `graded`)."""
+        """Judge a learner's invariant `light`, a function of what one sees of a state of the
+        system: it must be True in every state of a right coordinator, and False in some state of
+        each wrong one of BROKEN (and of HIDDEN, if `graded`)."""
         answers: dict[tuple[Any, ...], bool] = {}
 
         # Many worlds look the same to it: each look is asked once.
@@ -234,6 +234,7 @@ class Lights(Hinted):
         except RuleError as error:
             return Verdict(False, error.text)
         if missed:
+            # a mistake of HIDDEN stays unnamed
             lines = [one.says for one in missed if one in BROKEN] or [UNNAMED]
             listed = Text("; ".join(one.en for one in lines), "；".join(one.zh for one in lines))
             caught = len(cases) - len(missed)

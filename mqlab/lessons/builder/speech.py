@@ -59,8 +59,9 @@ def pack(value: Any) -> Any:
 
 
 def unpack(packed: Any) -> Any:
-    """Make of what the wire carried the value that was packed (`pack`). SpeechError for unknown
-    types and for fields of another type."""
+    """Return the value that was packed (`pack`) into what the wire carried. SpeechError for unknown
+    types and for fields of another type; KeyError, TypeError or ValueError for what `pack` does not
+    make."""
     if isinstance(packed, tuple):
         return tuple(map(unpack, packed))
     if not isinstance(packed, dict):

@@ -108,14 +108,14 @@ def withhold(module: ModuleType) -> None:
 
 
 def main() -> int:
-    """Run the cells of one answer after the other, each in a process of its own, until the judge
-    ends. stdin and stdout are the wire to it, so that no cell can use them."""
+    """Run the cells of one answer after the other, each answer in a process of its own, until the
+    judge ends the wire. That is stdin and stdout, which no cell can use."""
     wire = Wire(os.dup(0), os.dup(1))
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)  # what a cell writes past Python goes to the log
     limit_resources(MOST_MEMORY)
     places.LABS = Path.cwd() / "labs"  # no function of ours reads an answer where no wall hides it
-    sys.meta_path.insert(0, Withholding)
+    sys.meta_path.insert(0, Withholding)  # an answer can import nothing that is the judge's
     shell = build_shell()
     wire.say("ready")
     while True:

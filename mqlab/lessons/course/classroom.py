@@ -303,7 +303,8 @@ def teach(labs: Sequence[Lab], folder: Path, say: Say, lang: Lang = "en") -> Cou
 
 
 def grade(course: Course, say: Say) -> None:
-    """Collect and grade what was handed in since the last time, write feedback, export marks.
+    """Collect and grade what was handed in since the last time, write feedback, export marks; `say`
+    gets a line for each submission and each problem.
 
     A submission that cannot be run is named, and the others are graded. Raises ClassError where
     there is no course, or where nbgrader refuses a step.

@@ -128,7 +128,8 @@ def find_released(releases: str, resources: ResourcesDict) -> Path | None:
 
 
 def make_inert(notebook: Notebook, released: Iterable[Notebook]) -> None:
-    """Change a submission so that only text is left of what its student could put into it.
+    """Change a submission so that only text is left of what its student could put into it: in
+    metadata, attachments and outputs too.
 
     A cell gets the metadata of the released cell of its name, or none; Markdown that was not
     released becomes a comment in a code cell.

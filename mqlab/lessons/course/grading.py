@@ -42,7 +42,8 @@ class Names:
 
 
 def find_needed_cells(cells: Sequence[Notebook], name: str) -> list[int]:
-    """Find the cells that the value of `name` depends on: their indexes, in sequence.
+    """Find the cells that the value of `name` depends on: their indexes, in ascending sequence.
+    Text and the cells that grade are left out.
 
     A cell is needed if it binds or changes the name, or one that a needed cell uses after it, or if
     its effect cannot be read off its text (a magic, `import *`, a syntax error). In doubt a cell is

@@ -239,8 +239,10 @@ class Judge:
             self._left_s -= time.monotonic() - began
 
     def _judge(self, task: Task, wire: Wire, ran: Ran) -> Result:
-        """Judge one answer that its process has handed over, a value or functions. Functions are
-        run there, question by question, and what was judged before is not searched again."""
+        """Judge the answer to a task, of which the process has just run the cells (`ran`): a value,
+        or functions that stay there and are called question by question. Verdicts come from KNOWN
+        where the same was answered before. Raises WireError where the process sends something
+        else."""
         exercise, kind = find_exercise(task.exercise)
         match self._hear(wire):
             case ("value", value):
@@ -263,9 +265,10 @@ class Judge:
         # Only values are keys of the cache: the text of a function has its address in it.
         constant = value if kind == "value" else None
         try:
-            question = f"{task.exercise} in {spoken()}"
-            result = Result(*KNOWN.judge(question, constant, conversation.ask, search), ran)
-            conversation.leave()
+            # a verdict is words, so each language has its own
+            exercise_key = f"{task.exercise} in {spoken()}"
+            result = Result(*KNOWN.judge(exercise_key, constant, conversation.ask, search), ran)
+            conversation.leave()  # a function that still waits for an answer ends
         except Lost as lost:
             raise WireError(str(lost)) from lost
         return result

@@ -33,7 +33,8 @@ class Mend(NbGraderPreprocessor):
 
 def mend(submitted: Notebook, released: Notebook) -> list[str]:
     """Change a submission so that each named cell of the released lab is there once, and return
-    sentences on what was done."""
+    sentences on what was done. A cell's name is its nbgrader id; a second cell of a name, and one
+    whose name was not released, lose theirs."""
     released_cells = {name: cell for cell in released.cells if (name := name_of(cell))}
     notes = []
     seen: set[str] = set()

@@ -73,8 +73,10 @@ def _headings(texts: list[str]) -> Iterator[str]:
 
 
 def _check_route(notebook: Notebook) -> Iterator[str]:
-    """Yield what is wrong with the quick route of a lab: 25 minutes at most, with an experiment and
-    a graded cell, or the check of a file that takes longer to write; the rest is folded."""
+    """Yield what is wrong with the quick route of a lab, its cells outside of folded parts: they
+    take 25 minutes at most, ask a question, and grade a cell or check a file that takes longer to
+    write; the first cell states the minutes. Before that come headings of the whole lab that cannot
+    fold, or are tagged wrongly."""
     for cell in notebook.cells:
         if cell.cell_type != "markdown":
             continue
@@ -147,8 +149,9 @@ def _without_code(text: str) -> str:
 
 
 def freshness(lab: Lab) -> Iterator[str]:
-    """Yield where the committed copies of a lab are not what its source gives; outputs are compared
-    by nbval."""
+    """Yield where the committed copies of a lab are not what its source gives, or where the
+    solution is not executed or has outputs that it should not have. The outputs' content is
+    compared elsewhere, by nbval."""
     source = read_source(lab)
     advice = f"run `mqlab labs build {lab.name[:2]}` and commit"
     for path in (lab.student, lab.solution):
@@ -204,8 +207,8 @@ def short_way_runs(lab: Lab) -> Iterator[str]:
 
 def stub_is_wrong(lab: Lab) -> Iterator[str]:
     """Yield what is wrong with the student copy as it is handed out: it must run to its end, fail
-    only where one must write, and get no point. What is long and the same in the solution is run
-    there."""
+    only where one must write, and get no point. Cells tagged LONG are left out: they are the same
+    in the solution, and run there."""
     source = read_source(lab)
     student = student_copy(source)
     student.cells = [c for c in student.cells if LONG not in c.metadata.get("tags", [])]

@@ -326,8 +326,9 @@ def _check_printed(notebook: Notebook) -> None:
 
 
 def _normalise(notebook: Notebook) -> None:
-    """Take out of an executed notebook what differs from run to run (ids, addresses, the Python
-    version) and the outputs that are not kept."""
+    """Take out of an executed notebook what differs from one execution to the next (ids, addresses,
+    the Python version) and the outputs that are not kept; pictures are kept as text, except in
+    cells tagged COMPARED."""
     new_ids: dict[str, str] = {}
 
     def rename(match: re.Match[str]) -> str:

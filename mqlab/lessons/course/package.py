@@ -68,7 +68,9 @@ LEFT_OUT = ("__pycache__", ".ipynb_checkpoints", ".egg-info", ".pyc", "scenarios
 
 
 def write_package(course: Course) -> Path:
-    """Write `students.zip` to the course's folder: the program, and every lab released so far."""
+    """Write `students.zip` to the course's folder and return its path: the program, the scenarios
+    and files that labs use, and every lab released so far. An older zip stays until the new one is
+    whole."""
     path = course.folder / "students.zip"
     unfinished = path.with_suffix(".part")
     with zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED) as package:
@@ -84,6 +86,7 @@ def write_package(course: Course) -> Path:
             skeleton = f"labs/{folder}/begin.py"  # not the solutions beside it
             _add(package, places.ROOT / skeleton, skeleton)
         _add(package, places.LABS / "reports", "labs/reports")
+        # the scenarios that labs open by their name, below datasets/scenarios
         stories = {*(run.story for run in RUNS.values()), *(way.story for way in ORDER.values())}
         stories |= {RUN, *ELSEWHERE}
         for story in sorted(stories):
@@ -214,7 +217,8 @@ def _copy(lab: Original, copy: Path, say: Say) -> None:
 
 def _may_replace(lab: Original, copy: Path, say: Say) -> bool:
     """Whether a student's copy may be replaced by the lab: it was made from another version, and
-    nothing is lost with it. Says why, where it is kept."""
+    nothing is lost with it. Says why, where a copy of another version, or one that cannot be read,
+    is kept."""
     number = lab.name[:2]
     try:
         notebook = read(copy)

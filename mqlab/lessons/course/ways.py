@@ -79,8 +79,8 @@ class Extent:
 
 
 def measure(cells: Iterable[Notebook]) -> Extent:
-    """Measure some cells: their words, questions, answers to write, and the minutes they take.
-    Words of their questions and options count."""
+    """Measure some cells: their words (those of their questions and options too), questions,
+    answers to write, and the minutes that all of this takes, by MINUTES and WORDS_PER_MINUTE."""
     words = questions = to_write = 0
     minutes = 0.0
     for cell in cells:
@@ -96,5 +96,5 @@ def measure(cells: Iterable[Notebook]) -> Extent:
         to_write += utils.is_solution(cell)
     minutes += words / WORDS_PER_MINUTE
     minutes += MINUTES["question"] * questions + MINUTES["to write"] * to_write
-    # minutes are rounded up
+    # -int(-minutes // 1): rounded up
     return Extent(words, questions, to_write, -int(-minutes // 1))

@@ -18,9 +18,9 @@ ID = {"transactional.id": "accounting-0"}
 
 
 def main(address: str, count: int, pause_at: str = "") -> None:
-    """Copy orders to invoices, one in a transaction with its position, from the group's position on
-    up to offset `count`; before the commit of order `pause_at` the program waits for ever, to be
-    killed. Raises KafkaException where the client does."""
+    """Copy orders to invoices, from the group's position on up to offset `count`: one order a
+    transaction, together with the position after it. Before the commit of the order `pause_at` the
+    program waits for ever, to be killed. Raises KafkaException where the client does."""
     kafka: Any = importlib.import_module("confluent_kafka")
     common = {"bootstrap.servers": address, "log_level": 0}
     producer = kafka.Producer({**common, **ID})
@@ -40,7 +40,7 @@ def main(address: str, count: int, pause_at: str = "") -> None:
         if order == pause_at:
             producer.flush(WAIT_S)
             print(f"not committed yet: {order}", flush=True)
-            threading.Event().wait()
+            threading.Event().wait()  # nobody sets it
         producer.commit_transaction(WAIT_S)
         print(f"committed: {order}", flush=True)
     consumer.close()

@@ -351,31 +351,31 @@ def construct_producer(client: str, **settings: Setting) -> str:
 
 
 def _java(given: dict[str, Setting], settings: dict[str, Setting]) -> str:
-    """How the Java client resolves its idempotence settings: `given` by the program, `settings`
-    with the defaults. What contradicts an idempotence that was asked for is an error; what
-    contradicts the default switches it off without one, except that more than five in flight is
-    always an error."""
+    """How the Java client resolves its idempotence settings: "idempotent", "not idempotent", or the
+    text of its error. `given`: by the program; `settings`: those and the defaults. What contradicts
+    an idempotence that the program asked for is an error; what contradicts the default switches it
+    off, but more than five in flight is always an error."""
     if not settings["enable.idempotence"]:
         return "not idempotent"
     explicit = "enable.idempotence" in given
-    gives_way = False
+    switched_off = False
     if settings["retries"] == 0:
         if explicit:
             return _config("Must set retries to non-zero when using the idempotent producer.")
-        gives_way = True
+        switched_off = True
     if settings["acks"] not in ("all", "-1"):
         if explicit:
             return _config(
                 "Must set acks to all in order to use the idempotent producer. Otherwise we "
                 "cannot guarantee idempotence."
             )
-        gives_way = True
+        switched_off = True
     if int(settings[IN_FLIGHT]) > 5:
         return _config(
             f"To use the idempotent producer, {IN_FLIGHT} must be set to at most 5. Current "
             f"value is {settings[IN_FLIGHT]}."
         )
-    return "not idempotent" if gives_way else "idempotent"
+    return "not idempotent" if switched_off else "idempotent"
 
 
 def _librdkafka(given: dict[str, Setting], now: dict[str, Setting]) -> str:

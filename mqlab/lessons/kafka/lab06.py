@@ -130,12 +130,12 @@ def _wish(request: object) -> str:
 
 
 def _describe_handling(trace: Trace, request: Fact, coordinator: str) -> tuple[str, str, str]:
-    """How the coordinator handles one request: what it writes or sends before its answer, the
-    answer, and what it does from then on until the next request."""
+    """How the coordinator handles one request, until it gets the next: three texts, what it writes
+    or sends before its answer, the answer, and what it does after it."""
     before: list[str] = []
     later: list[str] = []
     answer = ""
-    for fact in trace.facts[request.index :]:
+    for fact in trace.facts[request.index :]:  # those after it, as `index` counts from 1
         if _asks(fact, coordinator):
             break
         if fact.node != coordinator:

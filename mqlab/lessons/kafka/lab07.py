@@ -315,15 +315,16 @@ def frontiers(trace: Trace, position: int) -> None:
 
 
 def lag_table(trace: Trace) -> str:
-    """A table of consumer lag, a line each time that the reader has polled and asked for its
-    position, the end and its lag: these, and the lag that counts from the last *record* it was
-    given."""
+    """A table of consumer lag, with a line for each call of Lag, which must follow a poll, the
+    position and the end: these, the lag, and the lag that counts from the last *record* that the
+    reader was given."""
     rows: list[tuple[str, ...]] = [
         ("the reader is given", "position", "end", "its lag", "end − (last record + 1)")
     ]
     offsets = {c.label: c.offset for log in trace.snapshot(-1).logs for c in log.cells}
-    newest, row = -1, [""]  # -1: no record yet, so that all of the log is lag
+    # `newest`: offset of the last record given (-1: none, all of the log is lag);
     # `row`: what the reader is given, its position, the end
+    newest, row = -1, [""]
     for fact in trace:
         match fact.body:
             case Outcome(call=Poll(isolation="read_committed"), status="ok", detail=given):

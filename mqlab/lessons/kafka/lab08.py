@@ -142,8 +142,9 @@ def _actor(node: str, request: str) -> str:
 
 
 def assemble_loop(order: tuple[str, ...]) -> Work:
-    """The loop of a worker that does these pieces in each round. Those for a failure are done when
-    a call fails with an abortable error, the others make up a round."""
+    """Return a worker's loop that does these pieces in each round, until a poll gets no orders. The
+    pieces of ON_FAILURE are left out of the round, and done when a call fails with an abortable
+    error."""
     pieces = tuple(piece for piece in order if piece not in ON_FAILURE)
     on_failure = tuple(piece for piece in order if piece in ON_FAILURE)
 
@@ -408,13 +409,14 @@ LOOP = Copying()
 
 
 def _judged(work: Work, many: IncomeSystem = MANY, faults: tuple[Budget, ...] = FAULTS) -> Verdict:
-    """Judge a learner's copy loop: by each rehearsal with many orders, then by every schedule of
-    one order with each of the faults."""
+    """Judge a learner's copy loop: by each rehearsal with the orders of `many`, then by every
+    schedule of one order with each of `faults`. The verdict is about the first run that breaks a
+    promise."""
     faultless = plain(many.with_loop(work))
     # no more calls than a worker that does nothing
     if count_calls(faultless, WORKER) == count_calls(plain(many.with_loop(_idle)), WORKER):
         return Verdict(False, NOT_WRITTEN)
-    calls = shape(faultless)
+    calls = shape(faultless)  # they show a wrong belief where the failing run does not
     for run in _rehearsals(work, many, faultless):
         name = find_broken_promise(run)
         if name:
@@ -495,10 +497,11 @@ def _failing(given: list[Outcome], name: str) -> Named | None:
 
 
 def _shaped(outcomes: list[Outcome]) -> Named | None:
-    """Which mistake of the copy loop the outcomes of its calls show, or None: from which calls it
-    made, in which sequence, and how far the positions go."""
+    """Which mistake of the copy loop the outcomes of its calls show, or None: a send outside of a
+    transaction fails; else it is in which calls were made, in which sequence, and up to which
+    offset the positions go."""
     calls = [type(one.call) for one in outcomes]
-    if any(isinstance(g.call, SendRecord | SendOffsets) and g.status == FAILED for g in outcomes):
+    if any(isinstance(x.call, SendRecord | SendOffsets) and x.status == FAILED for x in outcomes):
         return OUTSIDE
     if Commit not in calls:
         return NO_COMMIT if Begin in calls else None

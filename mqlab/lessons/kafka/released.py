@@ -59,8 +59,8 @@ def make_producer(broker: RunningBroker, **settings: str | bool | int) -> Any:
 
 
 def read_all(address: str, topic: str, level: str = "read_committed") -> list[str]:
-    """The values in partition 0 of a topic, read to its end by a released client, in this isolation
-    level."""
+    """The values in partition 0 of a topic, read to its end by a released client, with this
+    isolation.level. It ends too where no message comes within WAIT_S."""
     kafka = client()
     consumer = kafka.Consumer(
         {
@@ -85,7 +85,8 @@ def read_all(address: str, topic: str, level: str = "read_committed") -> list[st
 
 def lose_an_answer(idempotent: bool) -> str:
     """Let a producer send one payment to a broker that stores it and dies before it has answered,
-    and return a line: what the producer was told, and how often the payment is stored."""
+    and return a line: what the producer was told, and how often the payment is stored. Where no
+    client is installed, why."""
     if why_not():
         return why_not()
     with serve() as broker:
@@ -153,7 +154,8 @@ class HeldPayment:
 
 def fence_a_zombie() -> str:
     """Let two programs with one transactional.id meet, of which the first is not dead, only slow,
-    and return the lines: what each call came to, and what readers get."""
+    and return lines: what came of each call, and what readers of each level get; where no client is
+    installed, why."""
     if why_not():
         return why_not()
     kafka, lines = client(), []
@@ -167,7 +169,7 @@ def fence_a_zombie() -> str:
             lines.append(f"{who:<7} {method}: {error.args[0].name()}{fatal}")
 
     with serve() as broker:
-        first, second = (make_producer(broker, transactional_id="order-service") for _ in "ab")
+        first, second = (make_producer(broker, transactional_id="order-service") for _ in range(2))
         note("first", "init_transactions", lambda: first.init_transactions(WAIT_S))
         first.begin_transaction()
         first.produce("payments", ORDERS[0])
@@ -187,8 +189,9 @@ def fence_a_zombie() -> str:
 
 
 def kill_the_loop() -> str:
-    """A loop in a process of its own reads orders and writes invoices. It is killed with kill -9
-    in its third transaction, and started again."""
+    """Start a loop that copies orders to invoices in a process of its own, kill it with kill -9 in
+    its third transaction, and start it again. Returns lines: what both processes printed, and what
+    readers of each level get then; where no client is installed, why."""
     if why_not():
         return why_not()
     with serve() as broker:

@@ -87,8 +87,8 @@ def read_questions(lab: str, text: str, lang: Lang = "en") -> dict[str, Question
 
 
 def _question(name: str, entry: dict[str, Any], lang: Lang) -> Question:
-    """Make a question of its TOML entry, in one language. Raises ValueError for an unknown key, or
-    where not exactly one option is right."""
+    """Make a question of its TOML entry, in one language. Raises ValueError for an unknown key, a
+    missing text, fewer than two options, or where not exactly one option is right."""
     options = entry.get("options", [])
     unknown_keys = [
         *(entry.keys() - KEYS),

@@ -62,8 +62,8 @@ def look_back(story: str, order: str = ORDER) -> Ending:
 
 
 def _count(run: Run, order: str) -> Ending:
-    """What is stored of an order when a run is over: its row, half messages, op messages, messages
-    that were delivered, discarded or dead-lettered, and how often consumers booked it."""
+    """What is there when a run of a single order is over: whether `order` has a row, how often
+    consumers booked it, and how many records all orders have in each topic (see `Ending`)."""
     service = run.system
     assert isinstance(service, RocketMQSystem)
     stored = read_world(service.cluster, run.world)
@@ -247,11 +247,12 @@ def measure_outcomes(
     seeds: int = 20,
     many: int = 12,
 ) -> Outcomes:
-    """Simulate the same orders once for each seed, and count how many end well, twice, without
-    effect, or with only one of row and message.
+    """Simulate the day's first `many` orders once for each of `seeds`, and count how many end well,
+    twice, without effect, or with only one of row and message.
 
-    `loss`: the share of messages to the broker that are lost; `death`: how often the process is
-    killed while it is at an order; `check_max`: transactionCheckMax; `many`: how many orders.
+    `check_back`: whether the broker asks about half messages; `check_max`: how often
+    (transactionCheckMax); `loss`: the share of messages to the broker that are lost; `death`: the
+    probability that the process is killed while it is at an order.
     """
     service = build_service(check_back, check_max, many)
     timing = Timing(loss=loss, lossy=LOSSY)

@@ -21,8 +21,9 @@ COUNTED = Words("counted by {group}")
 
 def count_money(cluster: Cluster, world: World) -> Money | None:
     """Add up what the orders with a row are worth and what the first consumer group has counted;
-    None where there is no consumer. `missing`: rows that no message will follow; `extra`: orders
-    that have no row, or are counted once more."""
+    None where there is no consumer. `missing`: the orders whose row no message will follow;
+    `extra`: what was counted more often than once, or without a row. An order that no row decides
+    (a scripted listener's) may be counted once."""
     if not cluster.consumer_groups:
         return None
     group = cluster.consumer_groups[0]

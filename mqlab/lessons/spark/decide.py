@@ -49,11 +49,13 @@ def lunch() -> tuple[dict[str, str], ...]:
 
 @cache
 def amounts_of_batches(minutes: int) -> tuple[int, ...]:
-    """The income in tenths of a penny that each batch writes, where a batch is so many minutes of
-    orders.
+    """The income in tenths of a penny that each batch writes, by its number, where the orders are
+    cut into batches of so many minutes.
 
-    A batch closes the minutes that the batches before it have passed (the watermark), so it writes
-    those of the batch before it, without its last minute.
+    A batch writes the minutes that lie before the latest one of the batches before it (the
+    watermark). So the first writes nothing, and each other one the minutes of the batch before it
+    without the last, which is the first that the next one writes. A closing record ends the last
+    minute for one batch more.
     """
     from ...spark.orders import MINUTE_MS, encode, floor_minute, income_of, time_ms
 
@@ -67,7 +69,7 @@ def amounts_of_batches(minutes: int) -> tuple[int, ...]:
     for start in income:
         batch = (start - first_start) // step
         last_start[batch] = max(last_start.get(batch, 0), start)
-    last_start[max(last_start)] += MINUTE_MS  # the closing record
+    last_start[max(last_start)] += MINUTE_MS  # the closing record is in the last batch of orders
     amounts, closed = [], 0
     # The first batch follows none: the watermark is 0, and it writes nothing.
     for _, seen in [(NONE, 0), *sorted(last_start.items())]:
@@ -280,7 +282,8 @@ class Deciding(Hinted):
 
     def check(self, decide: Rule, graded: bool = False) -> Verdict:
         """Judge a learner's rule: first by the money that comes out of each scenario with it, then
-        by what it answers for pairs of batch numbers; `graded`: for the unseen ones too."""
+        by what it answers for pairs of batch numbers (progress, batch); `graded`: for the unseen
+        ones too. What is wrong first is reported."""
         rule = Remembered(decide)
         try:
             if all(rule(progress, batch) is None for progress, batch, _ in self.pairs):

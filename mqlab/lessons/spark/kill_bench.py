@@ -93,8 +93,10 @@ class Bench:
         say: Say = print,
         show: Show | None = None,
     ) -> Cell:
-        """Kill the job once at `point` of batch 3, start it again, and return what its output adds
-        up to. `show`, where given, is called with the money again and again while the job runs.
+        """Kill the job once with -9 at `point` of batch 3, start it again, and return what its
+        output adds up to. `point` is the value of a `Point`; `rule` stands in for the sink's own
+        `decide` or `resume`; `show`, where given, is called with the money every second while the
+        job runs.
 
         Raises IncomeError, whose text says what to do next.
         """
@@ -153,8 +155,9 @@ class Bench:
             say(f"  {ASKED(calls=calls)}")
 
     def _live(self, story: Story, rule: Rule, say: Say) -> Cell:
-        """Play a scenario on the real job and return the table's cell: the crash by kill -9, the
-        others by an exception, after which the checkpoint is lost, or the output is a new one."""
+        """Play a scenario on the real job and return the table's cell. The crash is by kill -9, in
+        the others an exception ends the job, and it is restarted without its checkpoint and with
+        batches of an hour, or with its checkpoint and an empty output."""
         from ...spark import crashes, job
         from ...spark.cuts import Plan
         from ...spark.kills import Point
@@ -177,8 +180,8 @@ class Bench:
     def try_ends(
         self, source: str, sink: str, point: str, *, say: Say, show: Show | None = None
     ) -> tuple[str, str]:
-        """Kill a job with another source or sink once and start it again; returns its row of the
-        table: the income, and its error.
+        """Kill a job with another source or sink once, at `point` of batch 3, and start it again;
+        returns its row of the table: the income, and its error.
 
         `source` "kept" is topic Order. With "deleted once delivered" the broker deletes
         (DeleteRecords) what the job had been handed when it was killed, as a queue would that
@@ -195,8 +198,8 @@ class Bench:
         with self._watching(sink, target, show):
             crashes.kill_hard(setup, target, sink, Point(point), say=say)
             self._ready()
-            ends = files.cut_of(target.checkpoint, KILLED).offsets
-            topics.delete_before(self.address, setup.source, ends)
+            handed_over = files.cut_of(target.checkpoint, KILLED).offsets  # the end, by partition
+            topics.delete_before(self.address, setup.source, handed_over)
             say(str(DELETED))
             cell = crashes.restart(setup, target, sink, Point(point))
         self._sum_up(cell, show)
@@ -227,8 +230,9 @@ class Bench:
 
     def _die(self, death: Death, rule: Rule) -> Cell:
         """Repeat a crash of the model on a real Spark job, and restart it with the learner's rule.
-        A crash by itself leaves the killed batch or the one before it in the checkpoint; an
-        older checkpoint is made by hand, after kill -9 and before the restart."""
+        The checkpoint must then have `death.checkpoint` as its last batch: a crash leaves the
+        killed batch there or the one before; an older one is made by hand, after kill -9 and before
+        the restart."""
         from ...spark import crashes, job
         from ...spark.kills import Point
 
@@ -269,7 +273,7 @@ class Bench:
         from ...spark.crashes import prepare
 
         folder = Path(self._folder.name)
-        return prepare(self.address, lunch(), folder, KILLED, None, HALF_HOUR, run)
+        return prepare(self.address, lunch(), folder, KILLED, minutes=HALF_HOUR, run=run)
 
     def _fed(self, run: str, say: Say) -> Setup:
         """The same orders in a topic of their own, for a trial that spoils it."""
@@ -369,14 +373,15 @@ def _pence(tenths: int) -> int:
 @contextmanager
 def watch_money(read: Callable[[], Collection[Row]], due_tenths: int, show: Show) -> Iterator[None]:
     """While the block runs, show every second what the rows that `read` finds add up to, beside the
-    sum that is due."""
+    sum that is due (`due_tenths`, of a penny). What cannot be read yet is not shown."""
     from ...spark import IncomeError
 
     ended = Event()
 
     def show_again() -> None:
         while not ended.wait(EVERY_S):
-            with suppress(IncomeError, OSError, sqlite3.Error):  # nothing is there yet
+            # where nothing is there yet
+            with suppress(IncomeError, OSError, sqlite3.Error):
                 show(add_up(read(), due_tenths))
 
     thread = Thread(target=show_again, name="money", daemon=True)

@@ -86,8 +86,9 @@ def kill_broker(
     deaths: tuple[tuple[int, Point], ...] = DEATHS,
     say: Say = lambda line: None,
 ) -> Survived:
-    """Count two hours of orders at a broker of its own that is killed at each of `deaths` (batch,
-    point) and started again; returns the income, its error and the broker's processes."""
+    """Run the income job over two hours of orders at a broker of its own that is killed at each of
+    `deaths` (batch, point) and started again. Returns the income, its error and the broker's
+    process ids."""
     from ...serve.kafka import serve
 
     with (
@@ -96,6 +97,7 @@ def kill_broker(
         topics.broker_errors(broker.address),
     ):
         folder = Path(name)
+        # None: the default master; then the minutes of a batch, and the name of the topics
         setup = crashes.prepare(broker.address, lunch(), folder, KILLED, None, HALF_HOUR, "lunch")
         target = crashes.target_of(setup, "lunch")
         job.create_topics(target)
@@ -106,6 +108,7 @@ def kill_broker(
             broker.restart()
             pids.append(broker.pid)
 
+        # The job goes on beside the restart, which must be over before the next kill.
         def kill_once(batch: int, point: Point) -> None:
             for thread in restarts:
                 thread.join()
@@ -182,7 +185,8 @@ def trace_of(sink: str, killed: str) -> Trace:
     """The trace of a job that is killed while it writes a batch, and started again: what
     `play_sink` shows."""
     (batch,), (following,) = records_of(HALF_HOUR, KILLED), records_of(HALF_HOUR, KILLED + 1)
-    # Spark hands over what `commits` lacks; only a sink that has kept the number skips it.
+    # Spark hands over what its folder `commits` lacks: the killed batch again, unless that is
+    # noted; only a sink that has kept its number skips it then.
     is_skipped = killed == NOTED or (killed == COMMITTED and sink == NUMBERED)
     todo = [following] if is_skipped else [batch, following]
     # Calls of the second process, as `_write` has them: two a batch, or init and three a batch.

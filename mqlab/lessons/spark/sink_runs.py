@@ -107,9 +107,9 @@ def find_pence(record: str) -> int:
 
 
 def play_job(attempts: Sequence[Sequence[Sequence[str]]], owed: Sequence[str], why: Text) -> Run:
-    """Run one process of the job after the other, each killed before the next starts. An attempt is
-    the transactions that one process commits, each a list of records; `owed`: what must be there at
-    the end; `why`: the sentence above the scenario."""
+    """Run one or two processes of the job, the first killed before the second starts. An attempt is
+    the transactions that one process commits, each a list of records; `owed`: the records that must
+    be there at the end; `why`: the sentence above the scenario."""
     # a single attempt is that of the second process
     names = ("job", "again")[-len(attempts) :]
     # of the last process: init, then begin, the records and commit of each transaction

@@ -86,9 +86,10 @@ class Death:
         return outcome
 
     def run(self, answer: str) -> Run:
-        """Play this crash and the restart in the engine, where the learner's rule gave `answer`:
-        the open transaction is ended by a single request, as the process that began it is dead. The
-        run begins with what the checkpoint lacks."""
+        """Play this crash and the restart in the engine, where the learner's rule gave `answer`
+        ("commit" or "abort"): the open transaction is ended by a single request, as the process
+        that began it is dead. The run begins with the first batch that the checkpoint lacks, at the
+        latest with the killed one."""
         from ...registry import run_scenario
 
         missing = min(KILLED, self.checkpoint + 1)

@@ -64,8 +64,9 @@ def _explain(system: CheckRoundSystem, schedule: tuple[str, ...], world: World, 
 
 
 def _explain_lost(system: CheckRoundSystem, schedule: tuple[str, ...], at: int) -> Text:
-    """Say why a half message (at offset `at`) was lost in the schedule's last round of the check:
-    from what the round was given, and what it did."""
+    """Say why the half message at offset `at` was lost in the schedule's last round of the check:
+    from what that round was given, and what it did with it. The round is done again for this, from
+    the state before the last choice."""
     before_last = play(system, schedule[:-1])
     broker = before_last.role(system.config.broker)
     if broker is None:

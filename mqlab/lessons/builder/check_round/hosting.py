@@ -77,7 +77,8 @@ class BuiltBroker(Broker):
 def make_round(broker: BuiltBroker, disk: Disk, at_ms: int) -> tuple[Broker, Effects]:
     """Do a round of the check of half messages as the learner's function decides, and return the
     broker and the effects. The function's `half_to` and `op_to`, the offsets from which the next
-    round reads, are written last."""
+    round reads, are written last. Raises Broken where the function fails, or decides what no round
+    does."""
     shown = read_round(broker, disk)
     actions, half_to, op_to = broker.host.ask(shown)
     stored = {one.queue_offset: one for one in read_queue(disk, HALF_QUEUE, shown.half_offset)}
@@ -102,6 +103,7 @@ def make_round(broker: BuiltBroker, disk: Disk, at_ms: int) -> tuple[Broker, Eff
         offsets = offsets.set(HALF_KEY, half_to)
     if op_to != shown.op_offset:
         offsets = offsets.set(OP_KEY, op_to)
+    # what is in the half topic by now is old enough to be asked about in the next round
     aged = disk.log(HALF_QUEUE).end
     return replace(broker, offsets=offsets, producers=producers, aged=aged), writer.effects
 
@@ -128,8 +130,10 @@ def is_young(broker: BuiltBroker, half: Stored) -> bool:
 
 
 def check_round(seen: Round, actions: Any, half_to: Any, op_to: Any) -> None:
-    """Refuse (Broken) what no round of the check does: an action without a half message of the
-    round, an offset outside of it, and an end before all is done."""
+    """Refuse (Broken) what no round of the check does: an action on a half message that the round
+    was not given, actions that do not fit each other, an offset outside of the round, an end before
+    a half message that is old, and an op record that every round would read again. `half_to`,
+    `op_to`: where the next round begins."""
     halves = {half.offset: half for half in seen.halves}
     for action in actions:
         if not isinstance(action, ACTIONS):
@@ -154,8 +158,10 @@ def check_round(seen: Round, actions: Any, half_to: Any, op_to: Any) -> None:
 
 
 def _check_actions(seen: Round, actions: Actions) -> None:
-    """Refuse (Broken) actions that do not fit a half message or each other. One that is old and has
-    not ended is put back and then asked about; or it is parked."""
+    """Refuse (Broken) actions that do not fit a half message: one twice; parking it where it has
+    ended or gets another action too; a question before its copy is written; a copy without a
+    question; and a copy or a question of a young one. A question alone, about the half message
+    itself, is allowed."""
     ended = {half for op in seen.ops for half in op.ends}
     for half in seen.halves:
         own = [action for action in actions if action.half == half.offset]
@@ -197,8 +203,9 @@ def _name(kinds: list[type]) -> str:
 
 
 def _check_stop(seen: Round, stop: Half | None, actions: Actions) -> None:
-    """Refuse (Broken) a round that stops at a half message (`stop`; None: it went to the end) other
-    than the first young one."""
+    """Refuse (Broken) a round that stops at a half message (`stop`; None: it went to the end) that
+    has ended or is not young, or that has done something with this one or a later one: the next
+    round would do it again."""
     if stop is None:
         return
     again = [action for action in actions if action.half >= stop.offset]

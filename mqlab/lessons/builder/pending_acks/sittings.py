@@ -155,8 +155,9 @@ def list_loads(system: PendingAckSystem, world: World) -> Iterator[Load]:
 
 
 def find_granted(records: Iterable[PendingAckEntry]) -> Granted:
-    """Find which acknowledgements each transaction must hold by the log, and which have committed.
-    A request is granted whole, where none of its messages is taken."""
+    """Find which acknowledgements each transaction must hold by the log, and which are committed; a
+    message is its position in the partition. A request (ACK) is granted as a whole, or not at all
+    where one of its messages is already held or committed."""
     held: dict[int, str] = {}  # message → transaction
     committed: set[int] = set()
     granted_count = 0
@@ -175,7 +176,8 @@ def find_granted(records: Iterable[PendingAckEntry]) -> Granted:
 
 def find_unowed(system: PendingAckSystem, world: World) -> dict[int, str]:
     """Find the messages that are acknowledged for good though neither a committed transaction nor a
-    client without one has acknowledged them: message → transaction that holds it, or ""."""
+    client without one has acknowledged them. Returns position → the transaction that holds it, or
+    ""."""
     without_txn = {
         message.position
         for name in system.clients

@@ -49,8 +49,8 @@ class KillExercise:
     timers: tuple[str, ...] = ()
 
     def check(self, kill: object, graded: bool = False) -> Verdict:
-        """Judge a scenario's line that kills the victim, by what the run comes to: each wrong
-        moment shows a belief."""
+        """Judge a scenario's line that kills the victim, by the name that `outcome` gives the run
+        with this line: "right", or the belief behind a wrong moment."""
         if isinstance(kill, str) and "…" in kill:
             return Verdict(False, self._blanks())
         if not isinstance(kill, str) or not self._is_kill(kill):
@@ -58,7 +58,7 @@ class KillExercise:
         try:
             run = self._play(kill)
         except ScenarioError as error:
-            if isinstance(error.__cause__, StillRunning):  # it was not killed
+            if isinstance(error.__cause__, StillRunning):  # the victim was not killed
                 return Verdict(False, self.messages[self.alive], self.alive)
             return Verdict(False, Text(re.sub(r"^line \d+: ", "", str(error))))
         name = self.outcome(run)

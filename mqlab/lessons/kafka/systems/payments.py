@@ -110,9 +110,10 @@ class PiecewiseLeader(Leader):
     def _pieces(
         self, request: Produce, todo: tuple[str, ...], caller: Caller | None, disk: Disk
     ) -> tuple[Leader, Effects]:
-        """Carry out the pieces of an append in the learner's order, and return the leader with its
-        effects. `caller` None: the producer has its answer, so what the remaining pieces find
-        reaches nobody."""
+        """Carry out the pieces `todo` of an append in their order, which is the learner's, and
+        return the leader with its effects. It ends at a refusal, at a duplicate, and at an answer
+        before the append: the pieces after that are a step of its own. `caller` None: the producer
+        has its answer, so what the remaining pieces find reaches nobody."""
         leader: Leader = self
         batch = replace(request.batch, base=disk.log(self.name).end)
         appended: Effects = ()
@@ -125,13 +126,14 @@ class PiecewiseLeader(Leader):
                 if not appended:  # answered too early: the rest is a later step
                     later = Send(self.name, Rest(request, todo[index + 1 :]))
                     return leader, (Reply(caller, ok), later)
+                # the answer is sent once the log is safe up to this offset
                 ack = (batch.base + batch.count, caller, ok)
                 leader = replace(leader, acks=(*leader.acks, ack))
                 caller = None
             elif piece == "duplicate" and leader.part.find_duplicate(batch) is not None:
                 if caller is None:
                     return leader, appended
-                known, answered = append(leader, request, caller, None, disk)
+                known, answered = append(leader, request, caller, guard=None, disk=disk)
                 return known, (*appended, *answered)
             elif error := _refusal(piece, leader.part, batch):
                 refused = (Reply(caller, ProduceResponse(error)),) if caller is not None else ()

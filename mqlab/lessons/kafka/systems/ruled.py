@@ -506,8 +506,9 @@ class WatchedCoordinator(AdmittingCoordinator):
 
 def find_breach(tc: Coordinator, event: Event, effects: Effects) -> str:
     """The name of the sentence in `SENTENCES` that the coordinator's answer violates, or "". Judged
-    are AddPartitionsToTxn and the EndTxn of a v1 client, by the entry of the transactional id
-    before the request: has the sender its pid and epoch, and is a record being written (`busy`)?"""
+    are AddPartitionsToTxn and the EndTxn of a v1 client. `tc` is the coordinator before the
+    request: does its entry of the transactional id have the sender's pid and epoch, and is a record
+    of it being written (`busy`)?"""
     match event:
         case Request(body=AddPartitionsToTxn(verify_only=False, implicit=False) as ask):
             pass
@@ -522,9 +523,11 @@ def find_breach(tc: Coordinator, event: Event, effects: Effects) -> str:
     wait = error is Error.CONCURRENT_TRANSACTIONS
     busy = tc.busy(ask.txn_id)
     if entry is not None and (entry.pid, entry.epoch) == (ask.pid, ask.epoch):
-        if accepted or wait:  # it must wait just while a record is being written
+        # the right sender: it must wait just while a record is being written
+        if accepted or wait:
             return "" if busy is wait else "goes on" if wait else "one at a time"
         return "spared"
+    # a stranger: it has another pid or epoch, or the transactional id has no entry
     if accepted:
         return "no stranger"
     if wait:

@@ -130,8 +130,9 @@ def bookings(text: str) -> list[tuple[str, int]]:
 
 
 def balances(trace: Trace, position: int = -1) -> str:
-    """The table of what each reader is shown, in pounds: a line per isolation level, a column per
-    account, and the sum, which is money made or lost."""
+    """The table of what each reader has been given at a position of the trace (-1: its end), in
+    pounds: a line for each isolation level, a column for each account, and their sum; where that is
+    not 0, money was made or lost."""
     rows = []
     for reader in trace.snapshot(position).readers:
         sums = dict.fromkeys(ACCOUNTS, 0)

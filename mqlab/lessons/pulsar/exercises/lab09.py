@@ -72,8 +72,9 @@ def judge_run(run: Run) -> Verdict:
 
 
 def find_belief(run: Run) -> str:
-    """The wrong belief that a learner's scenario shows where it hides nothing that was committed;
-    the signs are looked for one by one, the surest first."""
+    """The wrong belief (a key of BELIEFS) that a learner's scenario shows, which hides nothing that
+    was committed. Its signs are looked for one by one, the surest first; without any it is
+    PUNCTUAL."""
     failed = [f.body for f in run.trace if isinstance(f.body, Outcome) and not f.body.ok]
     ledgers = list(list_ledgers(run))
     committed = {e.txn for entries in ledgers for e in list_markers(entries, MarkerType.TXN_COMMIT)}

@@ -125,16 +125,16 @@ class _Watched(MutableMapping[str, Any]):
 
 
 def watch(name: str, rule: Rule) -> Rule:
-    """The learner's function, made to run twice for each call: the second time it is given the same
-    answers, and must do the same. `name` is what a message calls it. Raises Unruly where it does
-    not."""
+    """Return the learner's function, made to run twice for each call: the second time it is given
+    the same answers, and must do the same. `name` is what a message calls it. The result raises
+    Unruly where it does not, and Stub where nothing is written."""
 
     def watched(order: str, db: Db, memory: Memory) -> Any:
         first_watch = _Watch(name)
         first_end = _run(first_watch, rule, order, db, memory)
         second_watch = _Watch(name, earlier=first_watch.noted)
         second_end = _run(second_watch, rule, order, db, memory)
-        # the second run ended earlier
+        # `noted`: the calls, each with its answer; the second run ended earlier
         if len(second_watch.noted) < len(first_watch.noted):
             missed = first_watch.noted[len(second_watch.noted)][0]
             raise Unruly(DIFFERS(name=name, first=missed, second=second_end[0]))
@@ -149,7 +149,8 @@ def watch(name: str, rule: Rule) -> Rule:
 
 def _run(noting: _Watch, rule: Rule, order: str, db: Db, memory: Memory) -> tuple[str, Any]:
     """Run the learner's function once, and return how it ended: in words, and as a function that
-    ends the same way (returns the value, or raises the error)."""
+    ends the same way (returns the value, or raises the error). Raises Stub where nothing is
+    written, and Unruly where it runs too long or keeps what is no plain value."""
 
     def run(statement: Statement) -> Any:
         if not (isinstance(statement.key, str) and isinstance(statement.value, str)):

@@ -158,8 +158,10 @@ def _find_calm(name: str, ways: Iterator[Way]) -> Way:
 def list_ways(
     rule: Rule, order: str, rows: Rows = Map(), memory: Memory = Map(), times: int = 0
 ) -> Iterator[Way]:
-    """Yield every way through a learner's function: after each statement it is answered, or the
-    connection breaks, before or after the statement was committed (once in a way)."""
+    """Yield every way through a learner's function for an order: each statement is answered, or the
+    connection breaks before or after it was committed, once in a way at most. It begins with `rows`
+    and `memory`; `times`: how often the broker has asked about the order, 0 for the first
+    execution."""
     unfinished = [(Task(order, times), rows, memory)]
     while unfinished:
         task, rows, memory = unfinished.pop()
@@ -168,7 +170,7 @@ def list_ways(
             yield Way(task.journal, rows, memory, result)
             continue
         value, rows_after = _perform(result, rows)
-        # the rows that a lost connection may leave
+        # the rows that a lost connection may leave; one way where both are equal
         broken = {rows: LOST, rows_after: LOST} if LOST not in dict(task.journal).values() else {}
         unfinished += [(task.resume(answer), left, memory) for left, answer in broken.items()]
         unfinished.append((task.resume(value), rows_after, memory))
