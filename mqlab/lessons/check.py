@@ -211,7 +211,7 @@ class Exercise(Hinted):
     def check(self, rule: Rule, graded: bool = False) -> Verdict:
         """Judge a learner's rule: no schedule of the exercise's systems may break a claim, and what
         must happen in some schedule happens; `graded`: of the unseen systems too."""
-        guarded = _guard(self, rule)
+        guarded = _guard(self, rule)  # remembers its answers, and checks their kind
         try:
             if all(call_rule(rule, sample) is None for sample in self.samples):
                 return Verdict(False, NOT_WRITTEN)

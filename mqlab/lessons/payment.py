@@ -231,6 +231,7 @@ def _draw(run: Run, moves: list[list[int]], is_second: bool) -> State:
     elif paid == received == 2 * PRICE:
         mark = "twice"
     elif paid != received:
+        # without a transaction the service that was started again may pay a second time
         mark = "again" if is_second and not state else "half"
     elif written:
         mark = "written" if decided == UNDECIDED else "decided"

@@ -30,6 +30,7 @@ class Predict(mqlab_widgets.Predict):
             super().__init__(question, options, answer, explanations, **how)
             return
         stored = find_question(question)
+        # where the browser could not keep an answer in the cell's text, it is written there now
         earlier = _SHOWN.get(stored.name)
         if earlier is not None and not earlier.kept and write_answer(earlier):
             how |= {"chosen": earlier.chosen, "revealed": earlier.revealed}

@@ -171,7 +171,8 @@ def tabulate_real(
     bulks: Mapping[str, Bulk], real: Mapping[str, Costs], partitions: int, orders: int
 ) -> list[tuple[str, ...]]:
     """Compare what a transaction costs in the model with what real brokers were measured to spend:
-    the rows of a table, with a head.
+    the rows of a table, with a head. KeyError where a broker was not measured with so many
+    partitions and orders.
 
     A cost is messages, writes and flushes. For each broker come the totals until each of MOMENTS,
     then each kind of message and write until the last. A star marks a difference;

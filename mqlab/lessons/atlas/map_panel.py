@@ -77,8 +77,9 @@ def _alt(broker: Broker) -> str:
 
 
 def _node(scene: Scene, node: Node, top: float) -> float:
-    """Draw one node as a band, its items in columns by kind, and return the y at which it ends."""
-    role = wrap(in_words(node.role), LEFT[0] - EDGE - 30, 10.5, 3)
+    """Draw one node as a band that begins at y = `top`, its items in columns by kind (COLUMNS), and
+    return the y at which the band ends."""
+    role = wrap(in_words(node.role), LEFT[0] - EDGE - 30, size=10.5, lines=3)
     bottoms = [top + PAD + 11 + len(role) * LINE]
     for i, (_, kinds) in enumerate(COLUMNS):
         y = top + PAD

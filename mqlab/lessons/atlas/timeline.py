@@ -80,6 +80,7 @@ def timeline() -> Picture:
     scene = Scene(WIDTH, 0)
     scene.text("title", EDGE, 20, in_words("Message queues since 2004"), "heading")
     y: float = TOP
+    # drawn later, as the lines of the years are below them and need their height
     lanes = Scene()
     for product in PRODUCTS:
         y = _lane(lanes, product, y)
@@ -112,8 +113,8 @@ def _at(event: Event) -> float:
 
 
 def _lane(scene: Scene, product: Product, y: float) -> float:
-    """Draw a product's line with its name and events, and return the y at which it ends; labels
-    that would overlap go one line down."""
+    """Draw a product's line at height `y`, with its name and events, and return the y at which the
+    lane ends. Labels that would overlap go one line down; events with transactions are marked."""
     middle = y + 8
     scene.text(f"{product.name}/name", EDGE, y + 12, product.name, "heading")
     start_x = _at(product.events[0])

@@ -164,8 +164,9 @@ WAS_TOLD = Words("{who}: {call} {result}; the log says {states}")
 
 
 def explain_wait(evidence: Evidence) -> Text:
-    """Say who waits for the coordinator at the end, and for which answer: the first caller it has
-    not answered; else a refusal; else an application that repeats its request after an error."""
+    """Say what still waits for the coordinator at the end, and for which answer: the first caller
+    that it has not answered; else a refusal; else an application that repeats its request after an
+    error, or waits without one. Where no application waits, say what the log holds."""
     world, system = evidence.run.world, evidence.system
     states = evidence.states or str(NOBODY)
     role: Any = world.nodes[system.cluster.leader(world, TC)]

@@ -105,6 +105,7 @@ class BuildSystem(Built, KafkaSystem):
             ended = Property("ended", ENDED(), self._ended, "can_always", self._reads)
             kept = Property("kept", KEPT(), self._kept, "can_always", self._reads)
             own = (*own, ended, kept)
+        # `_narrow`: the same claims, of which a search compares fewer fields of each node
         all_properties = (*own, *(self._narrow(one) for one in super()._properties))
         return tuple(one for one in all_properties if one.name not in self.dropped)
 

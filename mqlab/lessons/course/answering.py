@@ -127,8 +127,9 @@ class RemoteApp:
         self._left = False
 
     def __getattr__(self, call: str) -> Callable[..., Any]:
-        """A method of the application that runs in the judge's process: calling it sends the call
-        there, and returns or raises what the call returns or raises there."""
+        """A method of the application, which runs in the judge's process: calling it sends the call
+        there, and returns or raises what the call returns or raises there. Raises _Left where the
+        judge has ended this run of the learner's function."""
         modules = [importlib.import_module(name) for name in RAISING]
 
         def remote(*arguments: Any) -> Any:
@@ -142,6 +143,7 @@ class RemoteApp:
             if kind != "result":
                 self._left = True  # whatever a `finally` still calls, leaves it the same way
                 raise _Left
+            # orders travel as tuples of their fields
             return [modules[0].Order(*one) for one in value] if call == "poll" else value
 
         return remote

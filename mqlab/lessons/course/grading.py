@@ -74,8 +74,9 @@ def _find_givers(names: dict[int, Names | None], needed: set[int]) -> set[int]:
 
 
 def _find_names(source: str) -> Names | None:
-    """Find the names that a cell changes, those it uses, and those it uses later (in functions);
-    None where its text does not say it."""
+    """Find the names of the notebook that a cell changes, those it uses, and those it uses later,
+    when its functions are called; None where its text does not say it (no plain Python, `import *`,
+    or `get_ipython`)."""
     try:
         tree, cell_scope = ast.parse(source), symtable(source, "cell", "exec")
     except (SyntaxError, ValueError):  # a magic is no Python, nor is a null character
@@ -83,6 +84,7 @@ def _find_names(source: str) -> Names | None:
     nodes = list(ast.walk(tree))
     if any(isinstance(node, ast.alias) and node.name == "*" for node in nodes):
         return None
+    # `_owners`: `table` in `table.x = 1` or `table.append(1)`
     names = Names({name for node in nodes for name in _owners(node)}, set(), set())
     for scope in _scopes(cell_scope):
         is_later = scope.get_type() == "function"
@@ -92,6 +94,7 @@ def _find_names(source: str) -> Names | None:
                     names.changed.add(symbol.get_name())
                 if symbol.is_referenced():
                     (names.used_later if is_later else names.used).add(symbol.get_name())
+    # a magic that was written out as a call may change any name
     return None if "get_ipython" in names.used else names
 
 

@@ -126,7 +126,8 @@ def labs_in(folder: Path, names: list[str] | None = None) -> list[Lab]:
 
 def read_source(lab: Lab, lang: Lang = "en") -> Notebook:
     """Read a lab in one language from its source: the notebook with solutions and hidden tests,
-    which nbgrader calls the source version, not yet executed."""
+    which nbgrader calls the source version, not yet executed. Its metadata has a digest of the
+    texts it was made from, by which copies are recognised as old."""
     text = lab.source.read_text(encoding="utf-8")
     notebook = jupytext.reads(text, fmt="py:percent")
     if lang == "zh":

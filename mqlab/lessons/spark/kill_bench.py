@@ -208,8 +208,8 @@ class Bench:
 
     def try_resume(self, rule: Rule, say: Say = print) -> None:
         """Put the learner's rule into the two-phase sink, kill the real job in the three ways of
-        DEATHS, and say what the rule was asked and what came out. A rule that is not written yet,
-        or that raises, starts no Spark."""
+        DEATHS, and `say` what the rule was asked and what came out. A rule that raises an error, or
+        returns nothing for every pair of the lab, starts no Spark."""
         if reason := _trouble(rule, OPEN):
             say(reason)
             return

@@ -87,7 +87,7 @@ def find_broken(system: PendingAckSystem, world: World) -> str:
 
 def _explain_held(system: PendingAckSystem, world: World, claim: str) -> Text:
     """Say in one sentence which acknowledgement the learner's handle keeps, frees or loads wrongly;
-    `claim` is the one that breaks."""
+    `claim` is the name of the one that breaks. TO_THE_END where `world` does not show it."""
     match claim:
         case "granted":
             for sub, held, granted in list_held(system, world):

@@ -382,7 +382,7 @@ class PaymentsSystem(KafkaSystem):
                 ("arrives", ARRIVES, self._arrives, "sometimes"),
                 ("told", TOLD, self._told, "sometimes"),
             ]
-        return tuple(Property(n, w(), f, kind, self._reads) for n, w, f, kind in claims)
+        return tuple(Property(n, text(), ok, kind, self._reads) for n, text, ok, kind in claims)
 
     def _reads(self, name: str, node: NodeState) -> Hashable:
         if name in self._raw or name in self.cluster.partitions:
@@ -413,13 +413,14 @@ class PaymentsSystem(KafkaSystem):
 
     def _in_order(self, world: World) -> bool:
         """Whether each batch of a producer follows the one before, or is the first of another
-        epoch. Where a producer begins is its own affair; a repeated batch is no gap."""
+        epoch. The first batch of a producer may have any number; a repeated batch is no gap, and
+        batches without numbers are not judged."""
         last_batch: dict[tuple[str, int], Batch] = {}
         seen: set[tuple[str, int, int, int]] = set()
         for name, batch in self._logs(world):
             previous = last_batch.get((name, batch.pid))
             identity = (name, batch.pid, batch.epoch, batch.first_seq)
-            # -1: not idempotent, so without numbers
+            # a producer id of -1: not idempotent, so without numbers
             if batch.pid < 0 or identity in seen:
                 continue
             if previous is not None:

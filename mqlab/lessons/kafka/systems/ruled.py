@@ -317,9 +317,9 @@ def _build_message(
     txn_id: str,
     partitions: tuple[str, ...],
 ) -> tuple[str, object]:
-    """Build the request that a command describes, and return it with the partition it goes to (""
-    for the coordinator). `plain`: the words after the verb; `given`: its `key=value`. ValueError,
-    with the form that was expected, for others."""
+    """Build the request that a command describes, and return the partition it goes to ("" for the
+    coordinator) and the request. `plain`: the words after the verb; `given`: its `key=value`.
+    ValueError, with the form that was expected, for a command of another form."""
     # -1 is the protocol's “none yet”
     pid, epoch = given.get("pid", -1), given.get("epoch", -1)
     # the request's version; clients since Kafka 4.0 send EndTxn 5 and Produce 12
