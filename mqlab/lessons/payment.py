@@ -223,7 +223,7 @@ def _draw(run: Run, moves: list[list[int]], is_second: bool) -> State:
     state = next((graph.path[-1] for graph in snapshot.graphs if graph.path), "")
     decided = next((number for number, end in enumerate(DECIDED) if state.endswith(end)), UNDECIDED)
     # nothing can happen any more but another stop or start
-    # (`MOVES[...][2]`: a move's kind)
+    # `MOVES[…][2]`: the move's kind
     over = not any(MOVES[NAMES[index]][2] not in ("stop", "start") for index, _ in moves)
     written = any(1 in log for log in logs)
     if over and not written and paid > received:

@@ -236,7 +236,8 @@ class Cell:
 
     def __post_init__(self) -> None:
         """Refuse (ValueError) a cell whose proofs are not of the kind or number that its verdict
-        needs; a cell names the part that it `covers` exactly where it has examples beyond that."""
+        needs, or that lacks the words that this verdict needs. A cell names the part that it
+        `covers` exactly where it has examples `beyond` that part."""
         if self.verdict == NO_SUCH_THING:
             proved = bool(self.words.en) and not self.proofs
         elif self.verdict == NOT_COVERED:

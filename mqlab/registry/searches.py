@@ -176,9 +176,10 @@ def table(searches: Searches, lang: Lang = "en", progress: Progress | None = Non
 
 
 def list_pairs(searches: Searches, progress: Progress | None = None) -> Iterator[tuple[str, ...]]:
-    """Yield, for any two safeguards that one system has both of, three texts: their names, and the
-    claims that break only when both are off, each with the length of its shortest counterexample
-    ("" for none). Searched are the two systems that need one of them, with all their claims."""
+    """Yield three texts for each pair of safeguards: their names, and the claims that break only
+    when both are off, each with the length of its shortest counterexample ("" for none). Each
+    safeguard has a system that needs it; these two are searched, with all their claims, and a pair
+    is left out unless both of them have both safeguards."""
 
     @cache
     def find_broken(case: str, *off: str) -> dict[str, Counterexample]:

@@ -76,7 +76,7 @@ class Way:
         # one block before the first stage, then a block a stage
         blocks = [block.source for block in split_blocks(self.text)]
         before, after = blocks[: stage + 1], blocks[stage + 1 :]
-        # a line with `when=` waits for what the stage does, so it comes before its block
+        # a line with `when=` waits for what the stage does, so it ends the block before it
         if line:
             before[-2] += f"\n{line}"
         else:
@@ -84,7 +84,7 @@ class Way:
         # The dead process runs no more commands, and timers may find nothing to do without it.
         dropped = (f"run {victim.node}:", "fire ")
         kept = ["\n".join(x for x in b.splitlines() if not x.startswith(dropped)) for b in after]
-        # `undecided`: after so many stages at most, the other lines are needed
+        # `again`: the lines after a crash in one of the first `undecided` stages
         lines = victim.again if stage <= victim.undecided else victim.then
         last = f"# After the kill: {victim.node} is replaced or comes back.\n{lines}\n{self.reads}"
         return join((*before, *kept, last.strip()))

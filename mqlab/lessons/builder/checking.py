@@ -108,8 +108,8 @@ def search_trial(trial: Trial, host: Any, what: What = COORDINATOR) -> Card:
 
 def _search(trial: Trial, system: Any, what: What, host: Any) -> Card:
     """Search the schedules of a trial with the learner's role, and return a card: with the shortest
-    run found that breaks a claim; with a run at whose end a claim has not come true that must; that
-    there are too many states to search; or that all is well."""
+    run found that breaks a claim; with a run that ends although something has not happened that
+    must; with TOO_MANY states; or that all is well."""
     search = Search(system, replace(trial.budget, states=MOST_STATES))
     always = {i for i, claim in enumerate(search.properties) if claim.kind == "always"}
     # until all is searched, or a claim of `always` is broken (`found`: claim → the world in

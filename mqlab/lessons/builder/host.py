@@ -320,6 +320,7 @@ class Host(FileHost):
                 try:
                     effects: Effects = unpack(packed)
                     check_effects(effects, disk, config)
+                    # `answer`: the callers that still wait, after these effects
                     return replace(role, number=number, waiting=answer(role, effects)), effects
                 except SpeechError as error:
                     why = str(error)
@@ -378,8 +379,9 @@ def check_imports(source: str, page: str, noun: str) -> None:
 
 def check_effects(effects: Effects, disk: Disk, config: KafkaConfig) -> None:
     """Refuse (SpeechError) effects that a coordinator does not have, and records that may not be
-    written: to another log or offset than the next of their id, with a number below 0, or of a
-    state that may not follow the last one of their id."""
+    written: in another log than that of their id, at another offset than the next, with a number
+    below 0, with partitions after the end, or of a state that may not follow the last one of their
+    id."""
     written: dict[str, int] = {}  # log → next offset, after the records of these effects
     states = {txn_id: entry.state for txn_id, entry in entries_of(disk).items()}
     for effect in effects:

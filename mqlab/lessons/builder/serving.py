@@ -52,9 +52,10 @@ class ServedHost(Host):
         return self._log_break(role, *self._understand(reply, role, seen, config))
 
     def take(self, role: Hosted, event: Event, disk: Disk) -> tuple[Hosted, Effects]:
-        """Let the learner's coordinator take one event behind a real socket: the role's new state
-        and its effects. What only administrators ask, and producers without a transactional id, are
-        answered here, all else in the learner's process."""
+        """Let the learner's coordinator take one event of a broker behind a real socket, and return
+        the role's new state and its effects. Requests of administrators, and of producers without a
+        transactional id, are answered here, all else in the learner's process. A coordinator that
+        is `broken` refuses every request."""
         if isinstance(event, Request):
             if described := self.describe(event, disk):
                 return role, described

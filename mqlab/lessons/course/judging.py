@@ -216,7 +216,7 @@ class Judge:
             wire.say("run", task.cells, task.name)
             ran = _read_ran(self._hear(wire, self._timeout_s), len(task.cells))
             result = self._judge(task, wire, ran)
-            wire.say("done")
+            wire.say("done")  # the answer's own process may end
             if self._hear(wire) != ("ended",):
                 self._end()
             return result

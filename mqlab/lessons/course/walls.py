@@ -92,8 +92,8 @@ class Root:
         return self._at / path.relative_to("/")
 
     def bring(self, path: Path) -> None:
-        """Mount what is at `path` into this root, to read only; a link on the way becomes a link
-        here too, and what it leads to is mounted."""
+        """Mount what is at `path` into this root, read-only; a link on the way becomes a link here
+        too, and what it leads to is mounted. Does nothing where there is no such file."""
         path = Path(os.path.abspath(path))
         if not path.exists():
             return
@@ -106,7 +106,7 @@ class Root:
             target.parent.mkdir(parents=True, exist_ok=True)
             # a folder or an empty file, for the mount to cover
             target.mkdir(exist_ok=True) if path.is_dir() else target.touch()
-            _mount(path, target, "", MS_BIND | MS_REC)
+            _mount(path, target, kind="", flags=MS_BIND | MS_REC)
             _protect(target)
             self._brought.append(path)
         return None

@@ -177,7 +177,8 @@ run app: begin, send orders-0 580539, send payments-0 paid-580539, commit
 
 def whole(searched: System) -> Property:
     """The claim that no reader of committed data has a part of a transaction while the coordinator
-    is dead: it gets all of it or nothing. Kafka does *not* promise this."""
+    is dead: it has all of it or nothing. Kafka does *not* promise this: a search with a crash finds
+    a counterexample."""
     assert isinstance(searched, KafkaSystem)
     cluster = searched.cluster
     tc = cluster.config.coordinator

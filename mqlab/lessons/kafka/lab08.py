@@ -497,9 +497,9 @@ def _failing(given: list[Outcome], name: str) -> Named | None:
 
 
 def _shaped(outcomes: list[Outcome]) -> Named | None:
-    """Which mistake of the copy loop the outcomes of its calls show, or None: a send outside of a
-    transaction fails; else it is in which calls were made, in which sequence, and up to which
-    offset the positions go."""
+    """Which mistake of the copy loop the outcomes of its calls show, or None. It is read from a
+    send that failed, as it was outside of a transaction; else from which calls were made, in which
+    sequence, and up to which offset the positions go."""
     calls = [type(one.call) for one in outcomes]
     if any(isinstance(x.call, SendRecord | SendOffsets) and x.status == FAILED for x in outcomes):
         return OUTSIDE

@@ -62,8 +62,8 @@ def look_back(story: str, order: str = ORDER) -> Ending:
 
 
 def _count(run: Run, order: str) -> Ending:
-    """What is there when a run of a single order is over: whether `order` has a row, how often
-    consumers booked it, and how many records all orders have in each topic (see `Ending`)."""
+    """What is there when a run is over: whether `order` has a row, how often consumers booked it,
+    and how many records, of any order, are in each topic (see `Ending`)."""
     service = run.system
     assert isinstance(service, RocketMQSystem)
     stored = read_world(service.cluster, run.world)

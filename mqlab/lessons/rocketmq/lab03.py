@@ -80,8 +80,8 @@ def _short(topic: str) -> str:
 
 
 def compare_properties(story: str) -> str:
-    """The table of one message's properties at three times: as it was sent, as half message, as
-    consumers get it; “–” for one that is not there."""
+    """The table of one message's fields and properties at three times of a scenario: as it was
+    sent, as half message, as consumers get it; “–” for a property that is not there."""
     run = run_scenario(story)
     sent = next(f.body.message for f in run.trace if isinstance(f.body, SendMessage))
     stored = [one.message for one in _read_log(run)]

@@ -54,8 +54,8 @@ def amounts_of_batches(minutes: int) -> tuple[int, ...]:
 
     A batch writes the minutes that lie before the latest one of the batches before it (the
     watermark). So the first writes nothing, and each other one the minutes of the batch before it
-    without the last, which is the first that the next one writes. A closing record ends the last
-    minute for one batch more.
+    without the last, which is the first that the next one writes. After the orders a closing record
+    lets one more batch write the rest.
     """
     from ...spark.orders import MINUTE_MS, encode, floor_minute, income_of, time_ms
 

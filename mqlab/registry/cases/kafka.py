@@ -115,7 +115,7 @@ def _quick_systems() -> tuple[Searched, ...]:
         Searched("two partitions", _BOTH),
         Searched("a plain message beside", f"{plain_app} 'plain=send orders-0 p; flush'"),
         Searched("another beside", f"{other_app} 'other=init; begin; send orders-0 x; commit'"),
-        # in place of the final `commit'`
+        # the slice takes off the final `commit'`, to send before it
         Searched("offsets, abort", f"{_ABORTED[:-7]}send orders-0 b; commit'"),
         Searched("positions", offset_readers),
         Searched("abort and commit, break", f"kafka partitions=1 {_AGAIN}", Budget(breaks=1)),

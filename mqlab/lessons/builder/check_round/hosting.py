@@ -203,9 +203,9 @@ def _name(kinds: list[type]) -> str:
 
 
 def _check_stop(seen: Round, stop: Half | None, actions: Actions) -> None:
-    """Refuse (Broken) a round that stops at a half message (`stop`; None: it went to the end) that
-    has ended or is not young, or that has done something with this one or a later one: the next
-    round would do it again."""
+    """Refuse (Broken) a round that stops at a half message (`stop`; None: it went to the end) which
+    has ended or is not young, and a round that has acted on this half message or a later one: the
+    next round would do it again."""
     if stop is None:
         return
     again = [action for action in actions if action.half >= stop.offset]

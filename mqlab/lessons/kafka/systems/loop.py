@@ -160,8 +160,8 @@ class App:
         """Make a call of the application and return its outcome; raises Abortable or Refused for an
         error.
 
-        A BaseException of the call ends the learner's function: it is kept, and raised again by
-        whatever a `finally` or a bare `except` still calls.
+        A BaseException of the call ends the learner's function, and so does one call more than
+        CALLS: it is kept, and raised again by whatever a `finally` or a bare `except` still calls.
         """
         if self._ended_by is None:
             self._calls += 1

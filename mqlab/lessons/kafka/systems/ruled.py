@@ -181,7 +181,8 @@ class PiecewiseCoordinator(Coordinator):
 
     def _do_next_piece(self, txn_id: str, plan: Plan, disk: Disk) -> Result:
         """Do the next piece of a plan for ending a transaction, and send this coordinator itself a
-        request for the piece after it, unless that must wait for a record or a marker."""
+        request for the piece after it. None is sent while a record or a marker's answer is missing:
+        its arrival continues the plan."""
         if not plan.todo or plan.waiting:
             return self._with(txn_id, plan), ()
         piece, plan = plan.todo[0], replace(plan, todo=plan.todo[1:])
