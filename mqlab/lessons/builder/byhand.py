@@ -63,8 +63,8 @@ class ByHand:
 
     def begin(self) -> tuple[Playground | None, Text]:
         """Read the file again and return its playground, at the choices made so far, with a
-        sentence on it; (None, why) where the file cannot be played now. ValueError as in
-        `begin`."""
+        sentence that says how many of them are no longer possible, if any; (None, why) where the
+        file cannot be played now. ValueError as the function `begin`."""
         from mqlab_widgets import Playground
 
         if self._play is not None:

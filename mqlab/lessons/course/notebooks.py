@@ -364,7 +364,8 @@ def _in_words(output: Notebook, whole: bool) -> Notebook | None:
 
 def build(lab: Lab, say: Callable[[str], None], student_only: bool, force: bool) -> None:
     """Write the student copy and the executed solution of a lab, where they differ from those that
-    are there. `student_only` is quick: nothing is executed, and copies of this source stay.
+    are there; `say` gets a line for each file that is written or kept. `student_only` is quick:
+    nothing is executed, and a student copy of this source stays.
 
     A student copy that somebody has worked in, or that cannot be read, is kept; `force` sets it
     aside under another name and makes a new one. LabError with the line of the source where the

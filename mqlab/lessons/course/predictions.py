@@ -98,7 +98,7 @@ def _chosen_in(path: Path) -> dict[str, int]:
 
 def draw_histogram(predictions: Sequence[Prediction]) -> str:
     """Draw, for each question that was answered, how many chose each option: a line with a bar, the
-    right option marked, below the others the belief that they show."""
+    right option marked, below a wrong one that somebody chose the belief that it shows."""
     lines = []
     for lab, name in dict.fromkeys((one.lab, one.question) for one in predictions):
         question = load_questions(lab[:2])[name]
