@@ -337,11 +337,13 @@ class Place(dict[int, Group]):
         return self.peers[number]
 
     def _add_faults(self, group: Group, key: int, node: NodeState) -> None:
-        """Add the stops of this node between two steps, and the breaks of the connections that it
-        has opened, as far as the budget allows them in this world (`key`)."""
+        """Add to the group the choices by which this node stops between two steps, or a connection
+        that it opened breaks, where the budget of the world has one left. `key`: the bits of the
+        world that these choices depend on; `node`: the state of the node in it. What a choice adds
+        to the world is one int: the budget that it spends, the links and nodes that it changes."""
         for how, spent in self._stops(key):
             change = Change(self._fields, key)
-            down = self._down(key & self.field.mask, 0, node, how)
+            down = self._down(key & self.field.mask, done=0, before=node, how=how)
             self._add_stop(group, Choice(how, self.spec.name), change, node, down, spent)
         spent = self._spend(key, "break")
         for pair in node.conns if spent else ():
@@ -349,7 +351,7 @@ class Place(dict[int, Group]):
             change.put(pair, change.link(pair).break_connection())
             after = notice_break(node, self.roles[pair[0]], pair)
             number = self._moves.number(Choice("break", *pair))
-            peers = self._other_end(pair, change)
+            peers = self._other_end(pair, change)  # may put the way back into the change
             added = spent + change.total(self.field, self.field.worth(after))
             group.add(number, added, peers)
 

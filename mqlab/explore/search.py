@@ -139,9 +139,11 @@ class Search(Known):
 
     def _level(self) -> Iterator[None]:
         """Find all worlds one choice further: expand each world of the frontier at each place,
-        which is a node with its choices. The inner loop runs a million times; so what it needs is
-        in local variables (`count` is self.states), and all that can be worked out once is in a
-        `Place`. Yields nothing, now and then, so that the caller may stop in between."""
+        which is a node with its choices. A world is one int, with a field of bits for each node and
+        each link; a choice adds a number to it. The inner loop runs a million times: what it needs
+        is in local variables (`count` runs along with self.states, which `_add` raises), and what
+        can be worked out once is in a `Place`. Yields nothing, now and then, so that the caller may
+        stop in between."""
         frontier = self.frontier
         following: list[int] = []
         places, add, edges = self.moves.places, self._add, self.edges
@@ -156,7 +158,8 @@ class Search(Known):
                 group = place[world & place.mask]
                 self.transitions += group.count
                 moves = group.steps
-                if group.stops:  # what clients of a node that stops become is added to these
+                # where the node stops its clients notice: what that adds depends on their state too
+                if group.stops:
                     moves = (*moves, *noticed(world, group.stops))
                 for added, choice in moves:
                     new = world + added
@@ -168,7 +171,7 @@ class Search(Known):
                         count += 1
                     if lasting:
                         edges.append(number)
-            if lasting:
+            if lasting:  # where the edges of this world end in `edges`
                 self.ends.append(len(edges))
             if count >= pause or not parent % EVERY:
                 pause = count + EVERY

@@ -141,10 +141,10 @@ def read_laid(*names: str, only: bool = False) -> Laid:
 def ask_both(
     *scenarios: str, engine: RunningBroker | None = None, real: bool = False
 ) -> list[Laid]:
-    """Run Kafka's programs of these names against the engine behind sockets, and pair each outcome
-    with the recording of a real Kafka. `engine`: a server that runs already, else one is started;
-    `real`: start a real Kafka in place of the recordings (Java 17; its jars come by Maven, 45 MB,
-    the first time). RealBrokerError where that cannot be."""
+    """Run the recorded Kafka scenarios of these names against the engine's server, and pair each
+    outcome with the recording of a real Kafka. `engine`: a server that runs already, else one is
+    started; `real`: start a real Kafka in place of the recordings (Java 17; its jars come by
+    Maven, 45 MB, the first time). RealBrokerError where that cannot be."""
     from . import asking  # with kio, which a browser's Python has not
 
     programs = asking.find_programs(scenarios)

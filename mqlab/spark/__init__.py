@@ -58,10 +58,12 @@ __all__ = ["DAY", "YEAR", "IncomeError", "Point", "chaos", "income", "need"]
 def income(address: str, orders: Orders = DAY, **options: Any) -> Result:
     """Feed the orders to the broker at `address` and compute their income per minute.
 
-    `address` is `host:port`; `orders` a .csv or .parquet file, or lines (dicts of text). The
-    result has `.table` (text), `.rows` (minute, tenths, lines; `.pounds` for a chart), `.total`
-    and `.expected` (texts), `.right`, `.account` (every line of the file, and what was
-    rejected), `.reconciliation`, `.dead`.
+    `address` is `host:port`; `orders` a .csv or .parquet file, or lines (dicts of text, with the
+    columns of such a file). The result has `.table` (text); `.rows` (minute, income in tenths of a
+    penny, number of order lines; `.pounds` for a chart); `.total` and `.expected` (texts, the
+    second computed without Spark); `.right`; `.account` (every line of the file, and what was
+    rejected), `.reconciliation` (the lines that were fed, against those counted and those
+    rejected), and `.dead` (the dead letters, each with its reason).
     Options: `checkpoint` (folder: keep the run, or go on with it), `sink` (`at-least-once`,
     `transactions`, `exactly-once`), `name` (of the run and its topics), `minutes_per_batch` or
     `orders_per_batch`, `master` (Spark's address), `say` (called with a line of progress).

@@ -93,7 +93,7 @@ class Tools:
         self.missed = 0  # lines that were not, and the first of them
         self.unread: tuple[str, str] | None = None
         self._row: Row | None = None  # the batch whose records follow
-        self._passed = False  # they are passed over
+        self._passed = False  # the records that follow are of a batch that is passed over
         self._scan: Scan | None = None
         self._file = ""  # the segment that is dumped; "" within a table
         # what takes a row of the table that is printed, and the table's columns
@@ -165,9 +165,10 @@ class Tools:
         self._scan = self.scans.setdefault(name, Scan(name, path)) if wanted else None
 
     def _read_dumped(self, line: str, place: str) -> None:
-        """Take a line of `kafka-dump-log.sh`: the head of a batch, a record of that batch, or a
-        line of a producer snapshot or an index of aborted transactions. A batch that is not valid,
-        or was read before, is passed over with its records, and noted as a gap."""
+        """Add a line of `kafka-dump-log.sh` to the scan of the log that is dumped: the head of a
+        batch, a record of that batch, or a line of a producer snapshot or an index of aborted
+        transactions. A batch that is not valid, or was read before, is passed over with its
+        records, and `gaps` says so. `place`: where the line is, as "line 7"."""
         scan, fields = self._scan, dict(FIELD.findall(line))
         if scan is None:
             return

@@ -144,6 +144,7 @@ class _Reader:
         topics = self._try(TOPICS, {}, source.topics)
         places = self._try(PLACES, None, source.places)
         self.places = places or {}
+        # fills `logs` and `ended` too; `check_at`: how far the check has read the half topic
         halves, check_at = self._read_halves(timeout)
         off = settings.get("transRocksDBEnable") == "false"
         # how many half messages 5.x keeps in RocksDB, which is not read here
@@ -158,6 +159,7 @@ class _Reader:
         for half in (*halves, *parked):
             self.labels.setdefault(half.key, f"T{len(self.labels) + 1}")
         self.logs = [self._label(log) for log in self.logs]  # those read before their labels
+        # fills `positions`, `lags` and `dead`
         self._read_topics(topics, {half.queue for half in halves})
         if not (settings or topics or self.logs) and source.gaps:
             worst = next((gap for gap in source.gaps if gap.failed), source.gaps[0])

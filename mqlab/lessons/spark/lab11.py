@@ -183,7 +183,8 @@ def play_sink(sink: str = TRANSACTION, killed: str = COMMITTED) -> Player:
 
 def trace_of(sink: str, killed: str) -> Trace:
     """The trace of a job that is killed while it writes a batch, and started again: what
-    `play_sink` shows."""
+    `play_sink` shows. `sink`: how it writes, PLAIN, TRANSACTION or NUMBERED; `killed`: the moment
+    of the kill, OUT, COMMITTED or NOTED."""
     (batch,), (following,) = records_of(HALF_HOUR, KILLED), records_of(HALF_HOUR, KILLED + 1)
     # Spark hands over what its folder `commits` lacks: the killed batch again, unless that is
     # noted; only a sink that has kept its number skips it then.

@@ -161,9 +161,11 @@ class Resuming(Hinted):
     hints: tuple[Text, ...] = HINTS
 
     def check(self, resume: Rule, graded: bool = False) -> Verdict:
-        """Judge a learner's rule. Reported is the first of: it is not written; an answer is no
-        answer; it is wrong after a crash (with the sum that results, as an execution); it is
-        wrong elsewhere. With `graded` it is also asked for pairs that the lab does not show."""
+        """Judge a learner's rule, which is given the batch of the open transaction and the newest
+        in the checkpoint, and answers one of ANSWERS. Reports the first of: it is not written; it
+        answers something else; it is wrong after one of the lab's crashes (shown as an execution,
+        with the sum that results); it is wrong for another pair of numbers. `graded`: pairs that
+        the lab does not show are tried too."""
         rule = Remembered(resume)
         try:
             if all(rule(*pair) is None for pair in self.pairs):

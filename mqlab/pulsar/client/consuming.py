@@ -216,10 +216,10 @@ def subscribe(client: Client, call: SubscribeTo) -> Result:
 
 
 def finish_subscribe(client: Client, answer: Subscribed) -> Result:
-    """Take the answer to SUBSCRIBE. If accepted, the consumer sends its first permits (FLOW), with
-    a queue of 0 only while the client receives; if refused, it is removed, unless an earlier
-    SUBSCRIBE of it was accepted. The call that subscribed, if there is one, returns; after a lost
-    connection a consumer subscribes again by itself."""
+    """Take the answer to SUBSCRIBE. If accepted, the consumer sends its first permits (FLOW), as
+    many as its queue holds, or one if it has no queue and a receive waits; if refused, it is
+    removed, unless an earlier SUBSCRIBE of it was accepted. The call that subscribed, if there is
+    one, returns; after a lost connection a consumer subscribes again by itself."""
     consumer = client.find_consumer(answer.partition, answer.subscription)
     if consumer is None:
         return client, ()
@@ -230,6 +230,7 @@ def finish_subscribe(client: Client, answer: Subscribed) -> Result:
         client = client if consumer.open else client.drop_consumer(consumer)
         failure = build_failure(call, f"{name_exception(answer.error)} {answer.message}")
         return client.finish(failure) if call_waits else (client, ())
+    # the call's consumer takes the place of an earlier one, with the settings of the call
     consumer = replace(Consumer(call) if call_waits else consumer, open=True)
     new = client.keep_consumer(consumer)
     flow = consumer.give(consumer.call.queue or int(_receives(client, answer.subscription)))

@@ -187,6 +187,7 @@ def finish_opening(client: Client, answer: ProducerOpened) -> Result:
     send_waits = (
         isinstance(call, Send) and call.partition == answer.partition and client.flight is not None
     )
+    # not ready: it waits for exclusive access, and another answer follows
     if not send_waits or not answer.ready:
         return client, ()
     assert isinstance(call, Send)

@@ -114,9 +114,12 @@ class TraceServer:
             writer.close()
 
     async def _answer(self, request: HttpRequest | HttpError) -> tuple[int, str, list[bytes]]:
-        """Return (status, content type, lines of the body) for a request: GET /trace gives the
-        facts after a number, GET /gate the gate's state, POST /gate has the gate do something. A
-        request that could not be read comes as its HttpError; any error becomes an answer."""
+        """Return (status, content type, lines of the body) for a request. GET /trace gives the
+        facts after number `after`, the newest `last` at most. The gate holds back what clients
+        request until somebody lets it go: GET /gate gives what it holds, POST /gate opens, closes
+        or lets go. Both need its key; a trace that is asked for with the key has the gate's state
+        in its first line. A request that could not be read comes as its HttpError; any error
+        becomes an answer."""
         try:
             if isinstance(request, HttpError):
                 raise request

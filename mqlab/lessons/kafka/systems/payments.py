@@ -347,8 +347,10 @@ class PaymentsSystem(KafkaSystem):
     def annotate(
         self, world: World, role: str, event: Event | None, effect: Effect | None
     ) -> Telling:
-        """Label an arrow of the chart with the numbers of its batch, or the offset in its answer,
-        which this system is about. What `hand` gets only repeats the answer, and is folded."""
+        """Label an arrow of the chart with what this system is about: the sequence numbers of its
+        batch, or the offset in the answer to it. What a producer that is driven by hand (`_raw`)
+        returns only repeats the answer, and is folded. `effect`: None for the arrival of the event
+        itself."""
         telling = super().annotate(world, role, event, effect)
         match effect:
             case Return() if role in self._raw:

@@ -145,12 +145,14 @@ def _list_bounds(topic: Topic, disk: Disk) -> Iterator[tuple[str, int, Any]]:
 
 
 def delete_topic(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
-    """Handle DELETE_TOPIC: delete a topic with its queues and, from 5 on, the offsets of its
-    consumer groups. Its messages stay in the commit log, but no queue refers to them; a restart
-    does not build the queues again, because the whole log is marked as dispatched. A topic that
-    does not exist is answered OK."""
+    """Handle DELETE_TOPIC: delete a topic with its queues and, as RocketMQ 5 does and 4.9 does
+    not, the offsets that consumer groups have in it. Its messages stay in the commit log, but no
+    queue refers to them; a restart does not build the queues again, because the whole log is
+    marked as dispatched. A topic that does not exist is answered OK."""
     body: answers.DeleteTopic = ask.body
-    if not body.broker:  # to the name server; a released broker answers OK, too, and deletes none
+    # A request for the name server that comes to a broker: a real one deletes nothing, and
+    # answers OK all the same.
+    if not body.broker:
         return front, (Reply(caller, FrontAnswer()),)
     # only a blank name is refused, not one with characters that no topic may have
     fault = name_fault(body.topic) if not body.topic.strip() else ""
