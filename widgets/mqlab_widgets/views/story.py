@@ -65,7 +65,7 @@ def _plan(trace: Trace, lang: Lang, wide: int) -> Plan:
     first, room = max([FIRST, *(name / 2 for name in names[:1])]), wide * SHARE
     stairs = first + sum(gaps) > room
     if stairs:  # names at two heights, so lanes may be closer than names are wide
-        first, gaps = FIRST, [min(LANE_SPACING, (room - FIRST) / len(gaps))] * len(gaps)
+        first, gaps = FIRST, [min(LANE_SPACING, (room - FIRST) / max(len(gaps), 1))] * len(gaps)
     lane_x = dict(zip((lane.name for lane in lanes), accumulate(gaps, initial=first), strict=False))
     x = lane_x | {name: lane_x[part] for name, part in stands_for.items()}
     rows = [i for i, fact in enumerate(trace.facts, 1) if fact.story.en]
@@ -80,6 +80,7 @@ def _plan(trace: Trace, lang: Lang, wide: int) -> Plan:
         row_of=[bisect_right(rows, p) - 1 for p in range(len(trace) + 1)],
         spans=[],
         down=[d for d in find_down(trace) if d[0] in lane_x],
+        # By position: "t0", before the first fact, is the colour of what is in no transaction.
         txn=["t0", *(colour(trace, fact.txn) for fact in trace.facts)],
         bar=any(fact.stage for fact in trace.facts),
         row=ROW + (wide < WIDE) * LEADING,
