@@ -198,7 +198,7 @@ ROOT = Path(__file__).parents[2]
 #: heads that are names, in every language
 NAMES = {
     "Kafka, client", "body", "broker", "commit", "commit log @", "find-hanging", "hashCode", "hw",
-    "lso", "open_since", "queue @", "transactional.id",
+    "leader", "lso", "open_since", "queue @", "transactional.id",
 }  # fmt: skip
 
 
