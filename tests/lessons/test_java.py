@@ -43,7 +43,7 @@ def test_without_a_clone_the_recording_stands_alone_and_says_why(
     assert "clone the project, run `make setup` there" in capsys.readouterr().out
     with speaking("zh"):
         cell(fetch=True)
-    assert "请克隆" in capsys.readouterr().out
+    assert "请用 git clone" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("cell", CELLS)

@@ -15,7 +15,7 @@ JUDGE = "mqlab.lessons.course.points"
 
 
 def test_every_name_is_there_and_in_the_text() -> None:
-    assert len(mqlab.lab.__all__) <= 31
+    assert len(mqlab.lab.__all__) <= 33  # three of them for tables as text
     for name in mqlab.lab.__all__:
         assert getattr(mqlab.lab, name) is not None
         assert name in (mqlab.lab.__doc__ or ""), f"{name} is not described"

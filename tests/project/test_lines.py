@@ -37,7 +37,7 @@ class Purpose:
 
 #: The final aims are 82,000 and 58,000.
 MOST_PROGRAM = 92_150
-MOST_TESTS = 65_750
+MOST_TESTS = 65_800
 
 PROGRAM = (
     Purpose("broker pictures", 3_940, "views, words and reasons of three brokers",
@@ -90,7 +90,7 @@ BESIDE = (
             "labs/*"),
     Purpose("tests/oracle", 14_820, "programs and drivers that ask a real broker",
             "tests/oracle/*"),
-    Purpose("tests", 50_930, "all other tests",
+    Purpose("tests", 50_960, "all other tests",
             "tests/*"),
 )  # fmt: skip
 PURPOSES = (*PROGRAM, *BESIDE)

@@ -176,8 +176,8 @@ pytest.importorskip("confluent_kafka", reason="needs confluent-kafka: run `make 
 
 
 def test_only_a_reader_sees_that_a_batch_was_sent_twice() -> None:
-    assert released.lose_an_answer(idempotent=False).endswith("told ok, stored 2×")
-    assert released.lose_an_answer(idempotent=True).endswith("told ok, stored 1×")
+    assert released.lose_an_answer(idempotent=False).endswith("the program gets ok, stored 2×")
+    assert released.lose_an_answer(idempotent=True).endswith("the program gets ok, stored 1×")
 
 
 def test_a_zombie_is_fenced_and_its_payment_is_aborted() -> None:
