@@ -371,7 +371,7 @@ class SendReceipt(Answer):
 @worded("Subscribe {subscription} {sub_type}")
 class Subscribe:
     """SUBSCRIBE. `initial_position` counts for a new subscription only: "Latest" or "Earliest".
-    `durable` False: a reader's, which may begin behind the position that it has read last.
+    `durable` False: a reader's, which may begin after the position that it has read last.
     `beside`: the same client has a consumer of it by this connection already."""
 
     partition: str

@@ -20,7 +20,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -173,18 +173,19 @@ class Store:
     def _note_cut(self, queue: str, files: Files, end: int) -> None:
         """A gap where a queue's last file is full before its time: it is written full of zeros
         first, so that empty entries follow the last one."""
-        full = QUEUE_FILE
-        with suppress(Refused, KeyError, ValueError):
-            full = int(self.settings()["mappedFileSizeConsumeQueue"])
-        start = files.starts[-1] if files.starts else 0
-        size = files.end() - start
-        if (
-            files.starts
-            and end * ENTRY.size + ENTRY.size > start + size
-            and size + ENTRY.size <= full
-        ):
+        if not files.starts:
+            return
+        start, has_empty = files.starts[-1], (end + 1) * ENTRY.size <= files.end()
+        size, full = files.end() - start, self._queue_file_size
+        if not has_empty and size + ENTRY.size <= full:
             why = CUT(at=start // ENTRY.size, size=size, full=full)
             self.gaps.append(Gap(Text(queue), why, failed=True))
+
+    @cached_property
+    def _queue_file_size(self) -> int:
+        with suppress(Refused, KeyError, ValueError):
+            return int(self.settings()["mappedFileSizeConsumeQueue"])
+        return QUEUE_FILE
 
     def producers(self, groups: Collection[str]) -> frozenset[str]:
         raise Refused(DOWN)

@@ -52,7 +52,7 @@ def judge(reading: Reading) -> list[Finding]:
         *halves("undecided", lambda h: now - h.born_ms > h.patience_ms + 2 * every, facts.halves),
         *_judge_groups(reading),
     ]
-    # the check stands at the first of them, or one before it (check_at: -1 where not known)
+    # the check is at the first of them, or one before it (check_at: -1 where not known)
     if stuck and stuck[0].offset <= facts.check_at + 1 > 0:
         proof = [_prove(h, f"{reading.source} {HALF_TOPIC}-0") for h in stuck[:SHOWN]]
         age = say_age(now - stuck[0].stored_ms)
