@@ -10,6 +10,7 @@ pasted.
     fire store          store's next timer runs out;  `fire store retry` names one
     break app store     the connection breaks;  `lose app>store` loses its oldest request too
     drop app>store      the process of store throws the oldest request away; nothing breaks
+    refuse app store    store is down, and app hears that nothing listens at its address
     kill store          the process dies between two steps;  `power store`: a power cut
     restart store       a stopped node starts;  `restart store kill=1`: it is stopped again
                           after the first effect of its recovery
@@ -30,7 +31,7 @@ from .text import BadValue
 
 @frozen
 class Choice:
-    """`kind` is one of call, request, response, local, fire, break, lose, drop, kill, power,
+    """`kind` is one of call, request, response, local, fire, break, lose, drop, refuse, kill, power,
     restart. `a` is the node or client role, `b` the server role, a timer's name where one
     is named. `stop`: after how many effects the node stops (-1: it does not), by `how`;
     `answers`: the clients whom its answers under way still reach, in alphabetical order."""
@@ -79,7 +80,7 @@ _MESSAGE = re.compile(
 )
 _ANSWERS = re.compile(r"(?P<stop>.*?)\s+answers=(?P<clients>\S+)")
 _STOP = re.compile(r"(?P<rest>.*?)\s+(?P<how>kill|power)=(?P<n>\d+)")
-_WORDS = ("call", "fire", "break", "lose", "drop", "kill", "power", "restart")
+_WORDS = ("call", "fire", "break", "lose", "drop", "refuse", "kill", "power", "restart")
 
 
 def parse(text: str) -> Choice:

@@ -130,7 +130,7 @@ def apply(system: System, world: World, choice: Choice, at_ms: int = 0) -> list[
     """Carry out one choice on a whole world. Returns its stages in sequence; the last one contains
     the new world. Raises ValueError where the choice is not possible in this world. `at_ms`: the
     simulated time, which the roles get with their event."""
-    if choice.kind in ("break", "lose", "drop"):
+    if choice.kind in ("break", "lose", "drop", "refuse"):
         for name in (choice.a, choice.b):
             if name not in placements(system):
                 raise ValueError(say_unknown("node", name, placements(system)))
@@ -141,6 +141,10 @@ def apply(system: System, world: World, choice: Choice, at_ms: int = 0) -> list[
             return _restart(system, world, choice, at_ms)
         case "break":
             return _break_both(system, world, choice.a, choice.b, at_ms)
+        case "refuse":
+            if world.nodes[placements(system)[choice.b][0]].up:
+                raise BadValue("`{}` is not possible: {} is running", choice, choice.b)
+            return [_break(system, world, choice.a, choice.b, at_ms, gone=True, refused=True)]
         case "run":
             return [_given(system, world, choice.a, choice.b)]  # more calls for an application
         case "lose" | "drop":
@@ -287,10 +291,12 @@ def _break(
     at_ms: int,
     gone: bool = False,
     arrive: bool = False,
+    refused: bool = False,
 ) -> Moved:
     """Break a connection at its client's end: the client's node learns of it, and answers in flight
     are lost. Requests in flight stay and arrive late. `arrive`: the answers reach the client before
-    the break; `gone`: the server has stopped, so the requests are lost too."""
+    the break; `gone`: the server has stopped, so the requests are lost too; `refused`: it had
+    stopped before they were sent."""
     client_node, role = placements(system)[client]
     # a wire is ("q" for requests or "r" for answers, client, server, connection)
     conn = current(system, world, client, server)
@@ -298,9 +304,11 @@ def _break(
     wires = world.wires.remove(("r", client, server, conn))
     if gone:
         wires = wires.remove(("q", client, server, conn))
-    node = notice_break(world.nodes[client_node], role, (client, server), at_ms, answers)
+    lost = ConnectionLost(server, at_ms, refused)
+    pair = (client, server)
+    node = notice_break(world.nodes[client_node], role, pair, at_ms, answers, refused)
     world = World(world.nodes.set(client_node, node), wires)
-    return Moved(world, client_node, client, ConnectionLost(server, at_ms), None, what="break")
+    return Moved(world, client_node, client, lost, None, what="break")
 
 
 def _break_both(system: System, world: World, a: str, b: str, at_ms: int) -> list[Moved]:

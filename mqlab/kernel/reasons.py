@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Generic, TypeVar
 
 from .maps import frozen
-from .role import FAILED, UNKNOWN, Outcome
+from .role import FAILED, UNKNOWN, ConnectionLost, Outcome
 from .text import NOTHING, Made, Text, Words
 from .trace import Fact, FactKind
 
@@ -30,6 +30,8 @@ LATE = Words(
     "It was sent before the connection broke and arrives only now; nothing in it says how old it "
     "is."
 )
+
+REFUSED = Words("Nothing listens at its address: what was sent has reached nobody.")
 
 #: how a timer's name begins → the sentence; the first that fits counts
 Timers = Mapping[str, Words]
@@ -69,6 +71,8 @@ class Reasons(Generic[K]):
                 return self._explain_outcome(fact.body)
             case FactKind.DROP:
                 return DROPPED()
+            case FactKind.BREAK if isinstance(fact.body, ConnectionLost):
+                return REFUSED()
         return self.alone[fact.kind]() if fact.kind in self.alone else NOTHING
 
     def _explain_outcome(self, outcome: Outcome) -> Text:

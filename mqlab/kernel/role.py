@@ -88,10 +88,12 @@ class Fired:
 
 @frozen
 class ConnectionLost:
-    """The connection to `peer` broke. What was asked may still arrive; no answer will."""
+    """The connection to `peer` broke. What was asked may still arrive; no answer will. `refused`:
+    there was none, since `peer` is down, and what was asked has reached nobody."""
 
     peer: str
     at_ms: int = 0
+    refused: bool = False
 
 
 @frozen

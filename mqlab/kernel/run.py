@@ -38,6 +38,7 @@ from .world import World
 
 RECOVERED = Words("recovered")
 BROKEN = Words("connection broken")
+REFUSED = Words("connection refused")
 DROPPED = Words("thrown away: {what}")
 COMES_LATE = Words("{what} (late)")
 SENT_BEFORE = Words("{what} (sent before, arrives now)")
@@ -216,7 +217,11 @@ class Run:
             yield self._stopped(move)
         elif move.what == "break":
             assert isinstance(move.event, ConnectionLost)
-            yield new_fact(FactKind.BREAK, move.role, BROKEN(), move.event.peer)
+            lost, peer = move.event, move.event.peer
+            if lost.refused:
+                yield new_fact(FactKind.BREAK, move.role, REFUSED(), peer, lost)
+            else:
+                yield new_fact(FactKind.BREAK, move.role, BROKEN(), peer)
         elif move.what == "drop":
             assert isinstance(move.event, Request)
             body, peer = move.event.body, move.event.caller.name

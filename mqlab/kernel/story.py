@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 
-from .role import FAILED, UNKNOWN, Outcome
+from .role import FAILED, UNKNOWN, ConnectionLost, Outcome
 from .snapshot import Lane
 from .text import NOTHING, Text, Words, tr
 from .trace import Fact, FactKind
@@ -46,6 +46,7 @@ FAULTS = {
     FactKind.DROP: Words("{peer} throws away what {node} has sent, and nobody is told."),
     FactKind.LATE: Words("What {node} had sent before arrives only now."),
 }
+NOBODY = Words("{node} finds nobody at the address of {peer}.")
 NO_ANSWER = Words("{node} gets no answer: it cannot know whether it has happened.")
 TOLD_NO = Words("{node} is told that it has not worked.")
 TOLD_YES = Words("{node} is told that it is done.")
@@ -74,7 +75,8 @@ Story = Callable[..., Text]
 def tell(fact: Fact, story: Story | None, lanes: Iterable[Lane], **values: object) -> Text:
     """The sentence of a fact; nothing where an outsider would notice nothing. `values`: what else
     the story speaks of."""
-    story = story or FAULTS.get(fact.kind)
+    refused = isinstance(fact.body, ConnectionLost)
+    story = story or (NOBODY if refused else FAULTS.get(fact.kind))
     if story is None and fact.kind is FactKind.RETURN and isinstance(fact.body, Outcome):
         story = {UNKNOWN: NO_ANSWER, FAILED: TOLD_NO}.get(fact.body.status)
     if story is None:

@@ -137,6 +137,10 @@ class System(Written):
     def _properties(self) -> tuple[Property, ...]:
         return ()
 
+    def is_refused(self, client: str, server: str) -> bool:
+        """Whether this client hears it when `server` is down; others ask until it is back."""
+        return False
+
     def only_repeats(self, timer: str) -> bool:
         """Whether a timer of this name does no more, when it runs out, than ask again."""
         return timer.split(" ")[0] in self.retrying

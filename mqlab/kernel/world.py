@@ -147,12 +147,14 @@ def notice_break(
     pair: tuple[str, str],
     at_ms: int = 0,
     answers: tuple[Note, ...] = (),
+    refused: bool = False,
 ) -> NodeState:
     """The node after a connection of one of its roles (the index `role`) broke: it gets an event
     that says so, if it is up, and what it sends next goes over a new connection. `pair`: the
-    client, which is this role, and the server; `answers`: what it still gets before that event."""
+    client, which is this role, and the server; `answers`: what it still gets before that event;
+    `refused`: there was no connection, since the server is down."""
     mail = [Response(pair[1], note.corr, note.body) for note in answers]
-    events: tuple[Event, ...] = (*mail, ConnectionLost(pair[1], at_ms))
+    events: tuple[Event, ...] = (*mail, ConnectionLost(pair[1], at_ms, refused))
     inbox = (*node.inbox, *((role, event) for event in events))
     conns = node.conns.set(pair, node.conns.get(pair, 0) + 1)
     return replace(node, conns=conns, inbox=inbox if node.up else ())

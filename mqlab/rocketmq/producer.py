@@ -286,19 +286,27 @@ def _send_half(producer: Producer) -> Result:
     return new, (*heartbeat, Send(new.config.cluster.broker, new.half))
 
 
-def try_again(producer: Producer) -> Result:
-    """The connection broke. A send is repeated; what it had stored already is stored twice. What
-    was sent by hand is not, and a local transaction under way has nothing to do with it. After the
-    last try the client throws (DefaultMQProducerImpl#sendDefaultImpl); any try may be stored (all
-    three in the recording java-answers-lost)."""
+REFUSED = "MQClientException: Send [{}] times, still failed: RemotingConnectException"
+
+
+def try_again(producer: Producer, refused: bool) -> Result:
+    """The connection broke, or was `refused`. A send is repeated; what it had stored already is
+    stored twice. What was sent by hand is not, and a local transaction under way has nothing to do
+    with it. After the last try the client throws (DefaultMQProducerImpl#sendDefaultImpl); any try
+    may be stored that was not refused (all three in the recording java-answers-lost)."""
     call = producer.call
     if isinstance(call, End | Resume):
+        if refused:
+            return producer.finish(build_failure(call, "RemotingConnectException"))
         return producer.finish(Outcome(call, UNKNOWN, "the connection broke"))
     if producer.half is None or producer.tries == 0:
         return producer, ()
-    if producer.tries >= producer.config.tries:
-        return producer.finish(Outcome(call, UNKNOWN, "MQClientException: no answer"))
-    return _send_half(producer)
+    producer = replace(producer, refused=producer.refused + refused)
+    if producer.tries < producer.config.tries:
+        return _send_half(producer)
+    if producer.refused == producer.tries:
+        return producer.finish(build_failure(call, REFUSED.format(producer.tries)))
+    return producer.finish(Outcome(call, UNKNOWN, "MQClientException: no answer"))
 
 
 def handle_sent(producer: Producer, answer: SendMessageResponse) -> Result:
@@ -407,7 +415,8 @@ class Producer(Quiet):
     """`incarnation`: how often the process was started; `before`: how many calls the earlier ones
     began, `begun` how many this one was given. `registered`: a heartbeat went out over this
     connection.
-    `call`: what has not returned; `half`: the request for it; `tries`: how often that was sent.
+    `call`: what has not returned; `half`: the request for it; `tries`: how often that was sent,
+    `refused`: how often of these nothing listened.
     `results`: what the broker said of each order's half. `local`: the local transaction at work,
     `decided`: what it came to; `checks`: those to be answered, the first one at work (one
     thread). `memory`: what the listener keeps in this process."""
@@ -422,6 +431,7 @@ class Producer(Quiet):
     call: Any = None
     half: Any = None
     tries: int = 0
+    refused: int = 0
     results: Map[str, SendMessageResponse] = Map()
     local: Task | None = None
     decided: Finished | None = None
@@ -450,8 +460,8 @@ class Producer(Quiet):
                 return self.finish(outcome)
             case ConnectionLost(peer=peer) if peer == self.config.cluster.database:
                 return self._lose_database()
-            case ConnectionLost():
-                return self._lose_broker()
+            case ConnectionLost(refused=refused):
+                return self._lose_broker(refused)
             case Fired():
                 return self.register()
         return self, ()
@@ -480,7 +490,7 @@ class Producer(Quiet):
         return self.finish(build_failure(call, "a producer has no such call; consumers= have"))
 
     def finish(self, outcome: Outcome) -> tuple[Producer, Effects]:
-        new = replace(self, call=None, half=None, tries=0, local=None, decided=None)
+        new = replace(self, call=None, half=None, tries=0, refused=0, local=None, decided=None)
         return new, (Return(outcome),)
 
     # -- the connection to the broker --------------------------------------------------------
@@ -499,11 +509,11 @@ class Producer(Quiet):
             return self.register()
         return self, () if self.registered else (SetTimer(HEARTBEAT, self.config.heartbeat_ms),)
 
-    def _lose_broker(self) -> tuple[Producer, Effects]:
+    def _lose_broker(self, refused: bool) -> tuple[Producer, Effects]:
         """A new connection has not registered; the next heartbeat will, at the latest."""
         later = (SetTimer(HEARTBEAT, self.config.heartbeat_ms),) if self.registered else ()
         new = replace(self, registered=False)
-        new, effects = try_again(new)
+        new, effects = try_again(new, refused)
         return new, (*later, *effects)
 
     # -- the listener ------------------------------------------------------------------------

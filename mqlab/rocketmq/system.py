@@ -294,6 +294,9 @@ class RocketMQSystem(System):
     def usages(self) -> Usages:
         return CALLS
 
+    def is_refused(self, client: str, server: str) -> bool:
+        return server == self.config.broker and client in dict(self.producers)
+
     def call(self, words: tuple[str, ...]) -> Any:
         return parse_call(words, self.config.topics)
 

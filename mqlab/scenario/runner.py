@@ -221,11 +221,14 @@ class _Driver:
 
     def _quiesce(self) -> None:
         for _ in range(100_000):
-            ready = next((w for w in self.queue if self._may(w)), None)
+            ready = next((w for w in self.queue if self._may(w) or self._refused(w)), None)
             if ready is None:
                 return
-            self.queue.remove(ready)
-            self._take(ready)
+            if self._may(ready):
+                self.queue.remove(ready)
+                self._take(ready)
+            else:
+                self._do(Choice("refuse", ready.choice.a, ready.choice.b))
         raise ScenarioError("still running after 100,000 steps: an endless loop")
 
     def idle(self) -> Iterator[str]:
@@ -291,6 +294,16 @@ class _Driver:
             target = choice.b if choice.kind == "request" else choice.a
             return self.run.world.nodes[target].up and not self._apart(choice.a, choice.b)
         return self.run.world.nodes[choice.a].up
+
+    def _refused(self, waiting: Waiting) -> bool:
+        """A request to a node that is down, of a client that hears it; one that is late left
+        before, and may still arrive."""
+        choice = waiting.choice
+        if choice.kind != "request" or choice.conn != self._conn(choice):
+            return False
+        node, _ = placements(self.system)[choice.b]
+        down = not self.run.world.nodes[node].up
+        return down and self.system.is_refused(choice.a, choice.b)
 
     @staticmethod
     def _wire(waiting: Waiting) -> tuple[str, str, str, int]:

@@ -152,7 +152,7 @@ FAILURE = Words(
 FAILURES: tuple[tuple[type | UnionType, Words], ...] = (
     (SendInTransaction, FAILURE),
     (SendPlain, Words("Nothing happened: the message was not stored.")),
-    (End | Resume, Words("The broker refuses the request and writes nothing.")),
+    (End | Resume, Words("The broker writes nothing.")),
     (object, Words("Nothing happened.")),
 )
 NOTHING_DONE = Words("The broker looks at it and writes nothing: the half message stays as it is.")

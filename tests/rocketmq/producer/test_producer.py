@@ -168,6 +168,47 @@ def test_a_send_is_given_up_after_three_tries():
     assert rows(run) == {}, "the local transaction was never run"
 
 
+NOBODY = "failed MQClientException: Send [3] times, still failed: RemotingConnectException"
+
+
+def test_what_is_sent_to_a_dead_broker_fails():
+    """As the recordings java-master-dead: the end of o1 is lost, o2 and o3 are stored nowhere."""
+    run = drive(f"""{BASE}
+hold app→db Statement
+run app: send-in-transaction orders-0 o1
+kill broker
+release app→db Statement
+run app: send orders-0 o2, send-in-transaction orders-0 o3, end COMMIT_MESSAGE o1
+restart broker""")
+    assert results(run) == [
+        "ok SEND_OK COMMIT_MESSAGE", NOBODY, NOBODY, "failed RemotingConnectException",
+    ]  # fmt: skip
+    assert rows(run) == {"o1": "paid"}
+    broker = run.world.disk("broker")
+    assert len(in_queue(broker, HALF)) == 1 and not in_queue(broker, "orders-0")
+    assert run.narrate().count("connection refused") == 8
+
+
+def test_a_try_that_was_not_refused_may_be_stored():
+    run = drive(f"""{BASE}
+kill broker when=⇒SendMessage after=1
+run app: send orders-0 o1""")
+    assert results(run) == ["unknown MQClientException: no answer"]
+    run = drive(f"""{BASE}
+late app→broker SendMessage
+run app: send orders-0 o1
+kill broker
+run app: send orders-0 o2
+restart broker
+release app→broker SendMessage""")
+    assert results(run) == ["ok SEND_OK @0", NOBODY], "a late request is no refused one"
+
+
+def test_nobody_refuses_what_a_running_broker_gets():
+    with pytest.raises(ValueError, match="broker is running"):
+        drive(f"{BASE}\nrun app: send orders-0 o1\ndo refuse app broker")
+
+
 def test_without_that_safeguard_the_local_transaction_does_not_wait_for_the_half():
     lost = "".join(f"lose app→broker SendMessage#{n}\n" for n in (1, 2, 3))
     run = drive(f"{BASE} off=half_before_execute\n{lost}run app: send-in-transaction orders-0 o1")

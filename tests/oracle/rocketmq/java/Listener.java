@@ -7,8 +7,11 @@
 //     delay       a transactional message with a delay level
 //     no-answer   the local transaction returns null; the check returns null, throws, commits
 //     lost        no answer to a send arrives; the checks commit
+//     dead        the broker is killed in the local transaction; two more sends; the check commits
 //     idle        a producer that has sent nothing: does the broker know of it?
 
+import java.io.IOException;
+import java.net.Socket;
 import java.util.ArrayDeque;
 import java.util.Collections;
 import java.util.List;
@@ -25,6 +28,7 @@ import org.apache.rocketmq.common.message.MessageExt;
 
 public class Listener {
     static String prefix;
+    static String server;
 
     static class Told implements TransactionListener {
         final String execute;
@@ -39,6 +43,11 @@ public class Listener {
         @Override
         public LocalTransactionState executeLocalTransaction(Message message, Object argument) {
             executed++;
+            if (execute.equals("dead")) {
+                System.out.println("executing"); // the program kills the broker
+                waitUntilDead();
+                return LocalTransactionState.COMMIT_MESSAGE;
+            }
             return answer("executeLocalTransaction " + new String(message.getBody()), execute);
         }
 
@@ -63,12 +72,17 @@ public class Listener {
     public static void main(String[] args) throws Exception {
         prefix = args[1].replaceAll("[^A-Za-z0-9_-]", "-");
         String task = args[2];
+        server = args[0];
         TransactionMQProducer producer = new TransactionMQProducer(prefix + "order-service");
         producer.setNamesrvAddr(args[0]);
         producer.setSendMsgTimeout(60_000); // of a machine that has much else to do
         producer.setHeartbeatBrokerInterval(1_000); // by which it is known again after a break
         Told listener = new Told(
-            task.equals("throws") ? "throws" : task.equals("no-answer") ? "null" : "COMMIT_MESSAGE",
+            switch (task) {
+                case "throws", "dead" -> task;
+                case "no-answer" -> "null";
+                default -> "COMMIT_MESSAGE";
+            },
             switch (task) {
                 case "no-answer" -> new String[] {"null", "throws", "COMMIT_MESSAGE"};
                 case "lost" -> new String[] {"COMMIT_MESSAGE", "COMMIT_MESSAGE", "COMMIT_MESSAGE"};
@@ -76,7 +90,12 @@ public class Listener {
             });
         producer.setTransactionListener(listener);
         producer.start();
-        if (!task.equals("idle")) {
+        if (task.equals("dead")) {
+            send(producer, new Message(prefix + "orders", "o1".getBytes()));
+            sendPlain(producer, new Message(prefix + "orders", "o2".getBytes()));
+            send(producer, new Message(prefix + "orders", "o3".getBytes()));
+            tell("local transactions run", String.valueOf(listener.executed));
+        } else if (!task.equals("idle")) {
             Message message = new Message(prefix + "orders", "o1".getBytes());
             if (task.equals("delay")) {
                 message.setDelayTimeLevel(5);
@@ -91,7 +110,7 @@ public class Listener {
     }
 
     private static void send(TransactionMQProducer producer, Message message) throws Exception {
-        String call = "sendMessageInTransaction o1";
+        String call = "sendMessageInTransaction " + new String(message.getBody());
         try {
             TransactionSendResult result = producer.sendMessageInTransaction(message, null);
             String half = result.getQueueOffset() >= 0 ? " @" + result.getQueueOffset() : "";
@@ -99,7 +118,35 @@ public class Listener {
         } catch (MQClientException refused) {
             Throwable cause = refused.getCause();
             String because = cause == null ? "" : ": " + cause.getMessage().split(",")[0];
-            tell(call, refused.getClass().getSimpleName() + " " + refused.getErrorMessage() + because);
+            String last = cause == null || cause.getCause() == null ? "" : ": " + name(cause.getCause());
+            tell(call, name(refused) + " " + refused.getErrorMessage() + because + last);
+        }
+    }
+
+    private static void sendPlain(TransactionMQProducer producer, Message message) throws Exception {
+        String call = "send " + new String(message.getBody());
+        try {
+            tell(call, String.valueOf(producer.send(message).getSendStatus()));
+        } catch (MQClientException refused) {
+            String because = refused.getErrorMessage().split(",")[0];
+            tell(call, name(refused) + " " + because + ": " + name(refused.getCause()));
+        }
+    }
+
+    private static String name(Throwable error) {
+        return error.getClass().getSimpleName();
+    }
+
+    private static void waitUntilDead() {
+        String[] parts = server.split(":");
+        while (true) {
+            try (Socket open = new Socket(parts[0], Integer.parseInt(parts[1]))) {
+                Thread.sleep(50);
+            } catch (IOException refused) {
+                return;
+            } catch (InterruptedException never) {
+                throw new IllegalStateException(never);
+            }
         }
     }
 

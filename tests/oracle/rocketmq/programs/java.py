@@ -79,6 +79,26 @@ def java_answers_lost(lab: Lab) -> None:
     ]
 
 
+@program("java-master-dead", "DefaultMQProducerImpl.sendDefaultImpl", needs=(JAVA,))
+def java_master_dead(lab: Lab) -> None:
+    """The broker is killed while a local transaction is at work. Its end is told to nobody, and the
+    client does not say so. Sends that follow fail: nothing listens at that address. When the broker
+    is back, it asks about the first; of the others it knows nothing."""
+    lab.topic("orders")
+    with Story(lab, "dead") as app:
+        app.note_until("executing")
+        lab.close()
+        lab.target.control.kill()
+        app.note_until("sent")
+        lab.target.control.start()
+        lab.note("broker", "broker", "kill -9", "started again")
+        lab.logs(half=1, orders=0)
+        wait_until_known(lab)
+        lab.round()
+        app.note_next(1)
+        lab.written_logs(half=2, op=1, orders=1)
+
+
 @program(
     "java-slave-not-available",
     "DefaultMQProducerImpl.sendMessageInTransaction: SLAVE_NOT_AVAILABLE",
