@@ -585,15 +585,25 @@ OVER = Words("{sub}: nothing pending for {txn}")
 CONSUMERS = Words("{sub}: consumers: {names}")
 ACTIVE = Words("{sub}: {client} is the active consumer")
 STUCK = Words("{sub}: the replay meets a deleted ledger; {request} waits")
+GIVEN_UP = Words("{sub}: {request} of {client} waits no more")
 NOBODY = "–"
 
 
 def tell_subscription(old: Subscription | None, new: Subscription) -> tuple[Text, ...]:
     """What became pending or is so no more, and who is served. The cursor tells itself, by what
     it writes to the disk."""
-    before = 0 if old is None else len(old.stuck)
-    stuck = (STUCK(sub=new.name, request=type(ask).__name__) for _, ask in new.stuck[before:])
-    return (*_tell_pending(old, new), *_tell_consumers(old, new), *stuck)
+    before = () if old is None else old.stuck
+    stuck = (STUCK(sub=new.name, request=type(ask).__name__) for _, ask in new.stuck[len(before) :])
+    over = (
+        GIVEN_UP(sub=new.name, request=type(ask).__name__, client=who.name)
+        for who, ask in before
+        if (who, ask) not in new.stuck
+    )
+    return (*_tell_pending(old, new), *_tell_consumers(old, new), *stuck, *over)
+
+
+def _is_of(ask: SubscriptionRequest, who: Caller, caller: Caller) -> bool:
+    return isinstance(ask, Subscribe | Flow) and who.name == caller.name
 
 
 def _tell_consumers(old: Subscription | None, new: Subscription) -> Iterator[Text]:
@@ -684,6 +694,9 @@ class Subscription:
         good, since only a deleted ledger keeps the replay from ending. `view`: what the
         subscription may see of its topic."""
         ready = self.pending.state is not PendingAckState.INITIALIZING
+        if not ready and isinstance(body, CloseConsumer):  # its client has given up
+            kept = tuple((who, ask) for who, ask in self.stuck if not _is_of(ask, who, caller))
+            return replace(self, stuck=kept), ()
         if not ready and not isinstance(body, Unsubscribe | DeleteLedger):
             return replace(self, stuck=(*self.stuck, (caller, body))), ()
         match body:

@@ -68,7 +68,7 @@ from ..messages import (
 )
 from ..states import ClientTxnState
 from . import calls, consuming, producing
-from .consuming import Consumer, tell_client
+from .consuming import OPERATION_TIMEOUT, Consumer, tell_client
 from .producing import (
     TIME_OUT,
     Transaction,
@@ -84,7 +84,6 @@ from .producing import (
 
 __all__ = ["Client", "ClientConfig", "Consumer", "Transaction"]
 
-OPERATION_TIMEOUT = "operation timeout"
 NO_TRANSACTION = "there is no transaction {name}"
 OF_A_CONSUMER = (calls.Receive, calls.RedeliverAll, calls.Nack, calls.Close)
 
@@ -94,7 +93,7 @@ Result = tuple["Client", Effects]
 @frozen
 class ClientConfig(Config):
     """`timeout_ms`: of a transaction whose builder was given none. `operation_ms`:
-    operationTimeoutMs, after which a request to a coordinator is given up."""
+    operationTimeoutMs, after which a request to a coordinator or a subscribe is given up."""
 
     cluster: PulsarConfig = PulsarConfig()
     name: str = "app"
@@ -238,7 +237,11 @@ class Client:
             if known not in self.connected:
                 return self.ask(name_coordinator(known), TcClientConnect(known))
         new, effects = self.ask(name_coordinator(tc_id), body)
-        return new, (*effects, SetTimer(OPERATION_TIMEOUT, self.config.operation_ms))
+        return new, (*effects, self.limit())
+
+    def limit(self) -> SetTimer:
+        """How long a request is waited for."""
+        return SetTimer(OPERATION_TIMEOUT, self.config.operation_ms)
 
     def waits_for(self, peer: str) -> bool:
         """Whether the call under way waits for an answer from there."""
@@ -263,7 +266,7 @@ class Client:
             connected = tuple(sorted((*self.connected, request.body.tc_id)))
             new = replace(new, connected=connected)
             return new.proceed() if new._is_blocked() else (new, ())
-        # only requests of the client itself to a coordinator have an operation timeout
+        # of these, only requests of the client itself to a coordinator have an operation timeout
         if not peer.startswith(COORDINATOR) or isinstance(self.call, calls.AskAdmin):
             return new._dispatch_answer(request, answer)
         # the coordinator is not loaded there: as if the connection to it had broken
@@ -327,6 +330,8 @@ class Client:
         """operationTimeoutMs: nobody knows what became of the request, and the state stays."""
         if self.call is None:
             return self, ()
+        if isinstance(self.call, calls.SubscribeTo):
+            return consuming.give_up(self, self.call)
         new = replace(self, pending=tuple(a for a in self.pending if a.about is not None))
         if isinstance(self.call, calls.Send | calls.Acknowledge):
             new = new.spoil(self.call.txn)

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...kernel import (
+    CancelTimer,
     Effects,
     Outcome,
     Send,
@@ -28,7 +29,7 @@ from ...kernel import (
     replace,
 )
 from ...kernel.role import UNKNOWN
-from ..errors import INVALID_CONFIGURATION, name_exception
+from ..errors import INVALID_CONFIGURATION, TIMEOUT, name_exception
 from ..messages import (
     Ack,
     AckPosition,
@@ -199,6 +200,8 @@ def describe_message(id: MessageId, value: object, count: int) -> str:
 
 Result = tuple["Client", Effects]
 
+#: the timer's name
+OPERATION_TIMEOUT = "operation timeout"
 CONNECT = "ConnectException"
 TERMINATED = "PulsarClientException java.lang.InterruptedException: Queue is terminated"
 NO_CONSUMER = "there is no consumer of {name} here; subscribe first"
@@ -211,8 +214,21 @@ def subscribe(client: Client, call: SubscribeTo) -> Result:
     """A second time, while the first consumer is connected: the broker says whether it may."""
     consumer, known = Consumer(call), client.find_consumer(call.partition, call.subscription)
     if known is not None and known.open:
-        return client, (Send(consumer.partition, replace(consumer.request, beside=True)),)
-    return client.keep_consumer(consumer), (Send(consumer.partition, consumer.request),)
+        beside = Send(consumer.partition, replace(consumer.request, beside=True))
+        return client, (beside, client.limit())
+    request = Send(consumer.partition, consumer.request)
+    return client.keep_consumer(consumer), (request, client.limit())
+
+
+def give_up(client: Client, call: SubscribeTo) -> Result:
+    """The broker has not answered SUBSCRIBE in time. It is told to close the consumer, which it may
+    have by now, or may get (ConsumerImpl#connectionOpened)."""
+    consumer, gone = client.find_consumer(call.partition, call.subscription), ()
+    if consumer is not None and not consumer.open:
+        client = client.drop_consumer(consumer)
+        gone = (Send(call.partition, CloseConsumer(call.partition, call.subscription)),)
+    client, returned = client.finish(Outcome(call, UNKNOWN, TIMEOUT))
+    return client, (*gone, *returned)
 
 
 def finish_subscribe(client: Client, answer: Subscribed) -> Result:
@@ -228,8 +244,11 @@ def finish_subscribe(client: Client, answer: Subscribed) -> Result:
     call_waits = asked == (consumer.partition, consumer.subscription)
     if not answer.ok:
         client = client if consumer.open else client.drop_consumer(consumer)
+        if not call_waits:
+            return client, ()
         failure = build_failure(call, f"{name_exception(answer.error)} {answer.message}")
-        return client.finish(failure) if call_waits else (client, ())
+        client, effects = client.finish(failure)
+        return client, (CancelTimer(OPERATION_TIMEOUT), *effects)
     # the call's consumer takes the place of an earlier one, with the settings of the call
     consumer = replace(Consumer(call) if call_waits else consumer, open=True)
     new = client.keep_consumer(consumer)
@@ -237,7 +256,7 @@ def finish_subscribe(client: Client, answer: Subscribed) -> Result:
     if not call_waits:
         return new, flow
     new, effects = new.finish(build_success(call))
-    return new, (*flow, *effects)
+    return new, (CancelTimer(OPERATION_TIMEOUT), *flow, *effects)
 
 
 def _receives(client: Client, subscription: str) -> bool:

@@ -513,3 +513,20 @@ def test_what_comes_waits_to_be_received() -> None:
     before = stand.client
     stand.call(Receive("shop"))
     assert told(stand, before) == []
+
+
+def test_a_subscribe_without_an_answer_is_given_up() -> None:
+    """ConsumerImpl#connectionOpened: the broker is told to close what it may have by now."""
+    stand = Stand()
+    assert stand.call(SHARED) == "" and stand.timers == ["operation timeout"]
+    stand.take_sent()
+    stand.fire("operation timeout")
+    assert stand.returned[-1].result == "unknown TimeoutException"
+    assert stand.take_sent() == ["orders-0: CloseConsumer shop"] and not stand.client.consumers
+    late = Subscribed(partition="orders-0", subscription="shop")
+    assert stand.told("orders-0", late) == "" and stand.take_sent() == []
+    assert stand.call(SHARED) == "" and stand.told("orders-0", late) == "ok"
+    stand.take_sent()
+    assert stand.call(SHARED) == ""
+    stand.fire("operation timeout")  # the first one is still connected
+    assert stand.take_sent() == ["orders-0: Subscribe shop Shared"] and stand.client.consumers

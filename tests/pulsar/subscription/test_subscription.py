@@ -17,6 +17,7 @@ from mqlab.pulsar.messages import (
     Answer,
     CloseConsumer,
     DeleteLedger,
+    EndTxnOnSubscription,
     EndTxnOnSubscriptionResponse,
     Flow,
     Seek,
@@ -195,6 +196,17 @@ def test_a_replay_that_meets_a_deleted_ledger_never_ends() -> None:
     ended = EndTxnOnSubscriptionResponse(txn=T1, subscription=NAME)
     assert stand.answers[answered:] == [Answer(), ended]
     assert stand.sub.gone and not len(stand.disk.table(LEDGERS))
+
+
+def test_a_consumer_that_gives_up_waits_no_more_for_the_replay() -> None:
+    stand = lose_ledger(1)
+    stand.connect()
+    stand.end_txn(T1, TxnAction.COMMIT)
+    waits = stand.sub
+    stand.ask(CloseConsumer(TOPIC, NAME), "app")
+    assert [type(ask) for _, ask in stand.sub.stuck] == [EndTxnOnSubscription]
+    told = [text.en for text in stand.sub.describe_changes(waits)]
+    assert told == [f"shop: {kind} of app waits no more" for kind in ("Subscribe", "Flow")]
 
 
 def test_what_a_deleted_ledger_has_held_may_be_left_out() -> None:
