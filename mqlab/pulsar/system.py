@@ -75,7 +75,7 @@ Request = tuple[str, Any]
 PRODUCER = "producer PARTITION [access=Shared|Exclusive|WaitForExclusive|ExclusiveWithFencing]"
 SUBSCRIBE = (
     "subscribe PARTITION SUBSCRIPTION [type=Exclusive|Shared|Failover|Key_Shared] "
-    "[from=earliest] [queue=N] [dead_letter=PARTITION max_redeliver=N]"
+    "[from=earliest] [queue=N] [dead_letter=PARTITION max_redeliver=N] [batch_index_ack=N]"
 )
 
 
@@ -109,6 +109,10 @@ def _subscribe(partition: str, name: str, **options: Any) -> calls.SubscribeTo:
     kind, first = options.pop("type", "Exclusive"), options.pop("from", "latest")
     if kind not in tuple(SubType) or first not in ("earliest", "latest"):
         raise BadValue("type={} from={}: expected {}", kind, first, SUBSCRIBE)
+    if options.get("batch_index_ack", 1) not in (0, 1):
+        raise BadValue("{}={}: expected 0 or 1", "batch_index_ack", options["batch_index_ack"])
+    if "dead_letter" in options and not options.get("max_redeliver"):  # IllegalArgumentException
+        raise BadValue("dead_letter={}: expected max_redeliver=1 or more", options["dead_letter"])
     return calls.SubscribeTo(partition, name, SubType(kind), first.capitalize(), **options)
 
 

@@ -102,8 +102,9 @@ class GetState:
 class SubscribeTo:
     """client.newConsumer().subscribe(). `queue`: receiverQueueSize; 0: no message comes before it
     is received. `dead_letter`: the partition
-    for what comes more often than `max_redeliver` times again (a DeadLetterPolicy). `durable`
-    False: client.newReader(), whose subscription goes with it. `sub_type`: Exclusive, Shared,
+    for what comes more often than `max_redeliver` times again (a DeadLetterPolicy).
+    `batch_index_ack` 0: enableBatchIndexAcknowledgment(false), the Java client's default: a batch
+    is acknowledged once all of its messages are, except in a transaction. `durable` False: client.newReader(), whose subscription goes with it. `sub_type`: Exclusive, Shared,
     Failover or Key_Shared; `initial_position`: Latest or Earliest."""
 
     partition: str
@@ -113,6 +114,7 @@ class SubscribeTo:
     queue: int = 1_000
     dead_letter: str = ""
     max_redeliver: int = 0
+    batch_index_ack: int = 1
     durable: bool = True
 
     def __str__(self) -> str:
@@ -123,6 +125,7 @@ class SubscribeTo:
             ("queue", "" if self.queue == 1_000 else str(self.queue)),
             ("dead_letter", self.dead_letter),
             ("max_redeliver", self.max_redeliver if self.dead_letter else ""),
+            ("batch_index_ack", "" if self.batch_index_ack else "0"),
         )
         verb = "subscribe" if self.durable else "reader"
         return f"{verb} {self.partition} {self.subscription}{more}"

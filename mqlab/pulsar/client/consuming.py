@@ -71,8 +71,7 @@ if TYPE_CHECKING:
 # Sources: ConsumerImpl#messageReceived, #increaseAvailablePermits,
 # #redeliverUnacknowledgedMessages,
 # #processPossibleToDLQ (4.2). *Left out:* acknowledgements that are collected and sent together
-# later (grouping), chunks, retry topics, acknowledgement of batches without
-# enableBatchIndexAcknowledgment.
+# later (grouping), chunks, retry topics.
 
 
 @frozen
@@ -167,6 +166,17 @@ class Consumer:
         received. Cumulatively: the last of them."""
         mine = tuple(id for id in ids if id.partition == self.partition) if ids else self.received
         return mine[-1:] if cumulative else mine
+
+    def tell_plain(self, ids: tuple[MessageId, ...], cumulative: bool) -> tuple[AckPosition, ...]:
+        """What a plain acknowledgement of these tells the broker. Without `batch_index_ack`, of a
+        batch nothing before its last message, or, cumulatively, the entry before it."""
+        if self.call.batch_index_ack:
+            return tuple(map(self.position_of, ids))
+        left = (id for id in self.received if (id > ids[0] if cumulative else id not in ids))
+        batches = {id.position for id in left}
+        whole = (id.position for id in ids if id.position not in batches)
+        before = (id.position - 1 for id in ids if cumulative and id.position in batches)
+        return tuple(AckPosition(at) for at in dict.fromkeys((*whole, *before)) if at >= 0)
 
     def position_of(self, id: MessageId) -> AckPosition:
         """A message of a batch whose size nobody has heard of counts as the whole entry."""
@@ -361,8 +371,11 @@ def take_push(client: Client, message: PushMessage) -> Result:
     new, flows = consumer.free(1)
     if consumer.has_read(message):
         return client.keep_consumer(new), tuple(Send(consumer.partition, flow) for flow in flows)
-    dead = SendMessage(consumer.call.dead_letter, client.config.name, -1, message.values)
-    client, effects = client.keep_consumer(new).ask(dead.partition, dead, about=message)
+    client, effects = client.keep_consumer(new), ()
+    for _, value in list_messages(message):  # each by itself
+        dead = SendMessage(consumer.call.dead_letter, client.config.name, -1, (value,))
+        client, more = client.ask(dead.partition, dead, about=message)
+        effects = (*effects, *more)
     return client, (*effects, *(Send(consumer.partition, flow) for flow in flows))
 
 
@@ -377,8 +390,10 @@ def _close_at_batch(client: Client, consumer: Consumer) -> Result:
 
 
 def finish_dead_letter(client: Client, message: PushMessage, receipt: SendReceipt) -> Result:
-    """It lies in the other topic: here it is done with. If not, it comes again."""
+    """It lies in the other topic, all of it: here it is done with. If not, it comes again."""
     at = message.message_id
+    if receipt.ok and any(request.about == message for request in client.pending):
+        return client, ()
     if not receipt.ok:
         again = Redeliver(at.partition, message.subscription, (at.position,))
         return client, (Send(at.partition, again),)
@@ -426,7 +441,8 @@ def begin_acknowledge(client: Client, call: Acknowledge) -> Result:
 def _acknowledge_plain(client: Client, call: Acknowledge, owed: tuple[str, ...]) -> Result:
     effects: list[Send] = []
     for partition in owed:
-        effects.append(Send(partition, _build_ack(client, call, partition)))
+        ack = _build_ack(client, call, partition)
+        effects += [Send(partition, ack)] if ack.positions else []
         client = _forget(client, call, partition)
     client, returned = client.finish(build_success(call))
     return client, (*effects, *returned)
@@ -447,7 +463,10 @@ def _build_ack(client: Client, call: Acknowledge, partition: str) -> Ack:
     consumer = client.find_consumer(partition, call.subscription)
     assert consumer is not None
     ids = consumer.choose(call.ids, call.cumulative)
-    positions = tuple(consumer.position_of(id) for id in ids)
+    if call.txn:
+        positions = tuple(map(consumer.position_of, ids))
+    else:
+        positions = consumer.tell_plain(ids, call.cumulative)
     kind = AckType.CUMULATIVE if call.cumulative else AckType.INDIVIDUAL
     txn = client.txns[call.txn].id if call.txn else None
     return Ack(partition, call.subscription, positions, kind, txn)

@@ -242,18 +242,20 @@ def proceed(client: Client, call: Send) -> Result:
 
 
 def _number(client: Client, call: Send) -> Client:
-    """The message with the producer's next number, or with the one that the call says."""
+    """The message with the producer's next number, or with the one that the call says; each of a
+    batch has its own."""
     number = client.sequences.get(call.partition, -1) + 1
     if call.sequence is not None:
         number = call.sequence
     txn = client.txns[call.txn].id if call.txn else None
     name = client.config.name
-    metadata = None if call.metadata else MessageMetadata(name, number)
+    last, lowest = number + len(call.values) - 1, number if len(call.values) > 1 else None
+    metadata = None if call.metadata else MessageMetadata(name, last)
     opened = call.partition in client.producers
     flight = SendMessage(
-        call.partition, name, number, call.values, txn, metadata=metadata, opened=opened
+        call.partition, name, last, call.values, txn, lowest, metadata, opened=opened
     )
-    highest = max(number, client.sequences.get(call.partition, -1))
+    highest = max(last, client.sequences.get(call.partition, -1))
     sequences = client.sequences.set(call.partition, highest)
     return replace(client, flight=flight, sequences=sequences)
 
