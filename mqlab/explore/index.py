@@ -86,7 +86,7 @@ class Index:
             candidate = (entry[same_half] & LOW).view(np.int64) - 1
             places = same_half if searching is None else searching[same_half]
             equal = _equal(stored, candidate, words, places)
-            if equal is not None:
+            if equal is not None:  # None: all of them are equal
                 same_half, places, candidate = same_half[equal], places[equal], candidate[equal]
             numbers[places] = candidate
             unfinished = entry != 0
@@ -106,7 +106,9 @@ class Index:
         row_count, rounds = rows.count, 0
         words = [column.whole for column in rows.columns]
         numbers = todo + row_count
+        # what a row writes into a slot: the upper half of its key, its number + 1 (0 is empty)
         entries = half << HALF | (numbers + 1).view(np.uint64)
+        # `slots`: of each row; `at`: of each row that is left, the slot it looks at in this round
         slots = at = self._point(half)
         remaining = np.arange(len(todo))
         while len(remaining):
@@ -116,6 +118,7 @@ class Index:
             at_empty = np.flatnonzero(occupants == 0)[::-1]
             empty = at[at_empty]
             self.slots[empty] = own[at_empty]
+            # read back: who has the slot now, where several wanted it
             occupants[at_empty] = self.slots.take(empty)
             # rows whose slot now has another entry than theirs: an equal row, or one of another key
             others = np.flatnonzero(occupants != own)
@@ -125,7 +128,7 @@ class Index:
             number = (occupants[same_key] & LOW).view(np.int64) - 1
             candidates = remaining[others[same_key]]
             equal = _equal(words, number, words, numbers[candidates])
-            if equal is not None:
+            if equal is not None:  # None: all of them are equal
                 alike[np.delete(same_key, equal)] = False
                 candidates, number = candidates[equal], number[equal]
             numbers[candidates] = number

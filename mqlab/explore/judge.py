@@ -59,6 +59,7 @@ class Judge(dict[int, int]):
         # built only if some kind has not seen these parts yet
         world: World | None = None
         bits = 0
+        # `parts` are by node, with a number for each kind; zip(*parts) has them by kind
         for kind, read in zip(self._kinds, zip(*parts, strict=True), strict=True):
             news = kind.news.get(read)
             if news is None:

@@ -47,7 +47,8 @@ class Known:
     ) -> None:
         """Prepare a search that begins after the choices `start`: nothing is found yet.
         `properties` None: those of the system. A world is kept as one integer (see `packed.py`) and
-        named by its number, in the sequence in which worlds are found."""
+        named by its number, in the sequence in which worlds are found. A world is news for an
+        *always* property that it breaks, and for any other property that holds in it."""
         self.system, self.budget, self.start = system, budget, start
         self.properties = system.properties() if properties is None else properties
         # the names of the counters that hold what was spent of the budget, such as kills so far
@@ -64,7 +65,7 @@ class Known:
         self.seconds = 0.0
         self.complete = False
         self.ended = ""  # why, where it is not complete
-        self.found: dict[int, int] = {}  # property → the first world that is news
+        self.found: dict[int, int] = {}  # place of a property → the first world that is news for it
         self.index: dict[int, int] = {}  # world → its number
         self.parents: Any = array("I")  # of each world: the number of the one it was found from
         self.chosen: Any = array("I")  # and the number of the choice that leads from there to it
@@ -77,8 +78,9 @@ class Known:
         self.news: Any = array("Q")  # of each world: a bit for each property that is news in it,
         self.edges: Any = array("I")  # the worlds each world leads to, in its order,
         self.ends: Any = array("Q")  # and where those of each world end
+        # place of a *can always* property → its counterexample (None: it has none), once looked for
         self._stuck_at: dict[int, int | None] = {}
-        self._resident = resident()
+        self._resident = resident()  # the process's memory at the start, in bytes
 
     @property
     def states(self) -> int:

@@ -85,10 +85,11 @@ class Levels:
         self.keys = np.concatenate(new)
 
     def _slice(self, first: int, keys: Words) -> Words:
-        """Find the successors of the worlds from number `first` on, which have these `keys`, and
-        keep the new ones. Returns the keys of the new ones; raises Full where the bound on states
-        cuts some of them off. The arrays below run over the successors, in the sequence in which a
-        search world by world finds them, unless a comment says otherwise."""
+        """Find the successors of the worlds from number `first` on, which have these `keys` (hashes
+        of their rows), and keep the new ones; `level` does so slice by slice. Returns the keys of
+        the new ones; raises Full where the bound on states cuts some of them off. The arrays below
+        run over the successors, in the sequence in which a search world by world finds them, unless
+        a comment says otherwise."""
         search, steps = self.search, self.steps
         words = self._read(first, len(keys))  # the rows of these worlds, by columns
         # `groups`: of each world at each place (node) the number of its group of steps there

@@ -130,11 +130,13 @@ class Place(dict[int, Group]):
         }
         for counter in self._counters.values():
             self.mask |= counter.mask
-        self._counted = sum(counter.mask for counter in self._counters.values())
+        self._counted = sum(counter.mask for counter in self._counters.values())  # all their bits
         #: what a fault or timer adds to the counters, by these, its kind, and the timer's name
         self._spent: dict[tuple[int, str, str], int] = {}
         #: steps by the node's state and the message that arrives, or local, call, fire
         self._runs: dict[tuple[int, str | Message], Step] = {}
+        #: by the worth of a stopped node: itself after each effect of its recovery, and its worth
+        #: when it is up again
         self._recoveries: dict[int, tuple[list[Prefix], int]] = {}
         #: the node once it has stopped: after so many effects of a step, or (the node's worth
         #: instead of a step) of its recovery or between two steps; and whether by a power cut
@@ -160,7 +162,7 @@ class Place(dict[int, Group]):
         """Yield each step that this node may take next, with what it adds to the counters of the
         budget: messages that arrive by its links, its own next event, its application's next call,
         its next timer. `key`: the world (or the parts of it that matter here) as one integer."""
-        # a copy: a step that is the first to use a link adds it to `pairs` before the next one
+        # a copy: working out a step may use a link for the first time, which adds it to `pairs`
         for pair, arrivals in list(self.pairs.items()):
             field = self._fields.links[pair]
             here = key & (field.mask | self.field.mask)  # the state of the link and of the node

@@ -33,7 +33,7 @@ class News:
         in it (an *always* property that it breaks, another one that holds). What is read of the
         nodes makes a row of a small table, so each combination is judged once; before that, `look`
         is called with the world's place in the array. `words`: the worlds' rows, by columns."""
-        self.grow()
+        self.grow()  # nodes may have had new states since the last call
         batch, table_layout = self.rows.reserve(len(words[0])), self.rows.layout
         for column in batch:
             column[:] = 0
@@ -43,6 +43,7 @@ class News:
                 table_layout.write(batch, number, read_numbers.all[states])
         numbers, new_places = self.index.add(self.rows, mix(batch))
         bits = []
+        # `part`: a new row of the table as the judge has it, one integer
         for place, part in zip(new_places.tolist(), self._new_parts(), strict=True):
             look(place)
             bits.append(self._judge[part])

@@ -108,10 +108,11 @@ class Fields:
         `read`: what the properties read of a node, given its name and state."""
         self.system = system
         self.names = [spec.name for spec in system.nodes()]
+        # by role: its node's place in `names`, and its own place among the roles of that node
         self.placed = {r: (self.names.index(n), i) for r, (n, i) in placements(system).items()}
         self.notes: list[Note] = []
         self._note_numbers: dict[Note, int] = {}
-        self._top = 0
+        self._top = 0  # the lowest bit that no field has yet
         self.counters: dict[str, Field] = {}
         for name, first in counters.items():
             self.counters[name] = Field(self._place(NARROW), NARROW)
@@ -120,7 +121,7 @@ class Fields:
         self.nodes = [NodeField(self._place(2 * WIDE), partial(read, name)) for name in self.names]
         self.parts = sum(field.part.mask for field in self.nodes)
         self.links: dict[Pair, Field] = {}
-        self._watching: list[Callable[[Pair], None]] = []
+        self._watching: list[Callable[[Pair], None]] = []  # called with each link's first use
 
     @property
     def bytes(self) -> int:

@@ -115,7 +115,8 @@ class Search(Known):
         self.frontier = [first]
         self._add(first, parent=0, choice=0)  # world 0, its own parent
         while True:
-            # _many: from how many worlds on; None: already taken over, or never
+            # _many: from how many worlds on arrays are used; None: they are already, or never.
+            # _further: makes the object that computes the further levels
             if self._many is not None and self.states >= self._many:
                 self._taken, self._many = self._further(self), None
             if self.states == self.starts[-1]:  # the last level has no world

@@ -41,7 +41,7 @@ class Shelf:
         has changed, FileExistsError where the folder contains something else."""
         self.folder = folder
         self.levels: list[dict[str, Any]] = []
-        self._spaces = 0
+        self._spaces = 0  # how many arrays of `space` there were, which gives the next its name
         self._head = describe(system, budget)
         if (folder / LIST).exists():
             stored_head, self.levels = read_list(folder)

@@ -145,16 +145,18 @@ class ShelvedLevels(Levels):
     def _finish(self, last: Run) -> Iterator[None]:
         """Finish a level: merge its sorted runs twice and store the result. The first pass finds
         which rows are new worlds, known to no earlier level; the second puts them in the sequence
-        in which they were found. A row's place is its number in that sequence, over all runs.
+        in which they were found. A row is a world that a choice led to (several may be equal); its
+        place is its number in that sequence, over all runs.
         `last`: the run that is in memory; the others are on disk. Raises Full, after the level is
         stored, where the bound on states is reached."""
         search, runs, layout = self.search, [*self._runs, last], self.rows.layout
         # arrays of zeros: on disk where runs are there too
         make: Make = self.shelf.space if self._runs else np.zeros
-        is_new = np.zeros(self.base + len(last.keys), np.bool_)  # by place: whether it is a world
+        # by place: whether it is a new world; `base`: how many rows the runs on disk have
+        is_new = np.zeros(self.base + len(last.keys), np.bool_)
         earlier_or_place = make(len(is_new) if search.lasting else 0, np.int64)
         for run in merge(runs, layout, MOST):  # sorted, a stretch of keys at a time
-            firsts = find_firsts(run)
+            firsts = find_firsts(run)  # of each row: where in the run the first equal one is
             first_rows = np.flatnonzero(firsts == np.arange(len(firsts)))
             distinct = run.take(first_rows)
             earlier = self._find_earlier(distinct)
@@ -166,7 +168,8 @@ class ShelvedLevels(Levels):
                 by_row[first_rows] = np.where(earlier < 0, -1 - places, earlier)
                 earlier_or_place[run.places] = by_row[firsts]
             yield
-        # the number of a new world in this level: how many new ones were found before it
+        # the number of a new world in this level: how many new ones were found before it, so the
+        # sum up to its place less one for itself
         ranks = np.cumsum(is_new, dtype=np.uint32, out=make(len(is_new), np.uint32))
         count = int(np.count_nonzero(is_new))
         ranks -= 1
@@ -248,13 +251,15 @@ class ShelvedLevels(Levels):
 
     def _put(self, make: Make, rows: Words, parts: dict[str, NDArray[Any]]) -> None:
         """Store a complete level on disk: judge its worlds block by block, and write rows, news,
-        the log of what was worked out in Python, and the search's counts."""
+        the log of what was worked out in Python, and the search's counts. `make` makes an array of
+        zeros; `rows`: the level's worlds, by columns; `parts`: what else is stored of them, by
+        name."""
         search, first, count = self.search, self.search.states, rows.shape[1]
         news = make(count, np.uint64)
         for begin in range(0, count, BLOCK):
             parents = parts["parents"][begin : begin + BLOCK].astype(np.int64)
             block_news = self._judge([row[begin : begin + BLOCK] for row in rows], parents)
-            self._tell(first + begin, block_news)
+            self._tell(first + begin, block_news)  # notes each property's first world with news
             news[begin : begin + BLOCK] = block_news
         # a line of the log: the numbers of one thing worked out, to be worked out again from them
         layout, log = self.rows.layout, self.steps.log

@@ -115,6 +115,7 @@ class Steps:
         self.choices = Column(np.uint32)
         self.stops = Column(np.int64)  # of each step: 1 + the place of its peers in `sets`
         self.sets: list[tuple[PeerBreaks, ...]] = []
+        # by the ids of peers: their number in `stops`; of one peer: what noticing a stop adds
         self._sets: dict[tuple[int, ...], int] = {(): 0}
         self._breaks: dict[int, PeerBreaks] = {}
         self.words = [Column(np.uint64) for _ in range(layout.words)]
@@ -124,7 +125,7 @@ class Steps:
         #: everything that was worked out in Python, in its order: a place and a neighbourhood,
         #: or the place that stops, the number of the peer, and that of its state
         self.log: list[tuple[int, ...]] = []
-        self.logged = False
+        self.logged = False  # whether `log` is written: a search on disk works out again from it
 
     def find(self, words: Sequence[Words]) -> tuple[Numbers, list[Fresh]]:
         """For a slice of worlds: each one's neighbourhood at each place (a column a place), and
@@ -167,7 +168,7 @@ class Steps:
         steps that were worked out since the last time. The rows of the steps follow in `settle`,
         since they may need a new layout first."""
         # a step is (what it adds, choice), or with `peers`, which notice that the node stops; in
-        # `stops` 0 means that nobody notices
+        # `stops` 0 means that nobody notices. `_new`: place of the node, neighbourhood, group
         counts: list[int] = []
         choices: list[int] = []
         stops: list[int] = []
@@ -178,6 +179,7 @@ class Steps:
             choices += [choice for _, choice in group.steps]
             choices += [choice for _, choice, _ in group.stops]
             stops += [0] * len(group.steps)
+            # the number of this set of peers, which `stops` has instead of the peers
             stops += [self._set(place, peers) for *_, peers in group.stops]
         for neighbourhoods, numbers in zip(self.places, groups, strict=True):
             neighbourhoods.groups.extend(numbers)
@@ -221,7 +223,7 @@ class Steps:
             return
         layout = self._before.layout
         masks = (self.moves.places[place].mask for place in {place for place, *_ in self._new})
-        parts = self.parts.under(reduce(or_, masks))
+        parts = self.parts.under(reduce(or_, masks))  # that a step at these places can change
         worlds = [world for _, world, _ in self._new]
         # s[0]: what the step adds to the large integer of the world
         after = [

@@ -147,6 +147,7 @@ class Walker:
                 added += peer[world & peer.mask]
             world += added
             schedule.append(choice)
+            # by what the claims read of the world's nodes, which has bits of its own in `world`
             news = search.judge[world & search.fields.parts]
         return tuple(str(search.moves.choices[choice]) for choice in schedule), news
 
@@ -234,9 +235,10 @@ class Sample:
 
 
 def take_sample(search: Search, most: int = MOST) -> Sample:
-    """Choose about `most` worlds of a search, taken in turn from all its levels, the last level
-    first, with the paths to them and to the worlds that refute or reach a claim, which come on top.
-    The same search gives the same sample; as it goes on, fewer are left of each level."""
+    """Choose about `most` worlds of a search, to draw it as it grows: taken in turn from all its
+    levels, the last level first, with the paths to them and to the worlds that refute or reach a
+    claim, which come on top. The same search gives the same sample; as it goes on, fewer are left
+    of each level."""
     starts = [start for start in search.starts if start < search.states]
     levels = list(pairwise([*starts, search.states]))
     by_claim = search.tell_worlds()

@@ -62,7 +62,7 @@ class Renaming:
         Sets and maps, and what contains them, are always copied; another value in which nothing
         changes is returned itself."""
         match value:
-            case str():
+            case str():  # also a name within a longer text, but not within a longer name
                 return self._pattern.sub(lambda match: self.names[match[1]], value)
             case tuple():
                 return self._row(value)
