@@ -71,6 +71,7 @@ def brackets(node: NodeState) -> tuple[Bracket, ...]:
             case Begin() if ok:
                 transactions.append(Bracket())
             case SendRecord(partition, value) if transactions and ok:
+                # Bracket: what was sent, the call that ends it, whether that was successful
                 transactions[-1] = Bracket((*transactions[-1].sent, (partition, value)))
             # the same end may be called again after an error; another end would not be allowed
             case Commit() | Abort() if transactions and transactions[-1].end in ("", str(call)):
@@ -226,7 +227,8 @@ def in_generation(cluster: Cluster, world: World) -> bool:
                 if isinstance(record, GroupMetadata):
                     groups[record.group] = record
                 elif isinstance(record, Offsets) and (batch.pid, batch.epoch) in signed:
-                    # the group's latest record before these offsets; None: it has had no generation
+                    # the latest record of the group before these offsets; None: it has had none.
+                    # who: its (member, generation) pairs
                     group = groups.get(record.group)
                     if group is not None and not signed[batch.pid, batch.epoch] & who(group):
                         return False

@@ -328,6 +328,7 @@ def append(leader: Leader, ask: Produce, caller: Caller, guard: int | None, disk
     batch = replace(batch, base=base)
     ack = (base + batch.count, caller, ProduceResponse(Error.NONE, base, start=log.start))
     new = replace(leader, part=part.with_data(batch), acks=add_ack(leader.acks, ack))
+    # roll_segment: a snapshot of the producers, where the segment is full
     return new, (*roll_segment(part, leader.name, disk), Append(leader.name, batch))
 
 
@@ -369,6 +370,7 @@ class Leader:
             case Request(caller=caller, body=body, at_ms=at_ms):
                 return self.handle_request(body, caller, disk, at_ms)
             case Appended(end=end):
+                # go_on: with requests that waited for an earlier one of their connection
                 return go_on(*self.finish_appends(end), disk)
             case AppendFailed(error=error):
                 return self._fail_appends(error)

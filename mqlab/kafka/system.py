@@ -364,9 +364,9 @@ def _replicas(system: KafkaSystem, programs: dict[str, Program]) -> list[NodeSpe
                 partition=partition,
                 number=copy,
                 logs=_logs(system, partition),
-                lead=_lead(system, partition, copy),
+                lead=_lead(system, partition, copy),  # makes the role inside while it leads
                 first=tuple(led for led in leaders if name in hears_of[led.partition]),
-                loads=partition not in system.cluster.partitions,
+                loads=partition not in system.cluster.partitions,  # it leads a coordinator's log
                 min_isr=system.min_isr,
                 skip_leaderless_marker=system.config.skip_leaderless_marker,
             )
@@ -570,6 +570,7 @@ class KafkaSystem(System):
         return Cluster(
             config=self.config,
             producers=tuple(
+                # "-", "plain": a producer without a transactional id
                 (node, "" if txn_id in ("-", "plain") else txn_id)
                 for node, txn_id in (*self.producers, *self.workers)
             ),

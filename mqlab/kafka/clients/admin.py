@@ -233,6 +233,7 @@ class Admin(Quiet):
                     return self._return(build_success(call, "nothing"))
                 return new._ask(call, self.config.coordinator, ListTransactions(pids=pids))
             case FindHanging(), ListTransactionsResponse(transactions=listed):
+                # None: no transaction was described yet, so the first is asked about
                 return replace(self, known=listed)._exclude_known(call, None)
             case FindHanging(), DescribeTransactionsResponse():
                 return self._exclude_known(call, answer)

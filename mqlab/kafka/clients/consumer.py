@@ -166,7 +166,7 @@ def handle_fetch(consumer: Consumer, call: Poll, partition: str, answer: FetchRe
             ends=consumer.ends.set(partition, end),
             got=(*consumer.got, *(b.words for b in batches)),
         )
-    if new.in_flight or new.paused:
+    if new.in_flight or new.paused:  # requests without an answer, or to be sent again
         return new, ()
     got, error = ", ".join(new.got) or "nothing", new.error
     new = replace(new, got=(), error=Error.NONE)
@@ -468,6 +468,7 @@ class Consumer(Quiet):
             case EndOffset(partition=partition, isolation=isolation):
                 return self.send_requests(Send(partition, ListOffsets(LATEST, isolation)))
             case PositionOf(partition=partition):
+                # the group's committed offset, where the consumer has not read there yet
                 if partition in self.assigned and partition not in self.positions:
                     return self.send_requests(*build_offset_fetch(self, (partition,)))
                 return self.return_outcome(

@@ -254,6 +254,7 @@ def init_producer_id(
     """Handle InitProducerId: give the producer an id, and an epoch above that of every earlier
     producer with this transactional id, which is fenced by it. A transaction that the earlier one
     left open is aborted first; until that is complete the answer is CONCURRENT_TRANSACTIONS."""
+    # -1: the caller has none yet; only one of the two is refused below (INVALID_REQUEST)
     if ask.txn_id is None and (ask.pid < 0) == (ask.epoch < 0):
         # without a transactional id: a new producer id each time, and no state in the coordinator
         tc, pid, id_block = allocate(tc)
@@ -262,9 +263,9 @@ def init_producer_id(
     txn_id = ask.txn_id or ""
     entry: Entry | None = tc.entries.get(txn_id)
     if not error and entry is not None:
-        if tc.busy(txn_id):
+        if tc.busy(txn_id):  # a record of this id is still being written
             error = Error.CONCURRENT_TRANSACTIONS
-        elif not is_expected(ask, entry):
+        elif not is_expected(ask, entry):  # it names a producer id that is not its own any more
             error = Error.PRODUCER_FENCED
         elif entry.state in PREPARED:
             error = Error.CONCURRENT_TRANSACTIONS
@@ -312,6 +313,7 @@ def bump_epoch(
     the last one. The effects, if any, reserve a new block of producer ids. `ask.epoch` -1: the
     caller has no epoch yet."""
     caller_epoch, has_epoch = ask.epoch, ask.epoch >= 0
+    # exhausted: the entry has the last epoch that there is
     if entry.exhausted and (not has_epoch or caller_epoch == entry.epoch):
         # after the last epoch a new producer id begins at epoch 0
         tc, pid, effects = allocate(tc)
@@ -544,6 +546,7 @@ def handle_failed_append(tc: Coordinator, event: AppendFailed) -> Result:
         tc,
         pending=tc.pending.remove(txn_id),
         writes=_forget(tc.writes, log, end),
+        # unchanged, except that version 0 keeps the epoch of an abort that it could not write
         entries=tc.entries.set(txn_id, _keep_entry(tc, unchanged, pending.entry)),
     )
     error = CLIENT_ERRORS.get(Error[event.error], Error.UNKNOWN_SERVER_ERROR)
@@ -679,7 +682,7 @@ class Coordinator:
         old_state = old.state if old is not None else TxnState.EMPTY
         log = txn_log(new.txn_id, self.config)
         base = disk.log(log).end + ahead
-        # TransactionMetadata#prepareTransitionTo: the id it has now, rotated or not.
+        # TransactionMetadata#prepareTransitionTo: the producer id it has now, rotated or not.
         new = replace(new, update_ms=at_ms, prev_pid=(old or new).pid)
         tc = replace(
             self,
@@ -688,6 +691,7 @@ class Coordinator:
             if old is not None
             else self.entries.set(new.txn_id, replace(new, epoch=-1)),
             pending=self.pending.set(new.txn_id, Pending(new, caller, answer)),
+            # by log: the ids whose record is durable once the log is up to that offset
             writes=self.writes.set(log, add_ack(self.writes.get(log, ()), (base + 1, new.txn_id))),
         )
         effects = (Append(log, to_record(new, base)), *tc.adjust_timer(new, old_state))

@@ -187,6 +187,7 @@ def delete_offsets(gc: GroupCoordinator, ask: DeleteOffsets, caller: Caller, dis
     )
     has_offset = frozenset(_positions(gc, ask.group))
     allowed = [p for p, e in zip(ask.partitions, errors, strict=True) if not e]
+    # dict.fromkeys: a partition that is named twice is removed once
     removed = tuple(p for p in dict.fromkeys(allowed) if p in has_offset)
     answer = DeleteOffsetsResponse(errors=errors)
     if not removed:
@@ -482,13 +483,14 @@ class GroupCoordinator:
         """Appends to `__consumer_offsets` below offset `end` are durable: send the acknowledgements
         that waited for them, complete the assignments among them, and answer the long polls that
         now find more."""
+        # `safe`: the acknowledgements (end, caller, answer) whose end is reached; `acks`: the rest
         safe, acks = take_safe(self.acks, end)
         effects: Effects = tuple(Reply(caller, answer) for _, caller, answer in safe)
         now_durable = [a for a in self.assigning if a.end <= end]
         advanced = self.part.advance(end)
         watchers, poll_answers = wake_watchers(self.watchers, partial(role.upper_bound, advanced))
         gc = replace(
-            commits.release_safe(self, end),
+            commits.release_safe(self, end),  # committed offsets below `end` can be fetched
             part=advanced,
             watchers=watchers,
             acks=acks,

@@ -188,15 +188,16 @@ def note_offsets(
     gc: GroupCoordinator, batch: Batch, records: tuple[Offsets, ...]
 ) -> GroupCoordinator:
     """Take the committed offsets of a batch of `__consumer_offsets` into memory: as pending while
-    the batch's transaction is open, else as what counts. A group that is not known yet is
-    created."""
+    the batch's transaction is open (unless the safeguard `offsets_in_transaction` is off), else as
+    what counts. A group that is not known yet is created."""
     for offsets in records:
         if offsets.group not in gc.groups:
             gc = gc.with_group(Group(offsets.group))
     in_transaction = batch.transactional and "offsets_in_transaction" in gc.config.on
     positions: Positions = gc.pending.get(batch.pid, Map()) if in_transaction else Map()
-    open_in = gc.open_in
+    open_in = gc.open_in  # by group: the producer ids of open transactions with offsets of it
     for offsets in records:
+        # with where they are in the log: of two for one partition the later one counts
         placed = ((p.partition, Placed(p, batch.base)) for p in offsets.positions)
         of_group = positions.get(offsets.group, NONE_YET).update(placed)
         positions = positions.set(offsets.group, of_group)
@@ -205,6 +206,7 @@ def note_offsets(
             open_in = open_in.set(offsets.group, pids)
     if in_transaction:
         return replace(gc, pending=gc.pending.set(batch.pid, positions), open_in=open_in)
+    # they can be fetched once the log is replicated up to the end of their batch
     return _place_offsets(gc, positions, batch.last + 1)
 
 

@@ -415,6 +415,7 @@ class Group:
         (ClassicGroup#validateOffsetCommit). `generation` -1 and an empty `member`: the commit names
         no membership. A transaction may do so at any time, since its producer may be older than
         KIP-447."""
+        # a consumer that assigns its partitions by itself; the group only keeps its offsets
         if generation < 0 and self.state is _S.EMPTY:
             return Error.NONE
         if generation >= 0 or member or instance is not None:

@@ -137,7 +137,7 @@ def complete_join(gc: GroupCoordinator, group: Group, disk: Disk) -> Result:
     """Complete the join phase of a rebalance: remove members that have not rejoined, choose the
     protocol, begin a new generation and answer every JoinGroup. Static members stay even if they
     are silent; where no other member has joined, the phase is prolonged until their sessions
-    expire."""
+    expire. A group that nobody is left in becomes empty."""
     effects: list[Reply | SetTimer | CancelTimer] = [CancelTimer(join_timer(group.name))]
     silent: dict[str, bool] = {}
     for member in group.members.values():
@@ -272,7 +272,7 @@ def _rejoin(
         protocols=ask.protocols,
         session_ms=ask.session_ms,
         rebalance_ms=ask.rebalance_ms,
-        joining=caller,
+        joining=caller,  # who waits for the answer to JoinGroup
     )
     return rebalance(gc, group.with_member(member), disk)
 
@@ -365,6 +365,7 @@ def handle_sync(gc: GroupCoordinator, ask: SyncGroup, caller: Caller, disk: Disk
         return gc.with_group(group), effects
     assignments = Map((m, a) for m, a in ask.assignments if m in group.members)
     if not gc.has_room_for(group.to_record(dict(assignments.items()))):
+        # too large for the log: as if it had been written and had failed
         assigning = Assigning(disk.log(gc.name).end, group.name, group.generation, assignments)
         error = Error.UNKNOWN_SERVER_ERROR  # appendGroupMetadataErrorToResponseError
         gc, refused = fail_assignment(gc.with_group(group), assigning, error, disk)
@@ -388,6 +389,7 @@ def _check_request_sync(ask: SyncGroup, group: Group | None) -> Error:
         return error
     if ask.generation != group.generation:
         return Error.ILLEGAL_GENERATION
+    # None: an older client, whose request does not name it
     if ask.protocol_type not in (None, group.protocol_type) or (
         ask.protocol not in (None, group.protocol)
     ):
@@ -488,6 +490,7 @@ def handle_leave(gc: GroupCoordinator, ask: LeaveGroup, caller: Caller, disk: Di
     errors: list[Error] = []
     leaving: dict[str, bool] = {}
     static = {m.instance: m.id for m in group.members.values() if m.instance is not None}
+    # ids that were given out and with which nobody has joined yet; they can be given back too
     expected = frozenset(group.expected)
     for name, instance in ask.members:
         # An administrator removes a static member by its instance alone.

@@ -243,7 +243,7 @@ class Partition:
         opens_transaction = batch.transactional and entry.txn_first < 0
         entry = replace(
             entry,
-            window=(*entry.window, written)[-WINDOW:],
+            window=(*entry.window, written)[-WINDOW:],  # a duplicate of any of these is recognised
             txn_first=batch.base if opens_transaction else entry.txn_first,
             last_ms=batch.at_ms,
         )
@@ -251,6 +251,7 @@ class Partition:
             self,
             producers=self.producers.set(batch.pid, entry),
             open=(*self.open, (batch.base, batch.pid)) if opens_transaction else self.open,
+            # the guard that let this batch in; a transaction that is open needs none
             guards=self.guards.remove(batch.pid),
         )
 
@@ -277,7 +278,8 @@ class Partition:
         `indexed`: how many entries that index has. The transaction still holds the LSO back until
         its marker is replicated."""
         entry: ProducerEntry = self.producers.get(batch.pid) or ProducerEntry(batch.epoch)
-        first_offset = entry.txn_first
+        first_offset = entry.txn_first  # -1: no transaction of this producer is open here
+        # `open`: (first offset, producer id) of each open transaction, in that sequence
         still_open = tuple(o for o in self.open if o[1] != batch.pid)
         producer = replace(
             entry,
@@ -333,9 +335,10 @@ class Partition:
     ) -> tuple[Partition, tuple[AbortedTxn, ...]]:
         """Rebuild the state of a partition from its log, or from a snapshot (`start`) and the rest
         of the log; returns it with the aborted transactions found, for the index, which has
-        `indexed` entries so far. Of each producer only the last batch is remembered, so only one
-        duplicate is recognised instead of five. `since`: from this offset on a follower has noted
-        every batch while it copied them, and remembers them all (None: it has noted nothing)."""
+        `indexed` entries so far. `end`: where the replicated part of the log ends. Of each producer
+        only the last batch is remembered, so only one duplicate is recognised instead of five.
+        `since`: from this offset on a follower has noted every batch while it copied them, and
+        remembers them all (None: it has noted nothing)."""
         part = start or Partition(config)
         aborted: list[AbortedTxn] = []
         has_noted = False
@@ -560,8 +563,9 @@ def ask_coordinator(
 ) -> tuple[R, Effects]:
     """Ask the transaction coordinator about a batch before it is appended (AddPartitionsToTxn): a
     client of version 2 has its partition added by this request (`implicit`), for an older one it is
-    only verified. The batch waits under the number of its request, behind a guard that a marker in
-    between removes."""
+    only verified. The batch waits in `verifying` under the number of its request. `guards` has a
+    number for its producer meanwhile; a marker that comes in between removes that, and the batch is
+    then refused."""
     # the guard's number is where the log ends, so it is higher after each marker
     part = role.part.with_guard(batch, number=disk.log(role.name).end, v2=v2)
     request = AddPartitionsToTxn(
@@ -612,7 +616,7 @@ def answer_fetch(part: Partition, name: str, ask: Fetch, disk: Disk) -> FetchRes
     client filters out. The first batch is sent however large it is (KIP-74). An offset outside of
     the log is refused with OFFSET_OUT_OF_RANGE."""
     log = disk.log(name)
-    end = upper_bound(part, ask.isolation)
+    end = upper_bound(part, ask.isolation)  # read_limit, below: the last stable offset
     if not log.start <= ask.offset <= log.end:
         return FetchResponse(Error.OFFSET_OUT_OF_RANGE, part.hw, part.read_limit, log.start)
     batches: list[Batch] = []

@@ -133,7 +133,9 @@ class Known(Protocol):
 
 def explain_request(known: Known, sender: str, body: object) -> Telling:
     """Explain a request for the picture: to which transaction it belongs, its label, and whether it
-    may be folded away or hidden because it teaches nothing. `sender`: the node that sends it."""
+    may be folded away or hidden because it teaches nothing. `sender`: the node that sends it.
+    `_current` names the open transaction of an id (with `begins`, also one that this request
+    begins), `find_last` the latest, of this epoch if possible."""
     match body:
         case Produce(batch=batch, txn_id=txn_id):
             txn_name = _current(known, txn_id, batch.epoch) if batch.transactional else ""
@@ -197,7 +199,7 @@ def explain_answer(
         fenced = error in (Error.PRODUCER_FENCED, Error.INVALID_PRODUCER_EPOCH)
         return Telling(
             txn_name,
-            fold=is_expected(error, sender),
+            fold=is_expected(error, sender),  # it occurs in every execution: the client retries
             label=Text(error.name),
             why=explain_error(error),
             story=words.TOLD_FENCED if fenced else None,
@@ -357,7 +359,7 @@ def annotate(
             story, read = RETURNS.get(type(call)), NOTHING
             if isinstance(call, Poll) and detail:
                 story = words.TOLD_READ
-                read = Text(detail, "无" if detail == "nothing" else detail)
+                read = Text(detail, "无" if detail == "nothing" else detail)  # Chinese: nothing
             return Telling(fold=True, story=story, record=read)
         case Return(value=value):
             return Telling(fold=getattr(value, "ok", True))
@@ -394,8 +396,8 @@ BATCHES = Words("batches")
 
 
 def name_effect(role: str, effect: Effect) -> Named | None:
-    """The label of an effect in the diagram of a step, and what its kind is called; None for what a
-    role only notes for itself."""
+    """The label of an effect in the diagram of a step, and what its kind is called where several
+    are counted ("1 of 2 markers"); None, so not shown: a message to itself, a follower's fetch."""
     match effect:
         case Send(to=to) if to == role:
             return None

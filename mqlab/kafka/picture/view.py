@@ -212,8 +212,9 @@ def find_current(mine: Sequence[Txn], epoch: int, next_name: str, begins: bool =
 
 class Attribution:
     """Attributes the batches of a log, in order, to transactions: each with its transaction and how
-    that ended *here*: "COMMIT", "ABORT" or "" (open here, or none). `rows`: by base offset;
-    `open`: by producer id, its transaction and the base offsets of its batches so far."""
+    that ended *here*: "COMMIT" (so also for a batch without one), "ABORT" or "" (open here).
+    `rows`: by base offset; `open`: by producer id, its transaction and the base offsets of its
+    batches so far."""
 
     def __init__(self) -> None:
         self.rows: dict[int, Row] = {}
@@ -229,7 +230,7 @@ class Attribution:
         txn, open_bases = self.open.get(batch.pid, (None, []))
         if not open_bases:
             txn = find(batch)
-        self.rows[batch.base] = (batch, txn, batch.control)
+        self.rows[batch.base] = (batch, txn, batch.control)  # "" for data, until a marker comes
         if not batch.control:
             open_bases.append(batch.base)
             self.open[batch.pid] = (txn, open_bases)

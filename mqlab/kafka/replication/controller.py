@@ -217,6 +217,7 @@ class Controller(Quiet):
                 return self._handle_registration(ask)
             case Request(body=AlterPartition() as ask):
                 leadership: Leadership = self.led[ask.partition]
+                # known: the ISR that the leader knew when it proposed
                 is_current = (ask.epoch, ask.known) == (leadership.epoch, leadership.isr)
                 has_fenced = any((ask.partition, n) in self.fenced for n in ask.isr)
                 if not is_current or has_fenced:

@@ -171,6 +171,7 @@ def append_copied(
         for entry in copied.entries:
             effects.append(Append(log, entry, notify=False))
             end = entry.last + 1
+        # (leader epoch, its first offset), of those that have records here
         epochs = tuple(e for e in copied.epochs if e[1] < end)
         if epochs != old_epochs:
             effects.append(Put(EPOCHS, log, epochs))
@@ -260,12 +261,13 @@ def do_effects(r: Replica, effects: Effects, disk: Disk) -> Result:
     message to another partition goes to its present leader, and nowhere while nobody leads it.
     Followers that wait get the new records at once."""
     assert r.mine is not None
-    is_alone = maximal_isr(r) == (r.config.number,)
+    is_alone = maximal_isr(r) == (r.config.number,)  # no other replica is or becomes in sync
     outgoing: list[Effect] = []
     appended: dict[str, list[Any]] = {}
     events: list[Event] = []
     for effect in effects:
         match effect:
+            # is_short: fewer replicas are in sync than min.insync.replicas
             case Append(log=log, entry=entry) if log in r.config.logs and is_short(r):
                 error = Error.NOT_ENOUGH_REPLICAS.name
                 events.append(AppendFailed(log, entry.last + 1, error))
@@ -285,6 +287,7 @@ def do_effects(r: Replica, effects: Effects, disk: Disk) -> Result:
     for event in events:
         new, event_effects = step_inside(new, event, disk)
         done = (*done, *event_effects)
+    # Ahead: the disk as it is once these appends are done, from which waiting followers are sent
     return answer_parked(new, Ahead(disk, appended), done) if appended else (new, done)
 
 
@@ -373,6 +376,7 @@ def advance_hw(r: Replica, disk: Disk, at_ms: int = 0) -> Result:
     effects: list[Effect] = []
     if not r.leads or is_short(r):
         return r, ()
+    # of those in sync, and of those that were proposed for the ISR
     other_replicas = [n for n in maximal_isr(r) if n != r.config.number]
     for log in r.config.logs:
         hw = min([disk.log(log).end, *(r.ends.get((n, log), 0) for n in other_replicas)])
@@ -383,7 +387,7 @@ def advance_hw(r: Replica, disk: Disk, at_ms: int = 0) -> Result:
         if new.role is not None:
             new, role_effects = step_inside(new, Appended(log, hw, at_ms), disk)
             effects += role_effects
-    new, replies = answer_parked(new, disk, ())
+    new, replies = answer_parked(new, disk, ())  # parked: the fetches of waiting followers
     return new, (*effects, *replies)
 
 
@@ -501,6 +505,7 @@ class Replica:
             case Fired() if self.role is not None:
                 return step_inside(self, event, disk)
             case Response(peer=peer) | ConnectionLost(peer=peer) if self.role is not None:
+                # a replica is named PARTITION@NUMBER; the role inside knows only partitions
                 partition = peer.partition("@")[0]
                 leadership = self.led.get(partition)
                 if leadership is not None and leadership.role != peer:
@@ -571,11 +576,13 @@ class Replica:
             if new.role is None or not has_moved:
                 return new, ()
             return step_inside(new, ConnectionLost(news.partition), disk)
-        new = replace(new, joining=())
+        new = replace(new, joining=())  # proposals for the ISR: this news decides them
         if old is not None and old.epoch == news.epoch:
             return advance_hw(new, disk, at_ms)  # only the ISR has changed
         resignation = () if self.role is None else self.role.resign()
+        # of followers that heard of the new epoch before this replica did
         waiting_fetches = [(c, ask) for c, ask in self.parked.values() if ask.epoch == news.epoch]
+        # ends: how far each follower has fetched; parked: the fetches that wait
         new = replace(new, role=None, ends=Map(), parked=Map())
         if news.leader < 0:
             return new, resignation  # nobody to follow: it waits for the next news
@@ -583,7 +590,7 @@ class Replica:
             return new, (*resignation, build_fetch(new, disk))
         epoch_notes = note_epoch(disk, self.config.logs, news.epoch)
         effects = (*resignation, *epoch_notes)
-        if self.config.loads:
+        if self.config.loads:  # a coordinator: it reads its log in a step of its own
             effects = (*effects, Send(self.config.me, Load(news.epoch)))
         else:
             new, more = new.load(news.epoch, disk, at_ms)

@@ -148,7 +148,7 @@ def drain(p: Producer) -> Result:
     if p.draining:
         if any(flight.sent for flight in p.flights):
             return p, ()
-        # -1: to be numbered again when it is next sent
+        # -1: to be numbered again when it is next sent; `lines`: by partition, its next number
         flights = tuple(replace(flight, number=-1) for flight in p.flights)
         p = replace(p, flights=flights, lines=Map(), unresolved=Map(), draining=False)
         p = raise_epoch(p)
@@ -230,6 +230,7 @@ def _send_batch(p: Producer, i: int) -> Result:
     the leader recognises it. The request has a number too (`corr`), by which its answer is matched
     to the batch; it is made from the epoch and the sequence number."""
     flight = p.flights[i]
+    # producer id, epoch and sequence number of the partition's next batch
     numbering = _choose_line(p, flight.partition)
     batch, number = flight.batch, flight.number
     # below 0: it has no number yet
@@ -310,7 +311,7 @@ def _next_request(p: Producer) -> Result:
     tc, identity = p.config.cluster.coordinator, (p.config.txn_id or "", p.pid, p.epoch)
     if not p.config.transactional and p.config.idempotent and p.state is _S.UNINITIALIZED:
         return send_init_producer_id(p.enter(_S.INITIALIZING)) if p.flights else (p, ())
-    missing = _find_missing(p)
+    missing = _find_missing(p)  # partitions of batches that the coordinator does not know of
     if missing:
         return ask_coordinator(p, tc, AddPartitionsToTxn(*identity, missing))
     if isinstance(p.call, SendOffsets):
@@ -319,7 +320,7 @@ def _next_request(p: Producer) -> Result:
         return ask_coordinator(p, tc, AddOffsetsToTxn(*identity, p.call.group), then=p.call)
     if p.state not in ENDING or p.flights:
         return p, ()
-    if p.added:
+    if p.added:  # partitions of this transaction; ENDING: whether it commits
         return ask_coordinator(p, tc, EndTxn(*identity, ENDING[p.state], p.config.is_java_client))
     # nothing was sent, so the coordinator knows of no transaction to end
     return complete_transaction(p)
@@ -401,6 +402,7 @@ def handle_answer(p: Producer, request: TxnRequest, answer: Answer) -> Result:
     match request.body:
         case AddPartitionsToTxn(partitions=partitions):
             return proceed(replace(p, added=tuple(sorted({*p.added, *partitions}))))
+        # then: the offsets, which can be committed now
         case AddOffsetsToTxn() if request.then is not None:
             return commit_offsets(p, request.then)
     match answer:
@@ -506,10 +508,11 @@ def name_lost_batch(p: Producer, trouble: Trouble) -> Trouble:
 
 
 def fail_batch(p: Producer, flight: Flight, trouble: Trouble, refused: Error | None) -> Result:
-    """Give a batch up and, with it, the transaction; without transactions only its future fails.
-    `refused`: its leader's error; None: no answer came, so it may have been written. After a
-    refusal the later batches of the partition take over its sequence numbers; where that is not
-    possible, librdkafka raises its epoch after the abort (`bump`)."""
+    """Give a batch up and, with it, the transaction (after a fatal error, all further use of the
+    producer); without transactions only the batch's future fails. `refused`: its leader's error;
+    None: no answer came, so it may have been written. After a refusal the later batches of the
+    partition take over its sequence numbers; where that is not possible, librdkafka raises its
+    epoch after the abort (`bump`)."""
     p, effects = remove_flight(p, flight)
     if not p.config.transactional:
         return _fail_future(p, flight, trouble, refused, effects)
@@ -522,6 +525,7 @@ def fail_batch(p: Producer, flight: Flight, trouble: Trouble, refused: Error | N
         # librdkafka lets no other batch take over these numbers, so the next one leaves a gap
         hole = next_sequence(flight.batch.last_seq)
         p = replace(p, unresolved=p.unresolved.set(flight.partition, hole))
+    # while the transaction ends, only a batch that may have been written asks for a new epoch
     elif trouble.bump and not p.config.is_java_client and (may_be_written or not ending):
         p = replace(p, bump=True)
     if refused is not None and flight.partition not in p.unresolved:
@@ -777,7 +781,7 @@ class Producer:
         timed out only the same call again."""
         if not self.config.transactional:
             return self._handle_plain_call(call)
-        if self.timed_out is not None:
+        if self.timed_out is not None:  # a call that timed out, with what became of it since
             return self._repeat_call(call, self.timed_out)
         allowed = self.state is _S.ABORTABLE_ERROR and isinstance(call, Abort)
         # KafkaProducer#flush looks at no state
@@ -807,6 +811,7 @@ class Producer:
                 return self, (return_illegal_state(call, f"no transaction in {self.state}"),)
             case ResumeTransaction():
                 return self, (return_illegal_state(call, f"{self.state}: only in place of init"),)
+        # init, begin, commit, abort: the state that the call leads to
         target = UNDER_WAY.get(type(call))
         if target is None:
             return self, (return_illegal_state(call, say_no_call("a producer")),)
