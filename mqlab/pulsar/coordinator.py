@@ -427,7 +427,7 @@ def load(tc: Coordinator, disk: Disk, at_ms: int) -> Result:
         if meta.status is TxnStatus.OPEN:
             new, more = track(new, meta, disk, at_ms)
         else:
-            new, more = tell_participants(new, meta, None, disk)
+            new, more = tell_participants(new, meta, None, disk)  # None: no client waits for it
         effects = (*effects, *more)
     return new, effects
 

@@ -367,6 +367,7 @@ def replay_log(
         return pending, cursor
     if gone is not None and gone.end is not None and not config.auto_skip:
         return replace(pending, state=PendingAckState.INITIALIZING), cursor
+    # gone.end: the records before it are gone; None: the last ledger is gone, with all records
     first = 0 if gone is None else log.end if gone.end is None else gone.end
     pending = replace(pending, state=PendingAckState.READY)
     for record in log.read(first):

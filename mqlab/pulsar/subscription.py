@@ -386,8 +386,8 @@ def _has_ended(sub: Subscription, pending: PendingAck) -> bool:
 def _apply_durable(sub: Subscription, waiting: Waiting, lac: int) -> Result:
     """A record of the pending-ack log is durable: apply it to the cursor and the pending
     acknowledgements, answer its caller, and redeliver what an abort has freed. `waiting`: the
-    record with its caller; None: a low watermark revealed that the transaction had ended, and
-    nobody waits for an answer. `lac`: the last confirmed entry."""
+    record with its caller (None: a low watermark revealed that the transaction had ended, and
+    nobody waits for an answer). `lac`: the last confirmed entry."""
     record = waiting.record
     applied = apply_record(sub.config, sub.pending, sub.cursor, record, lac)
     ended = _has_ended(sub, applied.pending)
@@ -536,6 +536,7 @@ class _Round:
             return
         acked = sub.cursor.acked_indexes(position)
         if "pending_ack_filter" in self.on:
+            # the indexes in the batch that are pending in a transaction; WHOLE: the whole entry
             pending = sub.pending.positions.get(position, ())
             if pending == WHOLE:
                 return
@@ -718,14 +719,15 @@ class Subscription:
             case Unsubscribe():
                 if (refused := find_users(self, body)) is not None:
                     return self, (Reply(caller, refused),)
-                whole = (Put(LEDGERS, self.name, None),) if self.name in disk.table(LEDGERS) else ()
+                # no mark that a ledger of the pending-ack log was deleted may outlive the log
+                marks = (Put(LEDGERS, self.name, None),) if self.name in disk.table(LEDGERS) else ()
                 ended = (
                     Reply(who, EndTxnOnSubscriptionResponse(txn=ask.txn, subscription=self.name))
                     for who, ask in self.stuck
                     if isinstance(ask, EndTxnOnSubscription)
                 )
-                done = (Truncate(self.log, 0), *whole, Reply(caller, Answer()), *ended)
-                return replace(self, gone=True), done
+                done = (Truncate(self.log, 0), *marks, Reply(caller, Answer()), *ended)
+                return replace(self, gone=True), done  # gone: the topic then forgets it
             case DeleteLedger(records=records):
                 return self, delete_ledger(disk, self.log, self.name, records, caller)
             case EndTxnOnSubscription():

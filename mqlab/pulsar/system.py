@@ -203,17 +203,18 @@ def parse_call(words: tuple[str, ...], config: PulsarConfig) -> Any:
     request becomes a call AskAdmin. Raises ValueError with advice."""
     check_partition, read_word = one_of("partition", config.partitions), bare
 
-    def read_name(text: str) -> str | None:
+    def read_name(text: str) -> str | None:  # None: it is an option, such as `txn=t0`
         return None if "=" in text else read_word(text)
 
     def read_message(text: str) -> MessageId:
         match = re.fullmatch(r"(.+)@([0-9]{1,15})(?::([0-9]{1,9}))?", text)
         if match is None:
             raise BadValue("{!r} is no message; expected PARTITION@POSITION", text)
+        # -1: the entry is no batch
         return MessageId(check_partition(match[1]), int(match[2]), int(match[3] or -1))
 
     def read_txn(text: str) -> TxnID:
-        most, _, least = text.partition("/")
+        most, _, least = text.partition("/")  # Pulsar's mostSigBits/leastSigBits
         coordinator, local = number(most), number(least)
         if coordinator is None or local is None or coordinator >= config.coordinators:
             numbers = ", ".join(str(n) for n in range(config.coordinators)) or "none"

@@ -197,7 +197,7 @@ class Client:
                 return tell_state(new, call)
             case calls.NewTransaction():
                 return replace(new, begun=new.begun + 1).proceed()
-            case calls.Reopen():
+            case calls.Reopen():  # for tests: the client then sends what a stale one would
                 txn = replace(new.txns[txn_name], state=ClientTxnState.OPEN)
                 return new.keep(txn_name, txn).finish(build_success(call))
         return new.proceed()
@@ -265,6 +265,7 @@ class Client:
             assert isinstance(request.body, TcClientConnect)
             connected = tuple(sorted((*self.connected, request.body.tc_id)))
             new = replace(new, connected=connected)
+            # _is_blocked: the call has waited for nothing but this connection
             return new.proceed() if new._is_blocked() else (new, ())
         # of these, only requests of the client itself to a coordinator have an operation timeout
         if not peer.startswith(COORDINATOR) or isinstance(self.call, calls.AskAdmin):

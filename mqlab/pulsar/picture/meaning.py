@@ -82,7 +82,8 @@ PUSHED = Words("a message for a consumer"), Words("messages")
 
 def name_effect(effect: Effect) -> Named | None:
     """The label of an effect in the diagram of a step, and what its kind is called; None for
-    permits (FLOW), which are given again with each connection."""
+    permits (FLOW), which are given again with each connection. The constants are pairs: the words
+    of the label, and those of the kind."""
     match effect:
         case Send(body=Flow()):
             return None
@@ -159,6 +160,7 @@ def annotate(
                 story = TOLD_YES
             elif outcome.ok and isinstance(call, calls.Receive):
                 story, read_values = sentences.TOLD_READ, outcome.detail
+                # the second is Chinese, for "nothing"
                 read = Text(read_values, "无" if read_values == "nothing" else read_values)
             return Telling(
                 name, fold=isinstance(call, calls.AskAdmin), label=label, story=story, record=read
@@ -184,8 +186,9 @@ def _explain_effect(
     effect: Effect | None,
 ) -> Telling:
     """Explain an effect for the picture: the name of its transaction, why it happens, the stage of
-    the transaction that begins with it, and the sentence of the story. `entries` reads the entries
-    of the partition's topic."""
+    the transaction that begins with it, and the sentence of the story. `written`: what the
+    coordinators have written, which gives transactions their names (T1, T2 …); `entries` reads the
+    entries of the partition's topic."""
     match effect:
         case None:
             return Telling(written.name(find_txn(getattr(event, "body", None))))
@@ -233,7 +236,8 @@ def _explain_entry(
     entries: Callable[[], Iterable[LedgerEntry]], entry: LedgerEntry, written: Written
 ) -> Telling:
     """Explain an entry that was appended to a topic: a message, plain or in a transaction, or a
-    marker. A marker is a repetition if the transaction has one already."""
+    marker. A marker is a repetition if the transaction has one already. `entries` reads the topic;
+    `written` names transactions."""
     txn_name = written.name(entry.txn)
     if entry.marker is None:
         record = Text(", ".join(map(str, entry.values)))
@@ -261,7 +265,8 @@ def _explain_record(record: TransactionMetadataEntry) -> Words:
 
 
 def _explain_request(body: object, written: Written) -> Telling:
-    """Explain a request for the picture: its transaction's name and the sentence why it is sent."""
+    """Explain a request for the picture: its transaction's name (`written` has the names) and the
+    sentence why it is sent."""
     txn_name = written.name(find_txn(body))
     match body:
         case EndTxn(action=action):
@@ -276,7 +281,7 @@ def _explain_request(body: object, written: Written) -> Telling:
             return Telling(txn_name, why=words())
         case Ack(txn=txn):
             return Telling(txn_name, why=(sentences.ACK if txn is None else sentences.ACK_IN_TXN)())
-        case ProducerOpened():
+        case ProducerOpened():  # an answer, but sent as a request of the broker's own
             return Telling(why=_explain_opening(body)())
         case Subscribe(durable=False):
             return Telling(why=sentences.READER())
@@ -287,8 +292,8 @@ def _explain_request(body: object, written: Written) -> Telling:
 
 
 def _explain_answer(request: object, body: object, written: Written) -> Telling:
-    """Explain an answer for the picture: its transaction's name and the sentence why it is so.
-    `request`: what it answers, or None where that is not known."""
+    """Explain an answer for the picture: its transaction's name (`written` has the names) and the
+    sentence why it is so. `request`: what it answers, or None where that is not known."""
     txn_name = written.name(find_txn(body) or find_txn(request))
     match body:
         case NewTxnResponse() if body.ok:

@@ -201,8 +201,8 @@ def draw_subscription(
 ) -> Progress:
     """Draw one subscription's row below its partition's entries: stretches of what is acknowledged,
     of what is pending in which transaction, and where another transaction was refused
-    (TransactionConflict). `records`: the applied ones of the pending-ack log; `drawn`: the entries
-    that are shown."""
+    (TransactionConflict). `records`: the applied ones of the pending-ack log; `written` names
+    transactions; `drawn`: the entries that are shown."""
     spans = [(0, cursor.mark_delete)] if cursor.mark_delete >= 0 else []  # acknowledged for good
     # individual: stretches of what was acknowledged above mark-delete, after a gap
     for first, last in cursor.individual:

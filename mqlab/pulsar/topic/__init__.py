@@ -421,7 +421,7 @@ class Topic:
         """Pass a request to the function that handles it, by its type; those of consumers go to
         their subscription. A message or a new producer creates a deleted topic again. The last
         message id is answered once the transaction buffer has recovered."""
-        if not self.namespace:
+        if not self.namespace:  # it has not been created yet
             return refuse(self, body, caller)
         match body:
             case SendMessage():
@@ -468,6 +468,7 @@ class Topic:
             finish_entry = finish_publishing if done.entry.marker is None else finish_marker
             new, more = finish_entry(new, done, disk)
             effects = (*effects, *more)
+        # a snapshot of the transaction buffer, if it is due
         new, more = take_by_count(self, new, disk)
         return new, (*effects, *more)
 
@@ -570,13 +571,15 @@ class Topic:
         logs, and the transaction buffer. The buffer recovers in a step of its own, and until then
         nothing is dispatched."""
         log = disk.log(self.name)
-        rows = disk.table(TOPIC)
+        rows = disk.table(TOPIC)  # its properties: whether it was deleted, the topic epoch …
+        # lac: the last confirmed entry; -1: there is none
         new = replace(self, lac=log.end - 1, exists=not was_deleted(rows))
         new = replace(new, access=Access(rows.get(access.EPOCH, -1)))
         new = replace(new, namespace=has_namespace(self.config, self.name, rows))
         new = recover_sequences(new, log)
         effects: Effects = ()
-        if SNAPSHOT_LOG in disk.table(LEDGERS):  # with a warning in the broker's log
+        # a ledger of the snapshots was deleted: their log begins again (a real broker warns of it)
+        if SNAPSHOT_LOG in disk.table(LEDGERS):
             effects = (Truncate(SNAPSHOT_LOG, 0), Put(LEDGERS, SNAPSHOT_LOG, None))
         for name in disk.table(CURSORS):
             new, more = new._keep(name, new.begin_subscription(name).load(disk, new.lac))

@@ -183,7 +183,7 @@ def _open(topic: Topic, ask: OpenProducer, who: str, disk: Disk) -> Result:
     the topic is taken; an exclusive one is refused or waits while others are open; one with fencing
     closes the others. While no producer is open, one of an exclusive mode gets the topic for
     itself, unless it brings an old topic epoch. `who`: the client; one that has a producer here
-    already is only answered."""
+    already is only answered. `_tell` sends PRODUCER_SUCCESS: it is open, or (ready=False) waits."""
     access = topic.access
     if who in access.open:
         return topic, (_tell(topic, who),)
