@@ -262,7 +262,7 @@ class _Round:
     ) -> None:
         """Begin a round at these offsets of the half queue and the op queue: where the last round
         stopped. Half messages at or above `fresh` are stored during the round and left to the next.
-        """
+        `at` and `op_at` advance; the other fields that begin empty are explained at the class."""
         self.config, self.disk, self.at_ms, self.producers = config, disk, at_ms, producers
         self.start, self.at = half_offset, half_offset
         self.op_start, self.op_at = op_offset, op_offset

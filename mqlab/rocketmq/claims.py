@@ -34,6 +34,7 @@ def no_copy_after_end(cluster: Cluster, world: World) -> bool:
     is stored, the copy before it (checked once less) has no op message. A message sent again has
     two half messages with one key; one of them must still be open. Copies by an operator (times 0)
     are not checked."""
+    # by (key, times checked): the offsets, in the half queue, of those without an op message
     open_by_copy: dict[tuple[str | None, int], set[int]] = {}
     copy_at_offset: dict[int, tuple[str | None, int]] = {}
     for stored in list_records(cluster, world):

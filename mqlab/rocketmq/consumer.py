@@ -290,7 +290,7 @@ class Consumer(Quiet):
             case Call(body=call):
                 failure = build_failure(call, "a consumer has no such call; producers= have")
                 return self, (Return(failure),)
-            # the slave does not take a message back
+            # the slave does not take back the message that waits for its answer (in_flight[0])
             case Response(peer, _, ConsumerSendMsgBackResponse(code=code) as answer) if (
                 code and self.in_flight and peer == self.config.cluster.slave
             ):
@@ -298,6 +298,7 @@ class Consumer(Quiet):
                 new = replace(new, in_flight=self.in_flight[1:])
                 new, later = new._take_answer(answer, disk)
                 return new, (*clean, *later)
+            # answers come in the sequence of their requests, so this one is the first one's
             case Response(body=answer) if self.in_flight:
                 new = replace(self, in_flight=self.in_flight[1:])
                 return new._take_answer(answer, disk)

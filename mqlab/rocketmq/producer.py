@@ -446,6 +446,7 @@ class Producer(Quiet):
                 return self._begin_call(call, at_ms)
             case Request(body=CheckTransactionState() as ask):
                 return take_check(self, ask)
+            # an answer, but sent over the broker's own direction of the connection
             case Request(body=HeartbeatResponse()):
                 return self, ()  # the broker knows this client now
             case Response(body=SendMessageResponse() as answer) if self.half is not None:

@@ -398,6 +398,7 @@ def store_message(
         if has_time and read_delivery(message, at_ms) is None:
             refusal = SendMessageResponse(ResponseCode.MESSAGE_ILLEGAL, ILLEGAL)
             return broker, (Reply(caller, refusal),)
+        # put_later: one with a delay level; any other it leaves as it is
         message = put_on_time(message, at_ms) if has_time else put_later(message)
     if find_misfit(message, broker.config.release):
         return broker, (Reply(caller, _TOO_LARGE),)
@@ -480,6 +481,7 @@ def end_transaction(
     half = read_stored(disk, ask.commit_log_offset)
     if half is None:
         return broker, _answer(ask, caller, ResponseCode.SYSTEM_ERROR, HALF_NOT_FOUND)
+    # since 5.1.1: a check may be in flight, and the answer to it is to decide
     if _comes_too_late(broker, ask, half, at_ms):
         return broker, _answer(ask, caller, ResponseCode.ILLEGAL_OPERATION)
     mismatch = _find_mismatch(ask, half) if "end_validation" in broker.config.on else ""
@@ -666,6 +668,7 @@ class Broker:
             case RegisterBrokerResponse():
                 return self, ()
             case GetAllConsumerOffset():
+                # pulled: a consumer has pulled here; a 5.5.0 slave cannot read the answer then
                 return self, (Reply(caller, AllConsumerOffset(self.offsets, self.pulled)),)
         return handle_request(self, body, caller)
 

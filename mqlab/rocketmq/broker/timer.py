@@ -358,6 +358,7 @@ def take_back(
         refusal = ConsumerSendMsgBackResponse(ResponseCode.SYSTEM_ERROR, remark)
         return broker, (Reply(caller, refusal),)
     copy, release = build_retry(ask, stored, broker.config), broker.config.release
+    # as it is stored while it waits; both forms must fit into a record
     message = put_later(copy)
     if misfit := find_misfit(copy, release) or find_misfit(message, release):
         refusal = ConsumerSendMsgBackResponse(ResponseCode.SYSTEM_ERROR, misfit)
@@ -377,11 +378,12 @@ def build_retry(ask: ConsumerSendMsgBack, stored: Stored, config: RocketMQConfig
     max_retries = config.retry_max if ask.most is None else ask.most
     own_id = ask.msg_id or f"{config.broker}@{stored.base}"
     first_id = message.get(ORIGIN_MESSAGE_ID) or own_id
+    # the property names the topic that it was first sent to
     topic = message.get(RETRY_TOPIC) or message.topic
     copy = replace(
         message.put((RETRY_TOPIC, topic), (ORIGIN_MESSAGE_ID, first_id), (WAIT, "false")),
         queue_id=0,
-        reconsume_times=wrap(times + 1, 32),
+        reconsume_times=wrap(times + 1, 32),  # a Java int
         prepared_offset=0,
     )
     if times >= max_retries or ask.delay_level < 0:

@@ -111,7 +111,8 @@ STATEMENTS: dict[str, Words] = {
 
 def explain_request(book: Book, body: object, most: int = 15) -> Telling:
     """Explain a request for the picture: its transaction's name, its label, the sentence why.
-    `most`: how often a producer is asked about a half message."""
+    `book`: the transactions that the commit log contains; `most`: how often a producer is asked
+    about a half message."""
     match body:
         case SendMessage(message=message) if message.is_half:
             return Telling(
@@ -193,7 +194,8 @@ def find_ended(book: Book, end: EndTransaction) -> str:
 
 def explain_answer(book: Book, request: object, body: object) -> Telling:
     """Explain an answer for the picture: its transaction's name, its label, the sentence why.
-    `request`: what it answers; None where that is no longer known."""
+    `book`: the transactions that the commit log contains; `request`: what it answers; None where
+    that is no longer known."""
     match body:
         case SendMessageResponse(transaction_id=key):
             if isinstance(request, SendMessage):  # 4.9's answer does not say
@@ -216,6 +218,7 @@ def explain_answer(book: Book, request: object, body: object) -> Telling:
             name = find_ended(book, request) if isinstance(request, EndTransaction) else ""
             return Telling(name, label=Text(str(body)), why=sentences.RAW_ANSWER())
         case PullMessageResponse(messages=messages):
+            # a name only where all messages are of one transaction
             names = {book.name(stored.message) for stored in messages}
             name = names.pop() if len(names) == 1 else ""
             return Telling(name, fold=not messages, label=Text(str(body)), why=sentences.PULLED())
@@ -232,9 +235,9 @@ def explain_answer(book: Book, request: object, body: object) -> Telling:
 
 
 def explain_record(book: Book, stored: Stored) -> Telling:
-    """Explain a message that was appended to the commit log (the book knows it already): its
-    transaction, the sentence why, the stage it begins and the sentence of the story. An op message
-    may name several transactions; then it has no name."""
+    """Explain a message that was appended to the commit log: its transaction, the sentence why, the
+    stage it begins and the sentence of the story. An op message may name several transactions; then
+    it has no name. `book`: the transactions of the commit log, this message included."""
     message = stored.message
     if stored.kind == "op":
         txns = [t for t in map(book.at_place, parse_op(stored)) if t is not None]
@@ -262,7 +265,8 @@ def explain_record(book: Book, stored: Stored) -> Telling:
 
 def _explain_message(book: Book, stored: Stored) -> Words:
     """The sentence why this message was appended to the topic it is in: delayed, delivered again,
-    dead-lettered, plain, undecided, or committed."""
+    dead-lettered, plain, undecided, or committed (for the second time, too). `book`: the
+    transactions of the commit log, this message included."""
     topic = stored.message.topic
     if stored.kind == "delayed":
         return sentences.RETRIED if stored.message.reconsume_times else sentences.DELAYED
@@ -281,7 +285,8 @@ def _explain_message(book: Book, stored: Stored) -> Words:
 
 
 def explain_row(book: Book, order: str, value: str | None) -> Telling:
-    """Explain a row of the database that was written, or (`value` None) removed."""
+    """Explain a row of the producer's database that was written, or (`value` None) removed; its key
+    is the order, by which `book` finds the transaction."""
     if value is None:
         return Telling(
             book.name_order(order),
@@ -294,7 +299,7 @@ def explain_row(book: Book, order: str, value: str | None) -> Telling:
         book.name_order(order),
         label=sentences.ROW(order=order, value=value),
         why=sentences.WRITTEN(),
-        show=True,
+        show=True,  # although writes to a table are folded
         stage=Stage.DECIDE,
         story=sentences.TOLD_ROW,
         record=Text(order),

@@ -126,6 +126,7 @@ class Book:
         if message.topic == OP_TOPIC:
             self._note_ends(parse_op(stored))
             return
+        # SENT_BACK: copies of messages that a consumer could not process
         if not is_transactional(message) or message.topic.startswith(SENT_BACK):
             return
         key = message.get(UNIQ_KEY) or ""

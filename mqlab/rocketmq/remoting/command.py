@@ -88,7 +88,7 @@ def answer_to(
     remark: str = "",
 ) -> RemotingCommand:
     """Build the answer to a request: a command with the same number (opaque), version and kind of
-    header."""
+    header (`serialize_type`). `code`: a ResponseCode; `fields`: the header's extFields."""
     return RemotingCommand(
         code,
         fields or {},
