@@ -113,10 +113,11 @@ class MemoryDisk:
                 flushed = self.flushed_tables  # what a power cut leaves
                 flushed = _put(flushed, effect) if effect.synced else flushed
                 new = replace(self, tables=_put(self.tables, effect), flushed_tables=flushed)
-                # this table says at which offset a log (its key) begins: older entries go
+                # this table says at which offset a log (its key) begins (None: 0): older entries go
                 return new._begin_later(key, value or 0) if name == LOG_STARTS else new
             case Flush():
                 logs = ((n, replace(log, flushed=len(log.entries))) for n, log in self.kept.items())
+                # the tables, and what a power cut leaves of them: now the same
                 return MemoryDisk(Map(logs), self.tables, self.tables)
         return self
 

@@ -380,6 +380,7 @@ def _restart(system: System, world: World, choice: Choice, at_ms: int) -> list[M
         raise StillRunning("{} cannot be restarted: it is running", name)
     spec = specs(system)[name]
     stages = start_node(spec, world.nodes[name], at_ms)
+    # what the whole recovery would do: the picture shows which of it a stop prevented
     planned = _list_effects([stage for _, stage in stages])
     choice.check_stop(sum(stage.effect is not None for _, stage in stages))
     moved: list[Moved] = []

@@ -94,10 +94,11 @@ Flights = Mapping[tuple[Wire, int], int]
 
 
 def record_choice(run: Run, moved: list[Moved]) -> Done:
-    """Describe the last choice of a run for `list_gaps`: its step's effects, and for each of its
-    facts how many effects were done by then and to which clients answers were in flight. A step
-    that was itself stopped gets no effects, nor does a fault other than a restart: it offers no
-    place for a crash. `moved`: the stages of the choice."""
+    """Describe the last choice of a run for `list_gaps` (which lists where a node might have been
+    stopped): its step's effects, and for each of its facts how many effects were done by then and
+    to which clients answers were in flight. A step that was itself stopped gets no effects, nor
+    does a fault other than a restart: it offers no place for a crash. `moved`: the stages of the
+    choice."""
     # run.counts[i]: the number of facts that the run had after stage i of its last choice
     facts_before = sum(fact.step < run.steps for fact in run.facts[: run.counts[0]])
     progress: list[int] = []

@@ -249,6 +249,7 @@ class Play:
             elsewhere._begin(())  # again, now judged by these claims
             difference = elsewhere.replay(token)
             self.start, self._now = (), elsewhere._now
+            # by the choices so far: every position that was visited, so that going back is quick
             self._states = {**elsewhere._states, **self._states}
             return difference
         try:

@@ -131,9 +131,10 @@ class Run:
             self._add(replace(idle, at_ms=at_ms), move)
 
     def _add(self, fact: Fact, move: Moved) -> None:
-        """Add one fact to the run, with all that the system tells of it (label, why, transaction,
-        stage, story), and the Snapshot after it. A fact that the system hides is not added;
-        BadValue where the run has MOST_FACTS already. `move`: the stage that the fact is of."""
+        """Add one fact to the run, with all that the system says of it (label, why, transaction,
+        stage, the sentence of the story), and the Snapshot after it. A fact that the system hides
+        is not added; BadValue where the run has MOST_FACTS already. `move`: the stage that the fact
+        is of."""
         effect = move.stage.effect if move.stage else None
         event = move.event if move.what == "step" else None  # a fault stands for itself
         telling = self.system.annotate(move.world, move.role, event, effect)
@@ -164,7 +165,9 @@ class Run:
                 story=tell_again(say_unguarded(story, off, unguarded), record, fact, self.facts),
             )
         )
-        # lights: whether each claim holds; between two steps, or else after each fact
+        # lights (of the Snapshot): whether each claim holds. Where claims may be broken within a
+        # step they are judged at its end (`do`), and until then the lights stay; else after each
+        # fact, and a light that went red stays red
         if self.system.judged_between_steps:
             self.snapshots.append(self._with_old_lights(new))
         else:

@@ -106,6 +106,7 @@ class Usage:
         value is wrong, and for an option that is there twice. `readers`: by kind of argument, what
         turns each of its words into a value; a reader returns None for a word that does not fit."""
         named = [word for word in words if self._is_option(word)]
+        # for each argument its words; None: there are too many or too few
         shares = self._share_out([word for word in words if word not in named])
         if shares is None:
             return None

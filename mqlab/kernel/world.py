@@ -135,6 +135,7 @@ def do_effects(spec: NodeSpec, node: NodeState, role: int, effects: Effects) -> 
                 node = replace(node, app=app)
             case _:  # an effect on the disk
                 node = replace(node, disk=node.disk.apply(effect))
+                # notify: the role is told of a durable append by an event of its own
                 if isinstance(effect, Append) and effect.notify:
                     safe = Appended(effect.log, effect.entry.last + 1)
                     node = replace(node, inbox=(*node.inbox, (role, safe)))

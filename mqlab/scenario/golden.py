@@ -112,10 +112,10 @@ class Golden:
 
     @property
     def captions(self) -> tuple[Caption, ...]:
-        """The captions of the scenario's parts, each with the number of facts up to its end. A part
-        is a block that causes something or, in a file with one block, such a command; its caption
-        is its comments or, without any, its commands. What causes nothing belongs to the next part,
-        and to none at the end."""
+        """The captions of the scenario's parts, which the player shows, each with the number of
+        facts up to its end. A part is a block that causes something or, in a file with one block,
+        such a command; its caption is its comments or, without any, its commands. What causes
+        nothing belongs to the next part, and to none at the end."""
         blocks = self.blocks
         if len(blocks) == 1:
             blocks = _blocks_by_command(self.path.read_text("utf-8"), self.script, self.done.ends)

@@ -181,8 +181,9 @@ def raise_all(errors: Sequence[Exception]) -> None:
 
 
 def parse_script(text: str) -> Script:
-    """Parse a scenario: its comments, head (comments that HEAD matches), system line, commands; the
-    narration (from dashes to the next blank line) is skipped. Comments after the system line are
+    """Parse a scenario: its comments, question (a comment that begins with ASKS), head (comments
+    such as `# versions: 4.2`, which HEAD matches), system line, commands; the narration (from
+    dashes to the next blank line) is skipped. Comments after the system line are
     skipped too. Raises one ScenarioError for all lines that cannot be read, each with its number
     and what to write instead; it stops at a command before the system line."""
     comments: list[str] = []
@@ -214,7 +215,7 @@ def parse_script(text: str) -> Script:
             continue
         if not line:
             continue
-        word, rest = (*line.split(maxsplit=1), "")[:2]
+        word, rest = (*line.split(maxsplit=1), "")[:2]  # rest "": the line is one word
         known = ("system", "off", *COMMANDS)
         if word != "system" and word in known and not system_parts:
             if not errors:  # else one of them may be that of a misspelt system line

@@ -198,6 +198,7 @@ class _Driver:
                 self._do(Choice(line.command, line.words[0], " ".join(line.words[1:])))
             case "partition":
                 groups = " ".join(line.words).split("|")
+                # what one side sends to another waits until `heal`
                 self.cut = [frozenset(g.replace(",", " ").split()) for g in groups]
             case "heal":
                 self.cut = []
