@@ -241,6 +241,7 @@ def _find_lost_or_torn(notes: Notes) -> Iterator[Finding]:
     for txn in notes.txns.values():
         if txn.outcome not in (COMMITTED, "unknown") or not _drained_after(notes, txn):
             continue
+        # by the reader that last read the message's partition to its end
         present = [send for send in txn.sends if _find_last_read(notes, send)]
         missing = [send for send in txn.sends if not _find_last_read(notes, send)]
         # the first read of each missing message that was read while it was still there

@@ -118,6 +118,7 @@ def explain(
             why = whys.get(word)
             return Telling(txn, fold=why is None, why=_say(why, event))
         case None, Request(caller=caller, body=body):
+            # on a connection that has broken since: there is a newer one
             late = current(system, world, caller.name, role) != caller.conn
             name = name_of(body)
             why = whys.get(f"late {name}", LATE) if late else whys.get(f"change {name}")

@@ -297,7 +297,8 @@ def tabulate(matrix: Matrix, ways: Sequence[str] = WAYS) -> str:
 
 def list_reasons(matrix: Matrix, ways: Iterable[str] = WAYS) -> Iterator[str]:
     """Yield the lines that explain the table: for each cell its verdict in a sentence, what one
-    should know besides, and each of its examples with the command that shows it."""
+    should know besides, and each of its examples with the command that shows it. `ways`: the
+    columns, ways to send a message."""
     for anomaly in ANOMALIES:
         yield f"\n{in_words(anomaly)}"
         for way in ways:
@@ -332,9 +333,9 @@ def _as_sentence(sentence: str) -> str:
 
 
 def prove(matrix: Matrix, say: Callable[[str], None]) -> list[str]:
-    """Prove every cell of the table again and return a line for each proof that failed. Cells have
-    proofs in common: each is run once, and named by the first cell that has it. `say` gets each
-    result as it comes."""
+    """Prove every cell of the table again (`mqlab matrix --check`) and return a line for each proof
+    that failed. Cells have proofs in common: each is run once, and named by the first cell that has
+    it. `say` gets each result as it comes."""
     results: dict[Proof, str] = {}
     failures = []
     for anomaly in ANOMALIES:

@@ -188,6 +188,7 @@ def list_pairs(searches: Searches, progress: Progress | None = None) -> Iterator
         return explore(missing, searched.budget, progress=progress).counterexamples
 
     for first, second in combinations(searches.safeguards, 2):
+        # _beside: all safeguards of the system that needs this one
         if not {first, second} <= _beside(searches, first) & _beside(searches, second):
             continue
         lengths: dict[str, int] = {}

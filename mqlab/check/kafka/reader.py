@@ -77,7 +77,7 @@ def read(job: Job, is_over: Callable[[], bool]) -> bool:
     consumer.assign([TopicPartition(topic, at, OFFSET_BEGINNING) for topic, at in partitions])
     history.write(Assign, isolation=job.config.get("isolation.level", DEFAULT_ISOLATION))
     ends: dict[Place, int] = {}  # stays empty for a job that does not drain
-    unknown_since: dict[Place, float] = {}
+    unknown_since: dict[Place, float] = {}  # kept for `_ask_ends`
     drained: dict[Place, bool] = {}  # a set of those read to their end
     deadline = time.monotonic() + job.drains_s
     positions: dict[Place, int] = {}  # the next offset to read
@@ -86,7 +86,7 @@ def read(job: Job, is_over: Callable[[], bool]) -> bool:
         if job.drains_s and len(ends) < len(partitions):
             ends |= _ask_ends(job, [at for at in partitions if at not in ends], unknown_since)
         if message is not None:
-            _note(message, history, positions)
+            _note(message, history, positions)  # a message, or the end of a partition
         for place, end in ends.items():
             if place not in drained and positions.get(place, 0) >= end:
                 history.write(Drained, topic=place[0], partition=place[1], end=end)
@@ -123,6 +123,7 @@ def _ask_ends(job: Job, places: list[Place], missing: dict[Place, float]) -> dic
             topic = consumer.list_topics(place[0], ASK_S).topics[place[0]]
             if place[1] in topic.partitions:
                 missing.pop(place, None)
+                # [0] is where the log begins, [1] its high watermark
                 ends[place] = consumer.get_watermark_offsets(TopicPartition(*place), ASK_S)[1]
             elif topic.error is None or topic.error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
                 since = missing.setdefault(place, time.monotonic())

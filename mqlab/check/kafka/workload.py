@@ -196,7 +196,7 @@ class Workload:
         try:
             for number in count():  # the faults in turn
                 next_fault_at = min(deadline, time.monotonic() + chance.uniform(*FAULT_S))
-                self._keep_alive(writers, next_fault_at)
+                self._keep_alive(writers, next_fault_at)  # waits until then
                 if time.monotonic() >= deadline or find_denied(self.read_errors()):
                     break
                 fault = faults[number % len(faults)]

@@ -127,6 +127,7 @@ def _write_one(
     history.write(End, txn=txn, how=how)
     outcome, error = _end(producer, how, over)
     history.write(Ended, txn=txn, outcome=outcome, error=error)
+    # the transaction may still be open, or a right is missing
     if outcome == UNKNOWN or DENIED in error:
         raise Refused(error)
 

@@ -500,6 +500,7 @@ class Sink(Quiet):
                     return self, ()  # from before the last restart
                 ended = (Put(LATEST, "attempt", attempt), *self._end_pending(disk, number))
                 return Sink(self.config, attempt), (*ended, Reply(caller, DeployResponse(attempt)))
+            # is_current: of this attempt, or of any without the safeguard `attempt_fencing`
             case Request(body=Row(attempt, value)) if is_current(
                 self.config, self.attempt, attempt
             ):

@@ -229,6 +229,7 @@ class Shop:
             # `waiting`: the order that is not acknowledged yet
             case Fired() | ConnectionLost() if self.waiting is not None:
                 return self, self._publish(self.waiting)
+            # `unheard`: sent without waiting, and not acknowledged yet
             case ConnectionLost():
                 given_up = (*self.given_up, *self.unheard)
                 return replace(self, unheard=(), given_up=given_up), ()

@@ -108,6 +108,7 @@ class Shop(Quiet):
                     return self, (Reply(caller, Answer(txn, FAILED, "this order is known")),)
                 # without it a restart finds no message to publish
                 with_message = WITH_MESSAGE if "outbox" in self.config.on else ""
+                # self.outbox: the orders whose message the queue has not acknowledged
                 return replace(self, outbox=(*self.outbox, txn)), (
                     *force(disk, ORDERS_LOG, ORDERED, txn, with_message),
                     Reply(caller, Answer(txn)),

@@ -312,10 +312,11 @@ class Relay(Quiet):
         return relay, (relay._ask(disk),)
 
     def step(self, event: Event, disk: Disk) -> tuple[Relay, Effects]:
-        """Read the next row of the outbox, publish its message, mark the row as sent, and so on.
-        After a broken connection it begins with reading again, so a message may be published twice.
-        With `marked_when_stored` off the row is marked too early, before the broker has the
-        message. `self.peer`: the node whose answer it waits for."""
+        """Read the next row of the outbox, publish its message, mark the row as sent (without
+        `marks_each_row`: note its number instead), and so on. After a broken connection it begins
+        with reading again, so a message may be published twice. With `marked_when_stored` off the
+        row is marked too early, before the broker has the message. `self.peer`: the node whose
+        answer it waits for."""
         match event:
             case Response(peer=peer) if peer != self.peer:
                 return self, ()  # an answer on a connection that was given up

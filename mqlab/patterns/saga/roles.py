@@ -141,6 +141,7 @@ class Orchestrator(Quiet):
                 if txn in self.sagas or any(r.txn == txn for r in read_records(disk, SAGA_LOG)):
                     return self, (Reply(caller, Answer(txn, FAILED, "this id is used")),)
                 return self._write_and_go(disk, BEGUN, txn, Saga(caller=caller))
+            # _waits: the saga is at this service, and (`back`) its steps are being undone
             case Response(peer=peer, body=DoResponse(txn, ok)) if self._waits(txn, peer):
                 return self._forward(disk, txn, ok)
             case Response(peer=peer, body=UndoResponse(txn)) if self._waits(txn, peer, back=True):

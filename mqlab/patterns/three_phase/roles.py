@@ -445,8 +445,8 @@ class Participant:
     def _lost(self, disk: Disk, peer: str) -> tuple[Participant, Effects]:
         """A node has stopped, as far as this participant can tell: it is not obeyed any more. For
         each open transaction this participant then takes over, continues its takeover without that
-        node, or asks the new leader; of a transaction that has ended it tells the others, if it
-        leads now. One that was down itself (`behind`) does not take over."""
+        node, or asks the new leader if that node has led; of a transaction that has ended it tells
+        the others, if it leads now. One that was down itself (`behind`) does not take over."""
         role = replace(self, gone=tuple(sorted({*self.gone, peer})))
         # a transaction that it has only been asked about is aborted, if it leads now
         role, effects = role._end_unheard(disk)

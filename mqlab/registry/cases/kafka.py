@@ -99,7 +99,8 @@ _WORKER = (
 
 def _quick_systems() -> tuple[Searched, ...]:
     """The systems that `mqlab explore kafka` searches when none is named: small relatives of the
-    lesson's, about half a minute for all."""
+    lesson's, about half a minute for all. Searched: a name, a system line, the bounds (by default
+    no faults and no timers)."""
     one_order, twins = f"kafka partitions=1 {SHORT}", f"kafka partitions=1 {TWIN} {SHORT} {NEXT}"
     offsets = f"kafka partitions=1 groups=1 {OFFSETS}"
     offset_readers = (

@@ -63,8 +63,9 @@ LESSON_SYSTEMS = (
 
 def _quick_systems() -> tuple[Searched, ...]:
     """The systems that `mqlab explore pulsar` searches when none is named, about half a minute for
-    all. `extra_claims`: what Pulsar does not promise in general, searched where a system cannot
-    break it."""
+    all. Searched: a name, a system line, the bounds (by default no faults and no timers).
+    `extra_claims`: what Pulsar does not promise in general, searched where a system cannot break
+    it."""
     extra_claims = "claims=one_marker,unblocked,state_tells,stored_once,committed_stays"
     shared_reader = "'app=subscribe orders-0 s from=earliest type=Shared"
     abort_commit = (  # two ends, and a snapshot after each

@@ -76,8 +76,9 @@ LESSON_SYSTEMS = _lesson_systems()
 
 def _quick_systems() -> tuple[Searched, ...]:
     """The systems that `mqlab explore rocketmq` searches when none is named, about half a minute
-    for all. `extra_claims`: what RocketMQ does not promise in general, searched where a system
-    cannot break it."""
+    for all. Searched: a name, a system line, the bounds (by default no faults and no timers).
+    `extra_claims`: what RocketMQ does not promise in general, searched where a system cannot break
+    it."""
     extra_claims = (
         "claims=delivered_once,passed_over,final,parked_or_delivered,row_delivered,asks_the_living"
     )
