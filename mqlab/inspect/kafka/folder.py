@@ -162,8 +162,9 @@ class Folder:
 
     def _read_groups(self, part: Partition) -> Scan:
         """Collect the groups' committed offsets from one partition of `__consumer_offsets` into
-        `committed`, and those that an open transaction would commit into `pending`. Returns the
-        partition's `Scan`, which knows its end and its open transactions."""
+        `committed`, and those that an open transaction would commit into `pending`, both by (group,
+        topic, partition). Returns the partition's `Scan`, which knows its end and its open
+        transactions."""
         scan = Scan(part.name, str(part.folder))
         # by producer id, the positions in its open transaction
         of_open_txns: dict[int, list[Committed]] = {}
@@ -194,7 +195,8 @@ class Folder:
     ) -> tuple[tuple[Position, ...], dict[tuple[str, str], tuple[int, int]]]:
         """Return the groups' positions in the logs that were asked for, with what is pending in a
         transaction, and, by (group, log), what the group has still to read, where that is known:
-        (records, offsets that hold none for it). `scans`: by log."""
+        (records, offsets that hold none for it). `scans`: by log; `txns`: all that are open, of
+        which those seen in `__consumer_offsets` hold offsets back."""
         label_of = {txn.owner: txn.label for txn in txns if txn.seen.startswith(GROUPS)}
         positions, unread = [], {}
         for key in sorted(self.committed.keys() | self.pending.keys()):
@@ -217,8 +219,8 @@ class Folder:
 
     def _read_log(self, part: Partition, name: str) -> tuple[Scan, LogRead]:
         """Read a partition's log from its newest usable snapshot of producers on, then the batches
-        around its LSO and its end and those that were asked for. Returns its scan and what is shown
-        of it. `name`: TOPIC-NUMBER."""
+        around its LSO and its end and those that were asked for. Returns its scan (what is open in
+        it, and its offsets) and what is shown of it. `name`: TOPIC-NUMBER."""
         ask = self.ask
         # the snapshot says what was open at offset `scan_from`
         scan_from, open_txns = part.read_snapshot(part.bases[-1] if part.bases else 0)

@@ -88,8 +88,8 @@ def read_state(key: bytes, value: bytes | None, source: str = "") -> State | Non
 
 def _state(txn_id: str, cursor: Cursor, source: str) -> State:
     """Decode the value of a record of `__transaction_state`: a transaction's state, versions 0 and
-    1 of TransactionLogValue. `source`: where it was read. Raises Unknown for another version,
-    struct.error where it ends too early."""
+    1 of TransactionLogValue. `cursor` stands at the value's first byte; `source`: where it was
+    read. Raises Unknown for another version, struct.error where it ends too early."""
     version = cursor.number("h")
     if version not in (0, 1):
         raise Unknown(f"a transaction's state of version {version}")

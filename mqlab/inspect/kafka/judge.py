@@ -149,7 +149,7 @@ def judge(reading: Reading) -> tuple[Finding, ...]:
 def _judge_open(reading: Reading, facts: Own) -> Iterator[Finding]:
     """Yield a finding for each open transaction of a partition that its coordinator's state does
     not explain: one that hangs, one of a fenced producer, or, where that state was not read, one
-    that is far too old."""
+    that is far too old. `facts`: the coordinators' states, and whether all were read (`whole`)."""
     states = {str(state.pid): state for state in facts.states}
     for txn in reading.txns:
         if txn.seen == STATES:
@@ -201,6 +201,7 @@ def _compare_with_state(
         return ZOMBIE, OLD_EPOCH(**who, old=txn.epoch, new=state.epoch)
     if not is_open:
         return HANGING, ENDED(**who, state=state.state or "forgotten")
+    # its coordinator names the transaction's partitions, and this one (`seen`) is none of them
     if state.partitions and txn.seen not in (UNPLACED, *state.partitions):
         return HANGING, ELSEWHERE(**who)
     return None

@@ -302,9 +302,10 @@ class Cluster:
         scans: dict[str, Scan],
         opens: list[Txn],
     ) -> tuple[tuple[Position, ...], dict[tuple[str, str], tuple[int, int]]]:
-        """Return the groups' positions, with the labels of the transactions in which another one
-        is pending, and, by (group, log), what the group has still to read, where that is known:
-        (records, offsets that hold none for it). `committed`: as `_list_positions` returns it."""
+        """Return the groups' positions, with the labels of the transactions in which another one is
+        pending, and, by (group, log), what the group has still to read, where that is known:
+        (records, offsets that hold none for it). `committed`: as `_list_positions` returns it;
+        `ends`: the logs' end offsets; `opens`: the open transactions of all partitions."""
         positions, still_to_read = [], {}
         for (group, place), (offset, pending, state) in sorted(committed.items()):
             name, labels = _name(place), tuple[str, ...]()
@@ -324,9 +325,9 @@ class Cluster:
         self, place: Place, leader: int, frontiers: tuple[int, int, int], opens: list[Open]
     ) -> tuple[Scan, LogRead]:
         """Fetch the last TAIL offsets of a partition, which are counted, and, to be shown, the
-        records around its LSO and its end, and those that were asked for. `leader`: a node id;
-        `frontiers`: the log's start, LSO and end; `opens`: its open transactions. Returns the scan
-        of the tail and what is shown."""
+        records around its LSO and its end, and those that were asked for. `place`: (topic,
+        partition); `leader`: a node id; `frontiers`: the log's start, LSO and end; `opens`: its
+        open transactions. Returns the scan of the tail and what is shown."""
         start, lso, end = frontiers
         scan = Scan(_name(place), "Fetch", start, end)
         for row, _ in self._fetch(place, leader, range(max(start, end - TAIL), end)):

@@ -124,6 +124,7 @@ class _TakeOver:
             if not txn.seen.startswith(GROUPS):
                 logs_by_name.setdefault(txn.seen, LogRead(txn.seen, txn.first, txn.first + 1))
         rank = {name: _rank_log(name, opens, unended) for name in logs_by_name}
+        # (rank, name): those that are held up first, the one since longest before the others
         logs = sorted(logs_by_name.values(), key=lambda log: (rank[log.name], log.name))
         # ranks 0 and 1: logs that are held up, or that a transaction still writes to
         busy = [log for log in logs if rank[log.name] < (2,)] or logs[:1]
@@ -137,6 +138,7 @@ class _TakeOver:
         self.states = self.left_out.cut([*near_states, *idle_states, *far_states], MOST_IDS, IDS)
         dropped_pids = pids - {str(s.pid) for s in self.states}
         self.opens = [txn for txn in opens if txn.owner not in dropped_pids]
+        # positions with a pending offset first
         by_interest = sorted(reading.positions, key=lambda p: (not p.pending, p.group, p.log))
         positions_here = [p for p in by_interest if p.pending or p.log in names]
         self.positions = self.left_out.cut(positions_here, MOST_GROUPS, POSITIONS)
@@ -151,7 +153,8 @@ class _TakeOver:
 
     def take(self) -> Taken:
         """Make what the engine continues from: a Kafka system with the records that were read on
-        its disks, what was taken over and what was not, and the questions to search for."""
+        its disks, to be played by hand, the choices that begin it (`start`), the questions to
+        search for, what was taken over and what was not."""
         took: list[Text] = []
         disks = {log.name: self._make_partition(log, took) for log in self.logs}
         # a state record of version 0 shows that transaction.version is below 1
@@ -170,6 +173,7 @@ class _TakeOver:
         for what, why in NEVER_TAKEN:
             self.left_out.note(what, why)
         system = dataclasses.replace(system, disks=tuple(sorted(disks.items())))
+        # partitions that were not read are as if their leaders were down
         start = tuple(f"kill {name}" for name in self.away)
         by_hand = dataclasses.replace(system, programs=self._programs())
         return Taken(by_hand, start, tuple(self._ask(system)), tuple(took), tuple(self.left_out))
@@ -285,7 +289,8 @@ class _TakeOver:
         """Yield the ways in which what is open in `where` may end, each where it is possible: all
         brokers restart and nothing else, a timeout, a leader that comes back, the producer starts
         again, an administrator aborts. `where`: a partition, GROUPS for the groups' offsets, or ""
-        for markers that are still to be written."""
+        for markers that are still to be written. A Way is (name, sentence, the system with the
+        calls for it, what a search of it may use)."""
         # STILL: a budget without faults, clocks or restarts; a way adds what it allows
         open_here = [txn for txn in self.opens if where and txn.seen.startswith(where)]
         yield Way("restart", NOTHING, system, STILL)

@@ -146,9 +146,9 @@ class Scan:
         counted: Scan | None = None,
     ) -> LogRead:
         """Return the log as it is shown, with the records around its LSO, its high watermark, its
-        end and in the range `asked`. `around`: rows of these places that the scan may no longer
-        have; `hw` and `lso`: offsets as the broker has said them, else -1; `counted`: the scan
-        whose counts are shown, if it is another one."""
+        end and in the range `asked`. `labels`: T1, T2 … by (producer id, epoch); `around`: rows of
+        these places that the scan may no longer have; `hw` and `lso`: offsets as the broker has
+        said them, else -1; `counted`: the scan whose counts are shown, if it is another one."""
         # not said: readers get what is before the first open transaction
         lso = min(self.first_open, self.end if hw < 0 else hw) if lso < 0 else lso
         frontiers = [Frontier("LSO", lso)]
@@ -199,7 +199,8 @@ class Scan:
 
     def list_open(self, labels: Labels) -> list[Txn]:
         """Return the transactions that are open at the end of this log, as the log knows them:
-        producer, epoch and first offset, but no transactional id."""
+        producer, epoch and first offset, but no transactional id. `labels`: T1, T2 … by (producer
+        id, epoch)."""
         return [
             Txn(
                 labels[opened.pid, opened.epoch],

@@ -165,6 +165,7 @@ class Partition:
         """Return (offset, the transactions open at it) of the newest producer snapshot at or before
         offset `upto` that can be read. Without one: the partition's first offset (0 of a partition
         without a segment), and nothing open."""
+        # (a name is the offset, with leading zeros)
         paths = sorted(self.folder.glob("*.snapshot"), key=lambda path: path.name)
         for path in reversed([p for p in paths if p.stem.isdecimal() and int(p.stem) <= upto]):
             name = f"{self.name}/{path.name}"
@@ -206,13 +207,14 @@ def read_batches(
     file: BinaryIO, size: int, name: str, tell: Tell, at: int = 0, least: int = 0
 ) -> Iterator[Batch]:
     """Yield the batches of a segment, or of what a fetch has brought, from byte `at` to `size`,
-    each as (its head, its bytes; b"" if these are more than PIECE). Damage is reported to `tell`
-    and skipped. `least`: no batch begins before this offset; after each batch it is the next."""
+    each as (its head, its bytes; b"" if these are more than PIECE). Damage is reported to `tell`,
+    with the file's `name`, and skipped. `least`: no batch begins before this offset; after each
+    batch it is the next."""
     told_old = False
     file.seek(at)
     while at < size:
         # a batch begins with its base offset (8 bytes), its length from byte 12 on, and the format
-        # that it is in (the magic, byte 16)
+        # that it is in (the magic, byte 16); one of an old format has 26 bytes at least
         head_bytes = file.read(HEAD.size)
         whole = 12 + int.from_bytes(head_bytes[8:12], "big")
         if len(head_bytes) == HEAD.size and head_bytes[16] < MAGIC and 26 <= whole <= size - at:

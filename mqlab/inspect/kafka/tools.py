@@ -168,7 +168,8 @@ class Tools:
         """Add a line of `kafka-dump-log.sh` to the scan of the log that is dumped: the head of a
         batch, a record of that batch, or a line of a producer snapshot or an index of aborted
         transactions. A batch that is not valid, or was read before, is passed over with its
-        records, and `gaps` says so. `place`: where the line is, as "line 7"."""
+        records (`_passed`), and `gaps` says so; `_row` is the batch whose records come now.
+        `place`: where the line is, as "line 7"."""
         scan, fields = self._scan, dict(FIELD.findall(line))
         if scan is None:
             return
@@ -246,7 +247,8 @@ class Tools:
     def _take_state(self, key: str, payload: str, place: str) -> None:
         """Note a transaction's state from a record of `__transaction_state`, as the older or the
         newer decoder prints it; a deleted id is forgotten. The older one does not print when the
-        transaction began, so the last update stands for that."""
+        transaction began, so the last update stands for that. `place`: where that is, for
+        evidence."""
         key_fields = _json(key, "transactionalId")
         txn_id = str(key_fields.get("transactionalId", key.removeprefix(OLD_KEY)))
         if match := OLD_STATE.fullmatch(payload):
@@ -268,7 +270,8 @@ class Tools:
     def _take_committed(self, key: str, payload: str, row: Row, log: str, place: str) -> None:
         """Note a group's committed offset from a record of `__consumer_offsets`, as the older or
         the newer decoder prints it; a deleted one is forgotten. One that a transaction wrote is
-        pending until that has committed. `row`: the record's batch; `log`: the partition's name."""
+        pending until that has committed. `payload` is the record's value, `place` where it is
+        printed; `row`: the record's batch; `log`: the partition's name."""
         key_fields, data = _json(key, "topic"), _json(payload, "offset")
         old_key, match = OLD_PLACE.fullmatch(key), OLD_OFFSET.match(payload)
         if not key_fields and not old_key:  # of a group, not of its position
@@ -359,6 +362,7 @@ class Tools:
         their coordinator's state, and the groups' positions. `name`: where the texts come from;
         `at_ms`: the time of the reading, where they do not say when they were printed."""
         self._place_producers()
+        # (`__consumer_offsets` and `__transaction_state` are not shown as logs)
         scans = {key: scan for key, scan in self.scans.items() if not key.startswith("__")}
         hanging = {(txn.owner, txn.seen) for txn in self.hanging}
         opens = [txn for scan in self.scans.values() for txn in scan.list_open(self.labels)

@@ -53,7 +53,8 @@ def _list_cases(facts: Facts, reading: Reading) -> Iterator[Row]:
         yield "participant-missing", facts.missing, line, "slowTransactions", (), words
     # topics whose buffer is not ready, or holds messages back; topics with many aborts.
     # `next_open`: the transactions that begin right after maxReadPosition, None where no
-    # coordinator tells; `refused`: the broker's words where it cannot load the topic
+    # coordinator tells; `refused`: the broker's words where it cannot load the topic; `recovers`:
+    # the buffer still reads its log
     for t in facts.topics:
         source, logs = f"transactionBufferStats/{t.name}", (t.name,)
         line = f"state {t.state}, maxReadPosition {t.place}, ongoingTxnSize {t.open}"

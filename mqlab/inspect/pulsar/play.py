@@ -92,6 +92,7 @@ class _TakeOver:
         facts: Facts = reading.own  # topics and subscriptions with their numbers of transactions
         self.left_out = LeftOut()
         self.logs = {log.name: log for log in reading.logs}
+        # topics with open transactions first
         busy = sorted(facts.topics, key=lambda t: (not t.open, t.name))
         pending = {p.topic for p in facts.pending if p.open}
         busy = [t for t in busy if t.open or t.name in pending] or busy[:1]
@@ -112,7 +113,8 @@ class _TakeOver:
 
     def take(self) -> Taken:
         """Make what the engine continues from: a Pulsar system with the records that were read on
-        its disks, what was taken over and what was not, and the questions to search for."""
+        its disks, to be played by hand, the questions to search for, what was taken over and what
+        was not."""
         took: list[Text] = []
         disks = {self.names[t.name]: self._make_topic(t, took) for t in self.topics}
         # numbers of coordinators; 0 is there in any case
@@ -177,7 +179,7 @@ class _TakeOver:
                 held = [txn for txn in self.txns if where in txn.where]
                 pending = ", ".join(txn.name for txn in held) or "-"
                 took.append(TOOK_SUB(sub=one.group, topic=topic.name, at=one.at, pending=pending))
-                if held:
+                if held:  # which entries it has acknowledged nobody says: the first one is taken
                     self.left_out.note(where, POSITIONS)
                     at = (AckPosition(one.at),)
                     ack = PendingAckEntry(0, "ACK", _id(held[0].name), positions=at)
@@ -187,7 +189,8 @@ class _TakeOver:
     def _make_coordinator(self, tc: int) -> MemoryDisk:
         """Rebuild the transaction log of coordinator number `tc`: first the transactions that have
         ended, as far as their markers were read, then those that were taken over, with the topics
-        and subscriptions they are in. New ids continue above the highest that was seen."""
+        and subscriptions they are in. New ids continue above the highest that was seen. (An id has
+        two parts: `most` is its coordinator's number, `least` counts that one's transactions.)"""
         live = {_id(txn.name) for txn in self.txns}
         rows = [row for log in self.logs.values() for row in log.rows if row[1]]
         seen = [*live, *(_id(row[1]) for row in rows)]

@@ -202,6 +202,7 @@ class _Reader:
             for topic, details in produced.items():
                 # where the transaction begins in this topic, "LEDGER:ENTRY"
                 self.starts[_bare_name(topic), name] = details.get("startPosition") or ""
+            # (a transaction's name is "(COORDINATOR,NUMBER)")
             acked = row.get("ackedPartitions", {}).items()
             places = [
                 *map(_bare_name, produced),
@@ -349,8 +350,9 @@ class _Reader:
 
     def _cells(self, topic: Topic, ledgers: Ledgers, rows: list[Row]) -> tuple[Cell, ...]:
         """Read the entries around maxReadPosition and the end of a topic, or those that were asked
-        for (MOST_CELLS of them), with a request each. Returns them as cells of the picture, and
-        adds to `rows` what the engine needs of them."""
+        for (MOST_CELLS of them), with a request each. `ledgers` finds the ledger and entry of an
+        offset. Returns them as cells of the picture, and adds to `rows` what the engine needs of
+        them."""
         at, end, ask, cells = topic.readable, topic.end, self.ask, list[Cell]()
         spans = [(at - AROUND, at + AROUND), (end - AROUND, end)]
         if ask.first or ask.last >= 0:

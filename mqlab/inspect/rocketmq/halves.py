@@ -314,7 +314,8 @@ class _Reader:
     ) -> None:
         """Read one queue: the groups' positions in it and how far each lags, and, where they are to
         be shown, the messages around these positions and its end, or those that were asked for.
-        `bounds`: its first offset, and the one after its last."""
+        `open_queues`: those for which undecided half messages are meant; `bounds`: its first
+        offset, and the one after its last."""
         name, (first, end) = name_queue(topic, queue), bounds
         # by group, its position in this queue
         at = {g: n for (g, t, q), n in sorted(self.places.items()) if (t, q) == (topic, queue)}

@@ -59,6 +59,7 @@ def judge(reading: Reading) -> list[Finding]:
         found.append(cases["check-stalled"].find(
             HALF_TOPIC, proof, (HALF_TOPIC,), at=facts.check_at, age=age, interval=say_age(every)
         ))  # fmt: skip
+    # findings.toml has the worst cases first
     return sorted(found, key=lambda one: order.index(one.kind.name))
 
 

@@ -71,8 +71,10 @@ class TakenRocketMQ(RocketMQSystem):
 
 def take_over(reading: Reading) -> Taken:
     """Make what the engine continues from: a RocketMQ system with the messages that were read of
-    the half topic, the op topic and the one for messages set aside on its broker's disk, what was
-    taken over and what was not, and the questions to search for."""
+    the half topic, the op topic and the one for messages set aside on its broker's disk, to be
+    played by hand; the questions to search for; what was taken over (`took`) and what was not."""
+    # `halves`, `parked`: half messages that are undecided, and that were set aside; `check_at`: how
+    # far the check has read, -1 where nobody says; `ended`: offsets of halves that op records name
     facts: Facts = reading.own
     left_out, took = LeftOut(), list[Text]()
     logs = {log.name: log for log in reading.logs}
@@ -120,7 +122,8 @@ def take_over(reading: Reading) -> Taken:
     groups = dict.fromkeys(make_name(h.group) for h in (*halves, *parked))
     # only 5.x stores the transaction id
     newer = not records or any(keys.TRANSACTION_ID in r.properties for r in records)
-    # no clock runs: positions are written at once, and no half message is too young for a check
+    # no clock runs: positions are written at once, and no half message is too young for a check;
+    # `early`: producers are known to the broker before they send
     system = TakenRocketMQ(
         release="5.5" if newer else "4.9", names=queues, early="on", persist_ms=0,
         check_max=facts.check_max, check_interval_ms=max(facts.interval_ms, 1), timeout_ms=0,
