@@ -36,8 +36,8 @@ UNWALLED = tr(
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Three actions (new, check, play), which share FILE, --what and --part; check and play also
-    share --system."""
+    """Declare the three actions of `mqlab build` (new, check, play), which share FILE, --what and
+    --part; check and play also share --system."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     new = actions.add_parser(
         "new", help="write the file that a part begins with; yours is never overwritten"

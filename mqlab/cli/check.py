@@ -32,7 +32,8 @@ SHOWN = 5  # findings of one kind that are printed
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """A subcommand for each broker that has a client to crash, and `history`, which needs none."""
+    """Declare a subcommand for each broker that has a client to crash, and `history`, which checks
+    a file that is there."""
     subcommands = parser.add_subparsers(dest="what", metavar="WHAT", required=True)
     kafka = subcommands.add_parser("kafka", help="a Kafka cluster, with confluent-kafka")
     kafka.add_argument("address", metavar="HOST:PORT", help="address of one broker of the cluster")

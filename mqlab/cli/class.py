@@ -18,7 +18,8 @@ HELP = "make an nbgrader course of the labs, grade it, report on it; or make a s
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The course's folder and labs, and what to do with a course that is there."""
+    """Declare the options of `mqlab class`: the course's folder and labs, and what to do with a
+    course that is there."""
     parser.add_argument(
         "folder", nargs="?", type=Path, metavar="DIR",
         help="folder of the course (default: course; for the sample class: course-sample)",

@@ -74,7 +74,8 @@ MANY = 10_000  # states from which the memory of one of them can be told
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What is searched, within which bounds, and what is printed or written of it."""
+    """Declare the options of `mqlab explore`: what is searched, within which bounds, and what is
+    printed or written of it."""
     parser.epilog = EPILOG
     parser.add_argument(
         "system",
@@ -126,7 +127,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_ways(parser: argparse.ArgumentParser) -> None:
-    """Options that say how it is searched: at random, by symmetry, on disk or on Spark."""
+    """Declare the options that say how to search: at random, by symmetry, on disk or on Spark."""
     parser.add_argument(
         "--swarm",
         type=read_number,

@@ -74,8 +74,9 @@ def run_income_flink(
     say: Callable[[str], None],
 ) -> int:
     """Install Flink (--setup), compare both jobs in a table of crashes (--kill, --record), or else
-    compute the income of the file `orders` with Flink. `say` prints a line of progress. Returns
-    `exit_code`; of a table 0 where it is as it must be, else 1."""
+    compute the income of the file `orders` with Flink. `address_of()` starts or names the broker,
+    whose address its `with` gives; `say` prints a line of progress. Returns `exit_code`; of a table
+    0 where it is as it must be, else 1."""
     flink = _find_flink(args.setup, say)
     if args.setup:
         tell("Flink is installed\nnext: `mqlab income flink`, or `mqlab income flink --kill`")
@@ -140,7 +141,8 @@ EXIT_CODES = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The action, the orders, Kafka, the Spark job, and the options of Flink's job."""
+    """Declare the options of `mqlab income`: the action, the orders, Kafka, the Spark job, and
+    those of Flink's job."""
     parser.epilog = EXIT_CODES
     parser.add_argument(
         "action", nargs="?", choices=("run", "chaos", "flink"), default="run",

@@ -26,7 +26,7 @@ EPILOG = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """A subcommand for each broker that can be inspected, with the same options."""
+    """Declare a subcommand for each broker that can be inspected, with the same options."""
     subcommands = parser.add_subparsers(dest="broker", metavar="BROKER", required=True)
     for name, broker in list_brokers("inspect").items():
         command = subcommands.add_parser(

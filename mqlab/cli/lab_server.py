@@ -55,7 +55,8 @@ def _become_server(
 ) -> NoReturn:
     """Print the address of a Jupyter server in `folder`, and become that server (exec): Ctrl-C or a
     signal then ends one process and leaves none running. `module` is what `python -m` starts,
-    `page` the path of its first page, `what` the words before the address."""
+    `port` the first one to try, `browser` whether to open one, `page` the path of its first page,
+    `what` the words before the address."""
     chosen = free_port(port)
     if chosen != port:
         tell("port {} is in use; using {}", port, chosen)

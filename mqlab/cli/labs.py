@@ -17,7 +17,8 @@ COPIES = WORK / "my-labs"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Six actions on the folder of the labs; see `run`."""
+    """Declare the six actions of `mqlab labs` (open, copy, build, renew, check, times), each a
+    subcommand with its options."""
     parser.add_argument("--folder", type=Path, default=LABS, help="folder of the labs")
     parser.add_argument(
         "--copies", type=Path, default=COPIES, help="folder of your copies (default: my-labs)"

@@ -18,6 +18,7 @@ HELP = "show which anomalies Kafka, RocketMQ, Pulsar and an outbox prevent, with
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `mqlab matrix`: which of its three tables, and how much of it."""
     parser.add_argument(
         "way",
         nargs="*",

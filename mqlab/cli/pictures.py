@@ -43,7 +43,8 @@ def list_kinds() -> str:
 
 
 def add_picture_arguments(parser: argparse.ArgumentParser) -> None:
-    """Which file to write, and what of the trace it shows, how large and in which colours."""
+    """Declare the options of commands that draw a trace: which file to write, what of the trace it
+    shows, how large and in which colours."""
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, help=list_kinds())
     parser.add_argument(
         "--step", metavar="N", help="the step to show; for a .gif the steps, as in 12-40"
@@ -137,7 +138,7 @@ def _show(out: Path, summary: str, args: argparse.Namespace, shown: bool) -> Non
 
 def _write(trace: Trace, args: argparse.Namespace, out: Path, lecture: Lecture) -> str:
     """Write the trace to `out` as its ending says (KINDS); return what is printed of it, such as
-    "12 facts" or "step 3 of 12"."""
+    "12 facts" or "step 3 of 12". `lecture`: the captions of a page of --present."""
     if out.suffix == ".json":
         trace.save(out)
         return str(FACTS(len(trace)))
@@ -199,9 +200,9 @@ def _read_step(text: str, trace: Trace) -> int:
 
 
 def _write_film(trace: Trace, args: argparse.Namespace, out: Path) -> str:
-    """Write the steps of --step as a GIF, a frame for each that is seen at --level: with a sentence
-    at the level story, else unfolded. Returns how many frames it has, in words; UserError for too
-    many frames, or for too wide ones."""
+    """Write the steps of --step to `out` as a GIF, a frame for each that is seen at --level: with a
+    sentence at the level story, else unfolded. Returns how many frames it has, in words; UserError
+    for too many frames, or for too wide ones."""
     from mqlab_widgets.still import stills
 
     def is_seen(fact: Fact) -> bool:

@@ -44,7 +44,8 @@ class AnyOrder(argparse.ArgumentParser):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """A subcommand for each broker: the task, the recorded programs, and options of its own."""
+    """Declare a subcommand for each broker: the task, the recorded programs, and the broker's own
+    options (its module's `add_arguments`)."""
     brokers = parser.add_subparsers(
         dest="broker", metavar="NAME", required=True, parser_class=AnyOrder
     )

@@ -91,8 +91,9 @@ def _print_narration(golden: Golden, lang: Lang, explain: bool = False) -> None:
 
 
 def _print_golden(golden: Golden, args: argparse.Namespace) -> str:
-    """Compare one scenario with the narration in its file, or rewrite the file, and print the
-    result. Returns "equal" (also when just rewritten), "new" (no narration yet) or "DIFFERENT"."""
+    """Compare one scenario's execution with the narration in its file (both are in `golden`), or
+    rewrite the file, and print the result. Returns "equal" (also when just rewritten), "new" (no
+    narration yet) or "DIFFERENT"."""
     path = golden.path
     if args.rewrite:
         if not golden.equal:

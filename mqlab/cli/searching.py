@@ -28,8 +28,9 @@ OPEN = tr("to step through it: mqlab open")
 
 
 def add_bounds(parser: argparse._ActionsContainer) -> None:
-    """The bounds of a search: which faults may happen and how often, how many states, how much
-    memory (MB). An option that is not given is None, which stands for the default."""
+    """Declare the bounds of a search as options: which faults may happen and how often, how many
+    states, how much memory (MB). An option that is not given is None, which stands for the
+    default."""
     parser.add_argument("--kills", type=_count, help="most processes killed")
     parser.add_argument("--power-cuts", type=_count, help="most machines that lose power")
     parser.add_argument("--breaks", type=_count, help="most connections broken")

@@ -31,7 +31,8 @@ def options_of(name: str) -> Any:
 
 
 def add_server_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of any broker's server: where it listens, where its data is, its picture."""
+    """Declare the options of any broker's server: where it listens, where its data is, the live
+    picture."""
     parser.add_argument(
         "--host", default="127.0.0.1", help="address to listen on (default: this machine only)"
     )

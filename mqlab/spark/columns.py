@@ -124,8 +124,8 @@ def _judge_undecided(
     stamps: Sequence[int],
 ) -> Judged:
     """Complete what the columns have found (`tenths` of a penny, where `sure`): the other messages
-    are parsed one by one, and become orders or have a reason why they are none; closing records
-    are neither. `stamps`: the records' own times in ms."""
+    are parsed one by one, and become orders or have a reason why they are none; closing records are
+    neither. `values`: the messages; `stamps`: the records' own times in ms."""
     undecided = pc.indices_nonzero(pc.invert(sure)).to_pylist()
     lines = sure.cast(pa.int32())  # 1 for an order line, else 0
     reasons: dict[int, str] = {}

@@ -171,8 +171,9 @@ def chaos(
     say: Say = lambda line: None,
 ) -> Table:
     """Kill the job at each point under each sink (by default at all points, under the sinks of
-    SINKS), restart it, and return the table of what each output got wrong. The options are those of
-    `mqlab.spark.chaos`."""
+    SINKS), restart it, and return the table of what each output got wrong. `hard`: by kill -9 of a
+    process, else by an exception, which is quicker; `batch`: the one to be killed in; `master`:
+    Spark's address."""
     with tempfile.TemporaryDirectory(prefix="mqlab-chaos-") as folder:
         with topics.broker_errors(address):
             setup = prepare(address, orders, Path(folder), batch, master)
@@ -197,8 +198,8 @@ def prepare(
 ) -> Setup:
     """Feed the orders once, and return what all executions to be killed have in common: the topic
     they read, its division into batches, and the true income. `batch`: the number of the batch to
-    be killed in; `minutes`: of a batch (0: what suits the orders); `run`: part of all names, random
-    by default."""
+    be killed in; `master`: Spark's address (None: the default); `minutes`: of a batch (0: what
+    suits the orders); `run`: part of all names, random by default."""
     span = topics.read_span(address)
     records = feeder.records_of(read(orders), span)
     run = run or uuid.uuid4().hex[:8]
@@ -221,8 +222,8 @@ def run_cell(
     more: bool = False,
     say: Say = lambda line: None,
 ) -> Cell:
-    """Kill the job once at a point, restart it, and return the cell of the table: what the sink's
-    output then contains.
+    """Kill the job once at a point of the setup's batch, restart it, and return the cell of the
+    table: what the sink's output then contains.
 
     `hard`: by kill -9 of a process of its own, else by an exception. `name`: part of the names of
     the query and its topics (by default made of the other arguments); `rule`: instead of the sink's
@@ -245,9 +246,10 @@ def run_cell(
 def restart(
     setup: Setup, target: Target, sink: str, point: Point, rule: Rule | None = None
 ) -> Cell:
-    """Restart the killed job, until it ends or refuses to resume. Returns the cell of the table:
-    the income in its output compared with the truth, what the sink's rule (`rule`, or the sink's
-    own `decide` or `resume`) was asked and answered, and the batches written after the kill."""
+    """Restart the killed job, until it ends or refuses to resume. `target`: its topics and
+    checkpoint; `point`: where it was killed. Returns the cell of the table: the income in its
+    output compared with the truth, what the sink's rule (`rule`, or the sink's own `decide` or
+    `resume`) was asked and answered, and the batches written after the kill."""
     # (the rule's two arguments, its answer); a sink without a rule leaves it empty
     answers: list[tuple[int, int, str]] = []
     judge = rule or (resume if sink == TWO_PHASE else decide)

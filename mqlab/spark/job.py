@@ -196,8 +196,11 @@ def income(
     say: Say = lambda line: None,
 ) -> Result:
     """Feed the orders, run Spark's query over them to its end, and compare its output with a count
-    without Spark: `mqlab.spark.income`, which explains the options. Without a batch size a day is
-    cut into 8 batches, anything longer into batches of about 200,000 orders."""
+    without Spark. `sink`: how the output is written, one of SINKS; `checkpoint`: the folder of a
+    job that goes on, or can (None: a temporary one); `name`: of the job and its topics; `master`:
+    Spark's address, None for the default; `say` gets lines of progress. Without a batch size a day
+    is cut into 8 batches, anything longer into batches of about 200,000 orders. Raises IncomeError,
+    whose text says what to do next."""
     if sink not in SINKS:
         raise IncomeError("no sink {!r}: choose one of {}", sink, ", ".join(SINKS))
     folder = Path(checkpoint or tempfile.mkdtemp(prefix="mqlab-income-")).resolve()
@@ -333,9 +336,10 @@ def run_income(
     say: Say = lambda line: None,
     rule: Rule | None = None,
 ) -> Sink:
-    """Run Spark's query over the source topic to its end, and return its sink; all topics must
-    exist. A start that is too slow is repeated (STARTS times in all) where that is safe. Raises
-    Killed at the point of `kill`, or IncomeError.
+    """Run Spark's query over the source topic of `target` (its topics and checkpoint) to its end,
+    in the batches of `plan`, and return its sink; all topics must exist. A start that is too slow
+    is repeated (STARTS times in all) where that is safe. Raises Killed at the point of `kill`, or
+    IncomeError.
 
     `rule`: of a sink that decides by the progress it finds, the function to use instead of its own
     (`decide` or `resume` in sinks.py).
@@ -464,8 +468,9 @@ def read_result(
     times: Times,
 ) -> Result:
     """Read topic Income and the dead letters back, and compare them with the file (`reading`; its
-    lines as they were sent: `records`) and with `true`, the income without Spark. `times`: how long
-    each part took, which the result keeps. Raises IncomeError."""
+    lines as they were sent: `records`) and with `true`, the income without Spark. `target`: the
+    job's topics and checkpoint; `times`: how long each part took, which the result keeps. Raises
+    IncomeError."""
     rows = read_rows(address, target.topic)
     dead = [json.loads(value) for value in topics.read_values(address, target.dead)]
     counted = sum(row.lines for row in rows)

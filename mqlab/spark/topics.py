@@ -247,8 +247,8 @@ def patiently(ask: Callable[[], T]) -> T:
 
 def consumer(address: str, group: str = "mqlab", **config: Any) -> Consumer:
     """A consumer that reads where `assign()` has put it: read_committed, unless `config`, settings
-    of confluent-kafka that come before these, says otherwise. It reports the end of a partition as
-    a message with an error."""
+    of confluent-kafka that come before these, says otherwise. `group`: the group whose positions it
+    reads or commits. It reports the end of a partition as a message with an error."""
     return Consumer(
         QUIET
         | {

@@ -383,8 +383,8 @@ class Replay:
         values: Sequence[bytes | None],
     ) -> None:
         """Add some of a partition's records, at least one, in the log's sequence, each to the batch
-        that has its offset; stamps in ms since 1970 UTC."""
-        if offsets[0] == 0:
+        that has its offset; stamps in ms since 1970 UTC; a value may be None, which is no order."""
+        if offsets[0] == 0:  # the partition's first record
             self.firsts.append(stamps[0])
         judged = judge(values, stamps)
         start = 0  # `end`: the partition's first offset after the batch
@@ -443,9 +443,9 @@ class Replay:
 
 
 def replay_orders(address: str, order_topic: str, folder: Path) -> Expected:
-    """Compute what the query whose checkpoint is `folder` must have left: reads topic Order again,
-    up to the end of its last batch, without Spark. Raises IncomeError where the checkpoint lacks a
-    batch."""
+    """Compute what the query whose checkpoint is `folder` must have left: reads topic Order
+    (`order_topic`) again, up to the end of its last batch, without Spark. Raises IncomeError where
+    the checkpoint lacks a batch."""
     numbers = files.batches(folder)
     if numbers != list(range(len(numbers))) or not numbers:
         raise IncomeError(

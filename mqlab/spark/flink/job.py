@@ -250,7 +250,8 @@ def income(
     say: Say = lambda line: None,
 ) -> Result:
     """Feed the orders to the broker at `address`, let Flink compute their income per minute, and
-    compare it with the truth. Topics and job have a new name each time.
+    compare it with the truth. Topics and job have a new name each time. `sink`: Flink's guarantee,
+    one of SINKS.
 
     Raises IncomeError, whose text says what to do next.
     """

@@ -1,5 +1,6 @@
 """Tasks of a search, and the table that each needs: which neighbourhoods there are, what each
-choice adds, what the claims have been asked. Plain arrays, sent to all before each level."""
+choice adds, what the claims have been asked. Plain arrays, sent to all before each level. A world
+is a state of the system that is searched; a level has those that as many choices lead to."""
 
 from __future__ import annotations
 
@@ -119,8 +120,9 @@ def find_first(
 
 
 def make_table(levels: Levels, judged: News) -> Table:
-    """Make the table that workers need to expand worlds without running handlers: all steps met so
-    far, as arrays (see `Table`). `judged`: what the claims have read so far."""
+    """Make the table that workers need to find the successors of worlds without running handlers:
+    all steps met so far, as arrays (`Table` says what each is). `levels`: the search so far;
+    `judged`: what the claims have read so far."""
     steps, parts = levels.steps, levels.parts
     judged.grow()  # to the values that nodes have by now
     parts.draw(len(levels.rows.layout.fields))  # so that there is one for each
@@ -282,9 +284,9 @@ class Level:
     def settle(
         self, bucket: int, blocks: Iterable[tuple[int, Block]]
     ) -> Iterator[tuple[int, Block]]:
-        """Yield the successors in one bucket that no level has had before, of equal ones the first,
-        as (number of their parents' run, rows). Writes them and, where edges are kept (`lasting`),
-        the edges."""
+        """Yield the successors (`blocks`, with the number of the parents' run) in one bucket that
+        no level has had before, of equal ones the first, as (number of their parents' run, rows).
+        Writes them and, where edges are kept (`lasting`), the edges."""
         layout = self.table.value.layout
         block = join(blocks, layout.words)
         distinct = Distinct(layout, block)
