@@ -130,7 +130,7 @@ class Choice(Hinted):
 
     def _judge(self, situation: Situation, way: str, names: list[str]) -> Verdict | None:
         """What is wrong with a choice: a way to send, and the names of examples that rule out its
-        rivals. None where nothing is."""
+        rivals in this situation. None where nothing is."""
         place = situation.name
         if not way:
             return Verdict(False, UNCHOSEN(at=place, form=FORM))

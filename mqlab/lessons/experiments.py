@@ -65,8 +65,9 @@ def _write(fact: Fact) -> str:
 
 def holds(claim: str, trace: Trace) -> bool:
     """Whether a trace shows what is claimed, as `kind: argument`: that some narrated line contains
-    the argument, that none does, that one line comes before another (order), that a log contains
-    just these records, that an invariant holds at the end (green). ValueError for another kind."""
+    the argument, that none does, that one line comes before another (order, "A < B"), that a log
+    contains just these records in this sequence, control records left out, that an invariant holds
+    at the end (green). ValueError for another kind."""
     kind, _, argument = claim.partition(":")
     lines, argument, end = list_carried(trace), argument.strip(), trace.snapshot(len(trace))
     match kind.split():

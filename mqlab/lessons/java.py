@@ -65,7 +65,8 @@ class Client:
 def ask_java(open_client: Callable[[], Client], recording: str, fetch: bool = False) -> Laid:
     """Run Apache's Java client and compare the answers it got with the recording, whose name is as
     "rocketmq-5.5.0/5.5/java-heir"; prints whether the client ran and why not, and returns both for
-    display, or the recording alone. `fetch`: let Maven fetch the client where it is not here."""
+    display, or the recording alone. `open_client` makes the client; `fetch`: let Maven fetch the
+    client where it is not here."""
     recorded = load(RECORDINGS / f"{recording}.json")
     if sys.platform == "emscripten":
         print(NOT_RUN(why=IN_A_BROWSER))

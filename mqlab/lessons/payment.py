@@ -187,8 +187,8 @@ def _list_moves(
 
 
 def _name(shop: ShopSystem, run: Run, choice: Choice) -> str:
-    """The name in `MOVES` of a choice that an outsider would notice: a call, or a request's
-    arrival; "" for any other choice."""
+    """The name in `MOVES` of a choice of the engine, before it is made in `run`, that an outsider
+    would notice: a call, or a request's arrival; "" for any other choice."""
     if choice.kind not in ("call", "request"):
         return ""
     body: Any = getattr(apply(shop, run.world, choice)[0].event, "body", None)

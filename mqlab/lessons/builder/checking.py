@@ -107,9 +107,10 @@ def search_trial(trial: Trial, host: Any, what: What = COORDINATOR) -> Card:
 
 
 def _search(trial: Trial, system: Any, what: What, host: Any) -> Card:
-    """Search the schedules of a trial with the learner's role, and return a card: with the shortest
-    run found that breaks a claim; with a run that ends although something has not happened that
-    must; with TOO_MANY states; or that all is well."""
+    """Search the schedules of a trial's `system`, in which the learner's role runs (in the process
+    `host`), and return a card: with the shortest run found that breaks a claim; with a run that
+    ends although something has not happened that must; with TOO_MANY states; or that all is well.
+    `what`: which part of a broker the role is; it words the card."""
     search = Search(system, replace(trial.budget, states=MOST_STATES))
     always = {i for i, claim in enumerate(search.properties) if claim.kind == "always"}
     # until all is searched, or a claim of `always` is broken (`found`: claim → the world in
@@ -139,18 +140,19 @@ def _search(trial: Trial, system: Any, what: What, host: Any) -> Card:
 
 def run_trial(trial: Trial, timed: Timed, system: Any, what: What) -> Card:
     """Run one system in simulated time, once from each seed, and return a card with the first run
-    that breaks a claim, or that all hold. A "can_always" or "sometimes" claim is judged at the end
-    of a run only. The clock is not passed to the coordinator, as in a search: so a run is its
-    choices alone, and can be played again."""
+    that breaks a claim, or that all hold; `timed` says when the learner's node crashes, and how
+    likely its connections break. A "can_always" or "sometimes" claim is judged at the end of a run
+    only. The clock is not passed to the coordinator, as in a search: so a run is its choices alone,
+    and can be played again."""
     steps, partitions = 0, system.cluster.partitions if timed.loss else ()
-    # the connections on which messages are lost
+    # the connections that may break
     lossy = tuple((what.restart, name) for name in partitions)
     timing = Timing(call_ms=timed.call_ms, loss=timed.loss, lossy=lossy)
     stops = [(at, f"kill {what.restart}") for at in timed.kills]
     starts = [(at + DOWN_MS, f"restart {what.restart}") for at in timed.kills]
     for seed in range(timed.seeds):
         run = Watched(system, initial(system))
-        with suppress(Breaks):
+        with suppress(Breaks):  # `Watched` ends the run where a claim breaks, or it gets too long
             advance(run, Random(seed), timed.until_ms, sorted(stops + starts), timing)
         steps += len(run.choices)
         final = [one for one in system.properties() if one.kind != "always"]
@@ -217,16 +219,18 @@ def _show_run(
 
 
 def _light(system: Any, claim: str, what: What) -> Any:
-    """The system with a light for this claim, where a line may name it."""
+    """The system whose picture also shows this claim as an invariant (a light), where a system line
+    may name it (`claims=…`)."""
     key = claim.replace(" ", "_")
     return replace(system, claims=(key,)) if key in what.claims else system
 
 
 def _show(trial: Trial, example: Counterexample, system: Any, states: int, what: What) -> Card:
-    """Make a card of a counterexample: in words, and as a trace in which an invariant stands for
-    the claim that breaks. A claim of "can_always" breaks where it can no longer come true: there
-    the run is played on to its end, and the card's `lost` is the position from which on this is
-    so."""
+    """Make the card, which is shown to the learner, of a counterexample: in words, and as a trace
+    in which an invariant stands for the claim that breaks. A claim of "can_always" breaks where it
+    can no longer come true: there the run is played on to its end, and the card's `lost` is the
+    position from which on this is so. `states`: how many were searched; `what`: which part of a
+    broker the role is."""
     schedule, marked, lost_at = example.schedule, _light(system, example.property, what), 0
     if example.claim.kind == "can_always":
         play = Play(marked, schedule)

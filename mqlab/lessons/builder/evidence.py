@@ -164,9 +164,10 @@ WAS_TOLD = Words("{who}: {call} {result}; the log says {states}")
 
 
 def explain_wait(evidence: Evidence) -> Text:
-    """Say what still waits for the coordinator at the end, and for which answer: the first caller
-    that it has not answered; else a refusal; else an application that repeats its request after an
-    error, or waits without one. Where no application waits, say what the log holds."""
+    """Say what still waits for the learner's coordinator at the end of an execution, and for which
+    answer: the first caller that it has not answered; else a refusal; else an application that
+    repeats its request after an error, or waits without one. Where no application waits, say what
+    the log holds."""
     world, system = evidence.run.world, evidence.system
     states = evidence.states or str(NOBODY)
     role: Any = world.nodes[system.cluster.leader(world, TC)]

@@ -104,9 +104,9 @@ SENT = Words("a marker went to {missing}, which has none, and none is sent again
 
 
 def _explain_stuck(evidence: Evidence) -> Text:
-    """Say why a decided transaction never completes: a marker was refused, lost with its
-    connection, sent without reaching the log, not sent again after a restart, or never sent; or all
-    are answered, and no Complete record is written."""
+    """Say, from what an execution shows (`evidence`), why a decided transaction never completes: a
+    marker was refused, lost with its connection, sent without reaching the log, not sent again
+    after a restart, or never sent; or all are answered, and no Complete record is written."""
     decided = [entry for entry in evidence.latest.values() if entry.state in PREPARED]
     if evidence.refused:
         return _explain_refused_marker(evidence)

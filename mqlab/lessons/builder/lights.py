@@ -1,6 +1,7 @@
-"""The exercise in which a learner writes the light: a property that catches broken coordinators.
+"""The exercise in which a learner writes an invariant that catches broken coordinators.
 
-A light is a function of one moment, of plain values:
+The invariant (a *light*, as the picture shows it: green or red) is a function of one moment, of
+plain values:
 
     log         the coordinator's records, oldest first: (state, epoch, partitions)
     partitions  (name, what it holds) of each: (value or "COMMIT" or "ABORT", epoch), oldest first
@@ -211,7 +212,7 @@ class Lights(Hinted):
         each wrong one of BROKEN (and of HIDDEN, if `graded`)."""
         answers: dict[tuple[Any, ...], bool] = {}
 
-        # Many worlds look the same to it: each look is asked once.
+        # Many states look the same to the invariant, which is asked once for each look.
         def ask(*seen: Any) -> bool:
             if seen not in answers:
                 answers[seen] = ask_rule(light, seen, _expects)
@@ -220,6 +221,7 @@ class Lights(Hinted):
         # `_find_dark`: the schedule to a world in which the invariant is False, or None
         cases = (*BROKEN, *(HIDDEN if graded else ()))
         try:
+            # an untouched stub returns None in the first state of a right system
             if call_rule(light, _look(BOTH_RIGHT, _first(BOTH_RIGHT))) is None:
                 return Verdict(False, NOT_WRITTEN)
             for trial in dict.fromkeys(case.trial for case in cases):

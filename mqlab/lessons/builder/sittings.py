@@ -90,7 +90,10 @@ class BuildSystem(Built, KafkaSystem):
     @cached_property
     def _properties(self) -> tuple[Property, ...]:
         """The claims that a learner's coordinator is judged by: those of its system, and its own:
-        it runs, and its answers and markers are right. Those in `dropped` are left out."""
+        it runs, and its answers and markers are right. Those in `dropped` are left out. A Property
+        is a name, a sentence, a test of a state, when that must be true ("always", "sometimes":
+        in some state, "can_always": it stays reachable), and what of each node the test reads, so
+        that a search repeats it only where that has changed."""
         own: tuple[Property, ...] = (
             Property("runs", RUNS(), self._runs, "always", self._reads),
             Property("told", TOLD(), self._told, "sometimes", self._reads),

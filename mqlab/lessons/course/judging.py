@@ -62,6 +62,7 @@ class Known:
         Otherwise `judge` is called, and its questions are recorded with the values and the
         verdict."""
         root = self._trees.setdefault((exercise, _key(value)), _Node())
+        # asks the questions that were recorded, as long as the answers are those of an earlier time
         cached = _walk(root, ask)
         if cached is not None:
             return cached

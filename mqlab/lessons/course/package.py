@@ -231,7 +231,7 @@ def _may_replace(lab: Original, copy: Path, say: Say) -> bool:
     try:
         if lab.origin == _origin(notebook):
             return False
-    except DAMAGE:
+    except DAMAGE:  # the lab itself cannot be read: nothing could replace the copy
         return False
     if was_worked_on(notebook) or _was_run(notebook):
         say(

@@ -409,9 +409,9 @@ LOOP = Copying()
 
 
 def _judged(work: Work, many: IncomeSystem = MANY, faults: tuple[Budget, ...] = FAULTS) -> Verdict:
-    """Judge a learner's copy loop: by each rehearsal with the orders of `many`, then by every
-    schedule of one order with each of `faults`. The verdict is about the first run that breaks a
-    promise."""
+    """Judge a learner's copy loop (`work`): by single executions with the orders of `many`, without
+    a fault and with one (`_rehearsals`); then by every schedule of one order within each budget of
+    `faults`. The verdict is about the first execution that breaks a promise."""
     faultless = plain(many.with_loop(work))
     # no more calls than a worker that does nothing
     if count_calls(faultless, WORKER) == count_calls(plain(many.with_loop(_idle)), WORKER):
@@ -437,7 +437,9 @@ def _idle(app: App) -> None:
 
 
 def _rehearsals(work: Work, many: IncomeSystem, calm: Rehearsal) -> Iterator[Rehearsal]:
-    """Everything that can be gone through in one fixed order."""
+    """The executions that are tried one by one: `calm`, without a fault; one in which the price
+    service fails once; one with a crash after each call; one with a pause after each call, so long
+    that another member of the group takes over."""
     yield calm
     yield plain(replace(many, fails=1).with_loop(work))
     for calls in range(1, count_calls(calm, WORKER) + 1):

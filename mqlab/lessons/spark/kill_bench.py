@@ -155,9 +155,10 @@ class Bench:
             say(f"  {ASKED(calls=calls)}")
 
     def _live(self, story: Story, rule: Rule, say: Say) -> Cell:
-        """Play a scenario on the real job and return the table's cell. The crash is by kill -9, in
-        the others an exception ends the job, and it is restarted without its checkpoint and with
-        batches of an hour, or with its checkpoint and an empty output."""
+        """Play a scenario of the lab on the real job, with the learner's `rule`, and return the
+        table's cell. The crash is by kill -9, in the others an exception ends the job, and it is
+        restarted without its checkpoint and with batches of an hour, or with its checkpoint and an
+        empty output."""
         from ...spark import crashes, job
         from ...spark.cuts import Plan
         from ...spark.kills import Point
@@ -185,7 +186,8 @@ class Bench:
 
         `source` "kept" is topic Order. With "deleted once delivered" the broker deletes
         (DeleteRecords) what the job had been handed when it was killed, as a queue would that
-        forgets what it has delivered. Raises IncomeError.
+        forgets what it has delivered. `show`, where given, is called with the money while the job
+        runs. Raises IncomeError.
         """
         from ...spark import crashes, files, job, topics
         from ...spark.kills import Point

@@ -87,8 +87,8 @@ def kill_broker(
     say: Say = lambda line: None,
 ) -> Survived:
     """Run the income job over two hours of orders at a broker of its own that is killed at each of
-    `deaths` (batch, point) and started again. Returns the income, its error and the broker's
-    process ids."""
+    `deaths` (batch, point) and started again. `sink`: how the job writes. Returns the income, its
+    error and the broker's process ids."""
     from ...serve.kafka import serve
 
     with (

@@ -92,6 +92,8 @@ class Death:
         latest with the killed one."""
         from ...registry import run_scenario
 
+        # in the system line, `owed`: the records that must be there in the end, once the process
+        # `last` has made so many `calls`
         missing = min(KILLED, self.checkpoint + 1)
         committed = [f"run job: begin, {_sent(batch)}, commit" for batch in range(missing, KILLED)]
         redone = [f"run again: begin, {_sent(batch)}, commit" for batch in self.left]

@@ -132,8 +132,8 @@ def is_young(broker: BuiltBroker, half: Stored) -> bool:
 def check_round(seen: Round, actions: Any, half_to: Any, op_to: Any) -> None:
     """Refuse (Broken) what no round of the check does: an action on a half message that the round
     was not given, actions that do not fit each other, an offset outside of the round, an end before
-    a half message that is old, and an op record that every round would read again. `half_to`,
-    `op_to`: where the next round begins."""
+    a half message that is old, and an op record that every round would read again. `seen`: what the
+    round was given; `half_to`, `op_to`: where the next one begins to read."""
     halves = {half.offset: half for half in seen.halves}
     for action in actions:
         if not isinstance(action, ACTIONS):

@@ -51,7 +51,7 @@ class KillExercise:
     def check(self, kill: object, graded: bool = False) -> Verdict:
         """Judge a scenario's line that kills the victim, by the name that `outcome` gives the run
         with this line: "right", or the belief behind a wrong moment."""
-        if isinstance(kill, str) and "…" in kill:
+        if isinstance(kill, str) and "…" in kill:  # the blanks of the exercise are still there
             return Verdict(False, self._blanks())
         if not isinstance(kill, str) or not self._is_kill(kill):
             return Verdict(False, self._one_line())
@@ -60,11 +60,13 @@ class KillExercise:
         except ScenarioError as error:
             if isinstance(error.__cause__, StillRunning):  # the victim was not killed
                 return Verdict(False, self.messages[self.alive], self.alive)
+            # without the number of the line, which is one of the whole scenario
             return Verdict(False, Text(re.sub(r"^line \d+: ", "", str(error))))
         name = self.outcome(run)
         if name == self.alive:
             return Verdict(False, self.messages[name], name)
         right, schedule = name == "right", tuple(map(str, run.choices))
+        # `tells`: finds the step at which the execution is opened for the learner
         belief, tells = ("", self.tells) if right else (name, is_kill)
         return Verdict(right, self.messages[name], belief, schedule, run.system, tells=tells)
 

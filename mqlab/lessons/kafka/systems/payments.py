@@ -368,7 +368,8 @@ class PaymentsSystem(KafkaSystem):
     @cached_property
     def _properties(self) -> tuple[Property, ...]:
         """The claims about payments; those about a producer by hand where one is raw, else those
-        about what must arrive."""
+        about what must arrive. Each is (name, sentence, test of a state, whether that must be true
+        "always" or "sometimes", in some state); `_reads`: what of a node the tests look at."""
         claims: list[tuple[str, Words, Callable[[World], bool], str]] = [
             ("money", MONEY, self._money, "always"),
             ("in order", IN_ORDER, self._in_order, "always"),

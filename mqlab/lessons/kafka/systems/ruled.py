@@ -319,8 +319,9 @@ def _build_message(
     partitions: tuple[str, ...],
 ) -> tuple[str, object]:
     """Build the request that a command describes, and return the partition it goes to ("" for the
-    coordinator) and the request. `plain`: the words after the verb; `given`: its `key=value`.
-    ValueError, with the form that was expected, for a command of another form."""
+    coordinator) and the request. `txn_id`: the one that the request names; `plain`: the words after
+    the verb; `given`: its `key=value`. ValueError, with the form that was expected, for a command
+    of another form."""
     # -1 is the protocol's “none yet”
     pid, epoch = given.get("pid", -1), given.get("epoch", -1)
     # the request's version; clients since Kafka 4.0 send EndTxn 5 and Produce 12

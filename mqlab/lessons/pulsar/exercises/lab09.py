@@ -75,6 +75,8 @@ def find_belief(run: Run) -> str:
     """The wrong belief (a key of BELIEFS) that a learner's scenario shows, which hides nothing that
     was committed. Its signs are looked for one by one, the surest first; without any it is
     PUNCTUAL."""
+    # calls of clients that failed, each partition's entries, transactions with a commit marker, and
+    # those with a message
     failed = [f.body for f in run.trace if isinstance(f.body, Outcome) and not f.body.ok]
     ledgers = list(list_ledgers(run))
     committed = {e.txn for entries in ledgers for e in list_markers(entries, MarkerType.TXN_COMMIT)}
@@ -83,6 +85,7 @@ def find_belief(run: Run) -> str:
         return UNCOMMITTED
     if any("NotAllowedException" in outcome.detail for outcome in failed):
         return REFUSED
+    # a message that is in the log after its transaction's marker
     if any(is_late(entries, MarkerType.TXN_COMMIT) for entries in ledgers):
         return ALONE
     if any(is_late(entries, MarkerType.TXN_ABORT) for entries in ledgers):
@@ -101,7 +104,7 @@ def list_ledgers(run: Run) -> Iterator[list[LedgerEntry]]:
 
 
 def is_late(entries: list[LedgerEntry], kind: MarkerType) -> bool:
-    """Whether a message of a partition lies behind a marker of its transaction."""
+    """Whether a message of a partition comes after a marker of its transaction."""
     ended = {entry.txn: entry.base for entry in reversed(list_markers(entries, kind))}
     return any(e.marker is None and e.base > ended.get(e.txn, e.base) for e in entries)
 

@@ -148,9 +148,11 @@ def watch(name: str, rule: Rule) -> Rule:
 
 
 def _run(noting: _Watch, rule: Rule, order: str, db: Db, memory: Memory) -> tuple[str, Any]:
-    """Run the learner's function once, and return how it ended: in words, and as a function that
-    ends the same way (returns the value, or raises the error). Raises Stub where nothing is
-    written, and Unruly where it runs too long or keeps what is no plain value."""
+    """Run the learner's function `rule` once, for `order`, with its database and memory, and return
+    how it ended: in words, and as a function that ends the same way (returns the value, or raises
+    the error). Raises Stub where nothing is written, and Unruly where it runs too long or keeps
+    what is no plain value. `noting`: notes each call with its answer, or gives the answer noted
+    before."""
 
     def run(statement: Statement) -> Any:
         if not (isinstance(statement.key, str) and isinstance(statement.value, str)):
