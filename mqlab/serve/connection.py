@@ -233,10 +233,10 @@ class Connection(asyncio.Protocol):
     # -- pushes ------------------------------------------------------------------------------
 
     def push(self, role: str, corr: int, body: Any) -> bool:
-        """Send a message of `role` to this client, unasked; return False where the client has left
-        too much unread, so that nothing was sent. True also where the connection is closed, or this
-        call closes it: the role then gets `ConnectionLost`. `corr`: the role's number of the
-        message, with which it gets the client's answer, if the protocol has one."""
+        """Send `body`, a message of `role`, to this client, unasked; return False where the client
+        has left too much unread, so that nothing was sent. True also where the connection is
+        closed, or this call closes it: the role then gets `ConnectionLost`. `corr`: the role's
+        number of the message, with which it gets the client's answer, if the protocol has one."""
         if self._transport is None:
             return True
         if self._unsent_bytes + self._transport.get_write_buffer_size() >= WRITE_AHEAD:

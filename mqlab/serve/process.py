@@ -158,7 +158,8 @@ def start_broker(
 ) -> RunningBroker:
     """Start `mqlab serve NAME` on a free port of this machine and return the running process.
     `arguments` are the options that only this broker has; with `data_dir` a restart keeps the data,
-    with `fsync` a power cut does too. Raises BrokerError when it does not start."""
+    with `fsync` a power cut does too; `pace_ms`: how long a message between two roles takes. Raises
+    BrokerError when it does not start."""
     if data_dir is not None and not str(data_dir).strip():
         raise BrokerError("an empty name is not a folder: name one, or leave out data_dir")
     folder = Path(data_dir).absolute() if data_dir is not None else None

@@ -125,8 +125,9 @@ def write_labs(folder: Path, made: Path, pyodide: Path) -> None:
 
 
 def _write_sources(work: Path, pyodide: str) -> None:
-    """Write what `jupyter lite build` reads: the notebooks in each language, ready for a browser,
-    and its settings. `pyodide`: the address of Pyodide's module in the site."""
+    """Write into the folder `work` what `jupyter lite build` reads: the notebooks in each language,
+    ready for a browser, and its settings. `pyodide`: the address of Pyodide's module in the
+    site."""
     from ..lessons.course.package import list_originals
 
     for lang in LANGUAGES:

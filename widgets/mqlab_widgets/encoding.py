@@ -154,7 +154,8 @@ def _continue(element: _Element, node: Node, step: int) -> None:
 
 def _pack(root: _Element, shapes: dict[tuple[str, ...], int], last: int) -> dict[str, list[Any]]:
     """The elements below a panel's `root` in preorder, as the columns that the module's docstring
-    lists; `last` is the last step. Not as rows, because equal things side by side deflate best."""
+    lists; `shapes` numbers each tag with its first attributes; `last` is the last step. Not as
+    rows, because equal things side by side deflate best."""
     out: dict[str, list[Any]] = {k: [] for k in ("shape", "up", "born", "len", "val", "tl", "key")}
     born_before = 0
 
@@ -172,6 +173,7 @@ def _pack(root: _Element, shapes: dict[tuple[str, ...], int], last: int) -> dict
         born_before = element.born
         out["len"].append(last_step - element.born + 1)
         out["val"].extend(element.first.values())
+        # The values that change: by attribute, at which steps to what; 0 where none does.
         out["tl"].append(_differences(element.timelines) or 0)
         out["key"].append(_shorten(element.node.key, parent_key))
         add_children(element, index, last_step)

@@ -190,8 +190,9 @@ class Follow(PictureWidget):
         every_s: float = 0.5,
         **unknown: object,
     ) -> None:
-        """Check the address, hold requests at the server's gate if asked to, show what there is
-        already, and begin to poll every `every_s` seconds, 0.5 at least, in a thread of its own.
+        """Check the address, hold requests at the server's gate if asked to (`hold`: True, or names
+        of messages such as "EndTxn"), show what there is already, and begin to poll every
+        `every_s` seconds, 0.5 at least, in a thread of its own. `panels` None: the usual ones.
         TypeError for `unknown` arguments, ValueError for a wrong value."""
         self._over = threading.Event()  # set by `stop` and `close`
         self._holds = False  # whether the server's gate is closed for us

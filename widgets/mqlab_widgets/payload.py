@@ -194,7 +194,7 @@ def build(
     data["meta"] = {
         "title": look.heading(trace),
         "system": "" if look.calm else trace.label.of(look.lang) or trace.system,
-        "calm": look.calm,
+        "calm": look.calm,  # so few panels are shown that the words around them are left out too
         "level": look.level if look.level in list_levels(trace) else "protocol",
         "levels": [[level, LEVELS[level].of(look.lang)] for level in list_levels(trace)],
         "lang": look.lang,
@@ -261,6 +261,7 @@ def facts(trace: Trace, lang: Lang) -> list[dict[str, Any]]:
     sentences. A fact of the story also has its sentence, and how the money has changed since the
     sentence before."""
     out: list[dict[str, Any]] = []
+    # (a light shows an invariant: `ok` while it holds)
     broken_before = sum(not light.ok for light in trace.snapshots[0].lights)
     told = 0  # the position of the last fact that the story tells
     for i, fact in enumerate(trace.facts, 1):

@@ -54,7 +54,9 @@ class Player:
         level: str = "everything",
         **unknown: object,
     ) -> None:
-        """See the class. TypeError for `unknown` arguments, ValueError for a wrong value."""
+        """Show a trace at `step` (None: its end). `title` to `level` are those of a Look: title,
+        language, scale, panels, and how much is told. TypeError for `unknown` arguments, ValueError
+        for a wrong value."""
         refuse("Player", unknown, KNOWN)
         self.look = Look.of(title, lang, scale, panels, level)
         self.trace = trace

@@ -123,8 +123,9 @@ def _list_step(option: Option, names: Names, lang: Lang) -> list[Item]:
 def _message_area(
     option: Option, options: Sequence[Option], names: Names, held: bool, lang: Lang
 ) -> dict[str, Any]:
-    """A message in flight as a clickable area: deliver it, hold it back or (`held`) no longer, kill
-    its receiver inside the step, break its connection. `names`: titles by lane."""
+    """A message in flight (`option`: its delivery) as a clickable area: deliver it, hold it back or
+    (`held`) no longer, kill its receiver inside the step, break its connection. `names`: titles by
+    lane."""
     src, dst = (names.get(end, end) for end in option.ends)
     first, *dying = _list_step(option, names, lang)  # the delivery; then with a kill inside it
     items = [
@@ -195,6 +196,7 @@ def draw_branches(play: Tried, broken: Collection[Choices], lang: Lang) -> dict[
     their nodes are red."""
     visited = list_visited(play)
     rows = _assign_rows(visited)
+    # `given`: how many choices the play began with; the tree's root is after these
     given, number = len(play.start), {choices: i for i, choices in enumerate(visited)}
     nodes = []
     for choices in visited:
@@ -547,8 +549,9 @@ class Playground(PictureWidget):
 
     def _describe(self, trace: Trace, skipped: int, error: str, note: str) -> dict[str, Any]:
         """What the browser draws around the picture: buttons by node, places to click, the tried
-        futures, the goal, the token. `skipped`: how many facts are before the shown ones. Messages
-        that are no longer in flight are no longer held back."""
+        futures, the goal, the token. `error`, `note`: sentences to show beside the buttons;
+        `skipped`: how many facts are before the shown ones. Messages that are no longer in flight
+        are no longer held back."""
         look, options = self._look, self.play.options()
         names = {lane.name: lane.title.of(look.lang) for lane in trace.snapshot(-1).lanes}
         waiting = {option.choice for option in options}

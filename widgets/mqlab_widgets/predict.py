@@ -89,10 +89,11 @@ class Predict(PictureWidget):
         level: str = "everything",
         **unknown: object,
     ) -> None:
-        """Check the question, its options and the run that answers it, and show it open, or, where
-        the call has `chosen`, as it was answered before. ValueError where `answer` is none of the
-        options, `until` no step from `step` on, or where options and explanations are not as
-        many."""
+        """Check the question, its options and the trace that answers it, and show it open, or,
+        where the call has `chosen` (an option's index), as it was answered before. The class
+        explains `step`, `until`, `shows`, `panels` and `told`. ValueError where `answer` is none
+        of the options, `until` no step from `step` on, or where options and explanations are not
+        as many."""
         refuse("Predict", unknown, KNOWN)
         lang = lang or spoken()
         self.question = say(question, lang)

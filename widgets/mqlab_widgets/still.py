@@ -210,9 +210,10 @@ def _draw_head(scene: Scene, trace: Trace, step: int, look: Look, total: float) 
 def _draw_foot(
     scene: Scene, trace: Trace, step: int, look: Look, total: float, y: float, always: bool
 ) -> float:
-    """Draw what is below the panels of a still, from `y` on: the slider with its marks, and the
-    step's line and reason; of a story its sentence, and how the money has changed. Returns the
-    still's height, which has room for the longest reason if `always`, else for this one."""
+    """Draw what is below the panels of a still, `total` px wide, from `y` on: the slider with its
+    marks, and the step's line and reason; of a story its sentence, and how the money has changed.
+    Returns the still's height, which has room for the longest reason if `always`, else for this
+    one."""
     scene.line("bottom-rule", EDGE, y, total - EDGE, y, "rule")
     start, end, middle = EDGE + 8, total * 0.42, y + 27  # of the slider
     unit = (end - start) / max(len(trace), 1)

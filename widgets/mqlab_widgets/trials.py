@@ -50,7 +50,8 @@ class Trials(w.VBox):  # type: ignore[misc]
     ) -> None:
         """Build the menus, the button, the line of progress, the bar of money and the empty table.
         `run` is called with what the menus say and with `say`, which prints a line of progress, and
-        returns the other cells of a row. `money`: it is also given `show`, which moves that bar."""
+        returns the other cells of a row. `money`: it is also given `show`, which moves that bar.
+        `caption`: the table's."""
         if not choices or not columns:
             raise ValueError("give at least one choice and one column")
         self.rows: list[tuple[str, ...]] = []

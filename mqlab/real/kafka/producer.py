@@ -197,9 +197,9 @@ class Producer:
     ) -> str:
         """Send one Produce request with `values` as one batch, and note the answer; returns "ok" or
         the error. What is None is the producer's own: a program may send a wrong id, epoch or
-        sequence number (`seq`: the batch's first), or a batch that is not of its transaction.
-        `version` 0: the profile's; `once`: after a retriable error it is not sent again; `stamps`:
-        as in `write_batch`; `acks` -1: of all replicas."""
+        sequence number (`seq`: the batch's first), or a batch that is not of its transaction
+        (`transactional` False). `version` 0: the profile's; `once`: after a retriable error it is
+        not sent again; `stamps`: as in `write_batch`; `acks` -1: of all replicas."""
         usual = self.lab.profile.produce
         version = version or usual
         first = self.seqs.get(partition, 0) if seq is None else seq

@@ -52,12 +52,12 @@ def make_adapter(
         frames=KafkaFrames,
         front=BROKER,
         starting=partial(start_roles, config, coordinator),
-        gone=Gone(),
-        entries=ENTRIES,
+        gone=Gone(),  # the body of the event that a client has disconnected
+        entries=ENTRIES,  # effects as the journal writes them
         keeping=Keeping(Batch, find_compaction, STARTS),
         change=partial(change_topic, config),
         observe=partial(Observer, kafka.coordinator, off=off),
-        held=HELD,
+        held=HELD,  # requests that the gate may hold
         weigh=weigh_batches,
     )
 

@@ -56,6 +56,7 @@ class KafkaOptions:
         kafka = KafkaConfig(
             on=keep_on(SAFEGUARDS, self.off),
             transaction_version=self.transaction_version,
+            # Kafka's own defaults: partitions of `__consumer_offsets`, and how long ids are kept
             offsets_partitions=50,
             id_expiration_ms=7 * DAY_MS,
             pid_expiration_ms=DAY_MS,

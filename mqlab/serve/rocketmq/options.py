@@ -64,6 +64,7 @@ class RocketMQOptions:
             interval_ms = INTERVAL_MS[self.release]
         check_numbers(self)
         config = RocketMQConfig(
+            # OF_CLIENTS cannot be switched off here: the real clients have them
             on=keep_on(SAFEGUARDS, self.off, OF_CLIENTS),
             release=self.release,
             timeout_ms=self.timeout_ms,

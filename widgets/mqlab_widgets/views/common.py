@@ -296,6 +296,8 @@ def _spans(trace: Trace, down: list[tuple[str, int, int]]) -> list[Span]:
     ended_txns = _find_ended(trace)
     spans: list[Span] = []
     busy: dict[str, list[int]] = {}  # lane -> for each slot, until when it is taken
+    # A stay: a transaction on one lane, by its first and last write there and its marker's position
+    # (0: none).
     for stay in _find_stays(trace):
         # Without a marker it ends at its last write; 0, not at all, if a marker is still pending
         # or if it has a single write, which in a run from its beginning is where it has just begun.

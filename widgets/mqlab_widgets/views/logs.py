@@ -230,7 +230,8 @@ def _way_width(way: str) -> float:
 def _draw_log(trace: Trace, log: Log, before: Log, panel_width: int, small: bool) -> Part:
     """Draw a log: its name, the last records that there is room for, its flags and its readers'
     rows. Records that the log did not have when it was as `before` are marked, and a flag that has
-    moved since says from where to where. Cached: few steps change a log."""
+    moved since says from where to where. `small`: the panel is a narrow one. Cached: few steps
+    change a log."""
     scene, places = Scene(), _lay_out(trace, panel_width, small)
     row = places.rows[log.name]
     name, top, spacing = log.name, row.top, row.spacing
@@ -243,7 +244,7 @@ def _draw_log(trace: Trace, log: Log, before: Log, panel_width: int, small: bool
         if len(lines) > MOST_LINES or row.readers or not _fits(lines, row.x - 12):
             lines = [places.names[name]]
         y = top + H / 2 + 4 - LINE * (len(lines) - 1) / 2
-        for i, line in enumerate(lines):
+        for i, line in enumerate(lines):  # keys: name:LOG, name:LOG:1 …
             scene.text(f"name:{name}" + f":{i}" * (i > 0), 0, y + i * LINE, line, "log-name")
         if lines != [name]:
             scene.title(f"full:{name}", name)

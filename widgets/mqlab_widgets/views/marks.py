@@ -69,6 +69,7 @@ def _draw_row(
     text = (fact.label if fact.label.en else fact.text).of(lang)
     if here is None or slot is None:
         _draw_label(scene, key, total / 2, _fit_label(text, total - 90), "lab mid", share=0.5)
+    # a message: sent, late, answered or lost
     elif there is not None and there != here and fact.glyph in "→⇥⇒✗":
         _draw_message(scene, key, fact.glyph, here, there, text, cls, total)
     else:
@@ -126,10 +127,10 @@ def draw_arrow(
 def _label_arrow(
     scene: Scene, key: str, tail: float, tip: float, text: str, cls: str, total: float
 ) -> None:
-    """Label an arrow between x `tail` and x `tip` in a diagram `total` px wide. Three places are
-    tried: from the picture's edge over the arrow's tail, if it is cut less or takes fewer lines
-    there; in the arrow's middle, if that hides neither end; else beside the arrow. The head stays
-    in sight, and what fits nowhere is cut."""
+    """Write `text` at an arrow between x `tail` and x `tip` in a diagram `total` px wide. Three
+    places are tried: from the picture's edge over the arrow's tail, if it is cut less or takes
+    fewer lines there; in the arrow's middle, if that hides neither end; else beside the arrow. The
+    head stays in sight, and what fits nowhere is cut."""
     bold, head = "bad" in cls, HEAD_LENGTH + PADDING
     left, right = min(tail, tip) - GAP, max(tail, tip) + GAP
     within = abs(tip - tail) - HEAD_LENGTH - 2 * PADDING  # px for a label in the middle

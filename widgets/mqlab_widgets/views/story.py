@@ -78,12 +78,12 @@ def _plan(trace: Trace, lang: Lang, wide: int) -> Plan:
         rows=rows,
         # The last row up to each position, -1 before the first one.
         row_of=[bisect_right(rows, p) - 1 for p in range(len(trace) + 1)],
-        spans=[],
+        spans=[],  # a story has no marks for how long a transaction is open
         down=[d for d in find_down(trace) if d[0] in lane_x],
         # By position: "t0", before the first fact, is the colour of what is in no transaction.
         txn=["t0", *(colour(trace, fact.txn) for fact in trace.facts)],
         bar=any(fact.stage for fact in trace.facts),
-        row=ROW + (wide < WIDE) * LEADING,
+        row=ROW + (wide < WIDE) * LEADING,  # narrow: taller rows, for one line of text more
         draw_row=_draw_row,
     )
 
@@ -115,6 +115,7 @@ def _draw_row(trace: Trace, position: int, p: Plan, lang: Lang) -> Part:
     here, there = p.x.get(fact.node), p.x.get(fact.peer)
     if here is not None and _gives_readers(trace, position) and READERS in p.x:
         draw_arrow(scene, key, "→", here, p.x[READERS], cls)
+    # a message: sent, late, answered or lost
     elif here is not None and there is not None and here != there and fact.glyph in "→⇥⇒✗":
         draw_arrow(scene, key, fact.glyph, here, there, cls)
     elif here is not None:

@@ -91,6 +91,7 @@ def begin(broker: Broker, caller: Caller, ask: Ask, at_ms: int) -> tuple[Broker,
                 rows.append(Row(part.index, -1, flaw))
                 continue
             error = flaw.error if flaw is not None else Error.NONE
+            # the last field: the time that the broker gives to the records, -1: their own
             rows.append(Row(part.index, len(requests), flaw, at_ms if rules.append_time else -1))
             message = Produce(batch, body.transactional_id, ask.version, error, verify)
             requests.append((leader, message))
@@ -141,7 +142,8 @@ def finish(broker: Broker, done: Gathering) -> Responses | Hangup | None:
 
 def _finish_partition(done: Gathering, row: Row) -> ProducedPartition:
     """Make one partition's part of the response to Produce: where the leader appended the batch, or
-    why it or this front refused it, with the errors of single records."""
+    why it or this front refused it, with the errors of single records. `row`: what the plan says of
+    the partition; `done.got`: the leaders' answers."""
     flaw = row.flaw
     if row.part >= 0:  # its batch was sent to the leader
         answer: ProduceResponse = done.got[row.part]

@@ -127,9 +127,9 @@ def _config_pairs(configs: Iterable[Any]) -> Pairs:
 
 
 def _cannot_create(broker: Broker, wanted: Any, taken: dict[str, str]) -> Refusal:
-    """Return why a topic cannot be created: (error, Kafka's words), FINE if it can. `taken` maps
-    the names that collide in metrics (`plain`: "." and "_" are the same) to the topic that has
-    each."""
+    """Return why the topic `wanted`, as the request describes it, cannot be created: (error,
+    Kafka's words), FINE if it can. `taken` maps the names that collide in metrics (`plain`: "." and
+    "_" are the same) to the topic that has each."""
     name = wanted.name
     problem = name_problem(name)
     if problem:
@@ -212,8 +212,9 @@ def create_partitions(broker: Broker, caller: Caller, ask: Ask) -> Result:
 
 
 def _cannot_grow(broker: Broker, wanted: Any, there: int) -> Refusal:
-    """Return why a topic cannot have so many partitions: (error, Kafka's words), FINE if it can.
-    `there`: how many partitions this broker has by now, of all topics."""
+    """Return why a topic cannot have as many partitions as the request says (`wanted`): (error,
+    Kafka's words), FINE if it can. `there`: how many partitions this broker has by now, of all
+    topics."""
     topic = broker.topic(wanted.name)
     if topic is None:
         return Error.UNKNOWN_TOPIC_OR_PARTITION, ""

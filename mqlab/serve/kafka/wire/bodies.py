@@ -44,9 +44,9 @@ class Walked:
 
 def walk_records(body: bytes, count: int, base_ms: int) -> Walked:
     """Check all records of an uncompressed batch without building them; return their timestamps and
-    which of them have no key. `body` must be exactly `count` records, else Unreadable is raised.
-    Records whose fields are as long as those of the one before are checked many at a time, which is
-    far quicker than walking over each."""
+    which of them have no key. `body` must be exactly `count` records, else Unreadable is raised;
+    `base_ms`: the batch's first timestamp. Records whose fields are as long as those of the one
+    before are checked many at a time, which is far quicker than walking over each."""
     stamps: list[int] = []
     keyless: list[int] = []
     number = offset = 0

@@ -227,8 +227,8 @@ def inspect_batch(
 ) -> tuple[Batch | None, Flaw | None]:
     """Validate the bytes of a produced batch: return (batch, flaw). A good batch is as the log will
     hold it, with no flaw; one that is refused is what its head says, with the flaw; where not even
-    the head can be read the batch is None. `now_ms`: the broker's clock; `partition`: its name, for
-    the words of a flaw."""
+    the head can be read the batch is None. `rules`: the topic's settings; `now_ms`: the broker's
+    clock; `partition`: its name, for the words of a flaw."""
     flaw = _format_flaw(data)
     if flaw is not None:
         return None, flaw

@@ -229,8 +229,8 @@ def _read_position(call: Call, topic: str) -> int | None:
 
 def _reset(call: Call, tenant: str, space: str, topic: str, name: str, time_ms: str = "") -> Result:
     """Handle a reset of a subscription's cursor, to a message or to a time: its consumers are
-    disconnected, come back and go on from there. `name` is the subscription; `time_ms` is "" where
-    the body names a message."""
+    disconnected, come back and go on from there. `tenant`, `space` and `topic` name the topic,
+    `name` is the subscription; `time_ms` is "" where the body names a message."""
     topic_name = name_topic(tenant, space, topic)
     if not call.has(topic_name) or call.find_cursor(topic_name, name) is None:
         problem = (

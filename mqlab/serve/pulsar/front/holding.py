@@ -98,8 +98,9 @@ def _take_request(holders: Holders, sub: Subscription, event: Request) -> Holder
 
 
 def _acknowledge(holders: Holders, sub: Subscription, ask: Ack, name: str) -> Holders:
-    """Lower the numbers of held messages by an acknowledgement from client `name`. The consumer
-    that holds an entry need not be the one that acknowledges it."""
+    """Lower the numbers of held messages (`holders`, by consumer) by an acknowledgement from client
+    `name` to the subscription `sub`, which is as it was before it. The consumer that holds an entry
+    need not be the one that acknowledges it."""
     sizes = {position.position: position.batch_size for position in ask.positions}
     # indexes: the messages of a batch that are named, or WHOLE
     for position, indexes in group(ask.positions).items():

@@ -60,9 +60,9 @@ def find_entry(topic: Topic, disk: Disk, at: int) -> LedgerEntry | None:
 
 
 def answer_entry(topic: Topic, disk: Disk, ledger: int, entry_id: int) -> AdminAnswer:
-    """Answer with one entry of a topic: its payload as it is stored, and headers that say what it
-    is (a message, a batch, a marker; of which transaction); an error where there is no such
-    entry."""
+    """Answer an administrator with one entry of a topic, which clients find as (`ledger`,
+    `entry_id`): its payload as it is stored, and headers that say what it is (a message, a batch, a
+    marker; of which transaction); an error where there is no such entry."""
     entry = find_entry(topic, disk, entry_id)
     if entry is None:
         last = place(ledger, topic.lac)

@@ -205,7 +205,8 @@ def send(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
 def _read_message(producer: Producer, command: Any, metadata: Any, values: Batched) -> SendMessage:
     """Build the topic's message from a SEND command, which says sequence ids and transaction; the
     producer is known by its session. The message's own metadata may say something else; only then
-    is it kept too (else None)."""
+    is it kept too (else None). `is_part`: a chunk, and not the last one of its message; `opened`:
+    the topic must know the producer."""
     lowest, txn = signed(command.sequence_id), _read_txn(command)
     highest = max(lowest, signed(command.highest_sequence_id))
     own_sequence_id = max(signed(metadata.sequence_id), signed(metadata.highest_sequence_id))

@@ -266,8 +266,9 @@ def _next(sub: Subscription) -> int:
 
 
 def describe_stats(hosted: Hosted, disk: Disk) -> Facts:
-    """Describe a topic as its `stats` do: messages in and out since it was loaded, transactions,
-    producers and subscriptions. A marker has no bytes here, so `storageSize` leaves it out."""
+    """Describe a topic as its `stats` do, for the admin API: messages in and out since it was
+    loaded, transactions, producers and subscriptions. A marker has no bytes here, so `storageSize`
+    leaves it out."""
     topic, notes = hosted.role, hosted.notes
     log = disk.log(topic.name)
     # notes.first: the first entry since the topic was loaded
@@ -305,7 +306,7 @@ def _count_bytes(log: LogView, start: int, end: int) -> int:
 
 def _describe_sub(hosted: Hosted, sub: Subscription, log: LogView) -> Facts:
     """Describe a subscription as a topic's `stats` do: its backlog, what it was sent, and its
-    consumers. `log`: the topic's."""
+    consumers. `hosted`: the topic with the server's notes on it; `log`: the topic's."""
     # lac: the last entry that is confirmed
     last_entry, cursor = hosted.role.lac, sub.cursor
     sent_messages, sent_bytes = hosted.notes.sent.get(sub.name) or (0, 0)

@@ -399,8 +399,9 @@ def push_reply(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -
 
 
 def build_push(ask: Ask, send: answers.Send, message: Message, at_ms: int) -> RemotingCommand:
-    """Build the PUSH_REPLY_MESSAGE command that brings an answer to the client which waits for it:
-    the answer's properties in a ReplyMessageRequestHeader, and its body."""
+    """Build the PUSH_REPLY_MESSAGE command that brings an answer (`message`, sent by the request
+    `send`) to the client which waits for it: the answer's properties in a
+    ReplyMessageRequestHeader, and its body."""
     fields = {
         "producerGroup": send.group,
         "topic": message.topic,

@@ -82,6 +82,7 @@ def store(front: Front, caller: Caller, body: answers.Send, at_ms: int, disk: Di
     # the client has left the queue to the broker: any will do
     queue_id = first.queue_id if first.queue_id >= 0 else at_ms % topic.write_queues
     if body.batch:
+        # (mark: add the properties that a broker adds to what it stores)
         messages = tuple(replace(front.mark_in_batch(m), queue_id=queue_id) for m in body.messages)
         request: SendMessage | SendBatchMessage = SendBatchMessage(messages, body.group)
     else:

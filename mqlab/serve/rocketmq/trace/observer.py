@@ -140,7 +140,7 @@ class Observer(Teller):
     def _tell_effect(self, new: Front, event: Event, effect: Effect) -> None:
         """Tell the live trace of one effect of the broker's step: a message stored, a transaction
         check sent, messages delivered, an answer. Other effects are not drawn."""
-        book = self.model.book
+        book = self.model.book  # what was stored so far, from which reasons are worded
         match effect:
             case Append(log=log, entry=Stored() as stored):
                 record = simplify(stored)
