@@ -96,7 +96,8 @@ class Levels:
         groups = self._find_groups(np.arange(first, first + len(keys)), words)
         steps_taken, ends = spread(steps.counts.all, steps.starts.all, groups)
         successor_count, places = len(steps_taken), len(steps.places)
-        # for each successor its parent's place in the slice; each world has a group at each place
+        # for each successor its parent's place in the slice; each world has a group at each place,
+        # so every `places`-th end is that of a world's successors
         parent = np.repeat(np.arange(len(keys)), np.diff(ends[places - 1 :: places], prepend=0))
         # which successors change further, since a node has noticed that another one stopped
         link_breaks = list(self._break_links(words, steps_taken, parent))

@@ -143,6 +143,7 @@ class Place(dict[int, Group]):
         self._downs: dict[tuple[Step | int, int, bool], int] = {}
         #: the nodes that notice when this one stops or its connection breaks, and their changes
         self.peers: list[PeerBreak] = []
+        #: their places in `peers`, by node and the answers of this one that still reach it
         self._peer_numbers: dict[tuple[int, Arriving], int] = {}
 
     def __missing__(self, key: int) -> Group:

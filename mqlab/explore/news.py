@@ -32,7 +32,8 @@ class News:
         """Judge an array of worlds: returns for each world one bit for each property that is news
         in it (an *always* property that it breaks, another one that holds). What is read of the
         nodes makes a row of a small table, so each combination is judged once; before that, `look`
-        is called with the world's place in the array. `words`: the worlds' rows, by columns."""
+        is called with the world's place in the array, so that an error of a property can name the
+        world. `words`: the worlds' rows, by columns."""
         self.grow()  # nodes may have had new states since the last call
         batch, table_layout = self.rows.reserve(len(words[0])), self.rows.layout
         for column in batch:

@@ -232,7 +232,7 @@ class Steps:
             for added in (*(s[0] for s in group.steps), *(s[0] for s in group.stops))
         ]
         before, keys = self.parts.pack(layout, worlds, parts)
-        first = self._before.count
+        first = self._before.count  # the number of the first new group
         self._before.extend(before)
         parent = np.repeat(np.arange(len(worlds)), self.counts.all[first:])
         words, changed = self.parts.pack(layout, after, parts)

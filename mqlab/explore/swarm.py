@@ -255,6 +255,7 @@ def take_sample(search: Search, most: int = MOST) -> Sample:
     for number in by_claim.values():
         add(number)
     limit = most + len(worlds)
+    # a round has one world of each level; _spread gives those of a level, far apart
     rounds = zip_longest(*(_spread(*level) for level in reversed(levels)))
     for number in chain.from_iterable(rounds):
         if len(worlds) >= limit:

@@ -150,6 +150,8 @@ class Run:
         if fact.kind is FactKind.LATE and label.en:
             label = COMES_LATE(what=label)
         new = self.system.snapshot(move.world)
+        # for the level Story: what was written or read, as an outsider calls it, and the sentence
+        # (empty where an outsider notices nothing), which `tell_again` changes at a repetition
         record = self.system.name_record(telling.record)
         story = tell(fact, telling.story, new.lanes, txn=telling.txn or SOME, what=record, why=why)
         self.facts.append(
@@ -215,7 +217,8 @@ class Run:
 
     def _list_facts(self, move: Moved, before: World) -> Iterable[Fact]:
         """The facts of one stage of a choice: of a fault, of a handler's begin, or of one effect.
-        `before`: the world before the choice, with which a role's memory is compared."""
+        `before`: the world before the choice, with which a role's memory is compared. A stage that
+        is not shown has none."""
         if move.what in ("stop", "power"):
             yield self._stopped(move)
         elif move.what == "break":

@@ -300,6 +300,7 @@ class Partition:
         )
         if first_offset < 0 or batch.control != ABORT:
             return after, None
+        # the last stable offset as it is once this marker is replicated
         lso = still_open[0][0] if still_open else batch.base + 1
         return after, AbortedTxn(indexed, batch.pid, first_offset, batch.base, lso)
 

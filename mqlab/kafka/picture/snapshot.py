@@ -312,7 +312,8 @@ def draw_seen(
     part: Part = draw_part,
 ) -> Snapshot:
     """Draw the Snapshot of a lesson or a server from what was read of its cluster. Every part is
-    made through `part(kind, name, draw)`: a server redraws only parts that have changed."""
+    made through `part(kind, name, draw)`: a server redraws only parts that have changed. How lanes
+    and lights (whether each invariant holds) are drawn differs between the two."""
     names = (*seen.partitions, *seen.groups)
     logs = [part("log", name, partial(draw_logs, seen, name)) for name in names]
     return Snapshot(
@@ -331,7 +332,7 @@ def _draw_lanes(cluster: Cluster, world: World) -> tuple[Lane, ...]:
     roles: list[tuple[str, Text]] = [
         (name, _producer(cluster, name, txn_id)) for name, txn_id in cluster.producers
     ]
-    if cluster.ids:
+    if cluster.ids:  # transactional ids: without any, the coordinator has nothing to do
         roles += _copies(cluster, world, cluster.config.coordinator, _txn_logs(cluster))
     for partition in cluster.partitions:
         roles += _copies(cluster, world, partition, words.LEADER())

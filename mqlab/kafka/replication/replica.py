@@ -639,6 +639,7 @@ class Replica:
         if not new.leads:
             return new, (*note_started, build_fetch(new, disk))
         assert config.lead is not None
+        # lead: makes the role inside; 0: the first leader epoch
         role, effects = config.lead(disk, at_ms, TakingOver(0, hw, since))
         new, role_effects = do_effects(replace(new, role=role), effects, disk)
         return new, (*note_started, *note_epoch(disk, config.logs, 0), *role_effects)

@@ -349,6 +349,7 @@ class Source(Quiet):
             case Request(body=Deploy(attempt, _, state)) if attempt > self.attempt:
                 role = replace(self, attempt=attempt, offset=state, cut=False)
                 return role, role._next()
+            # its message to itself, as long as records are left (`_next`)
             case Request(body=Next(attempt)) if attempt == self.attempt and not self.cut:
                 row = Send(SUM, Row(attempt, self.rows[self.offset]))
                 role = replace(self, offset=self.offset + 1)

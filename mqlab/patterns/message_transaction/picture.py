@@ -103,6 +103,7 @@ def draw(world: World) -> Snapshot:
         (QUEUE, Text(QUEUE), tr("queue")),
         (WAREHOUSE, Text(WAREHOUSE), tr("consumer")),
     ]
+    # this log has one entry for each message that the consumer has acknowledged
     position = world.disk(QUEUE).log(POSITION).end
     messages = draw_log(QUEUE, read_records(world.disk(QUEUE), MESSAGES_LOG), _label)
     return Snapshot(

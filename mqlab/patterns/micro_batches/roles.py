@@ -394,6 +394,7 @@ class Store(Quiet):
                     Reply(caller, WriteResponse(number)),
                 )
             case Request(caller=caller, body=Commit(number)):
+                # list_open: the rows that are pending
                 written = _force(disk, COMMITTED, number, list_open(disk))
                 return self, (*written, Reply(caller, CommitResponse(number)))
         return self, ()

@@ -373,6 +373,7 @@ def take_push(client: Client, message: PushMessage) -> Result:
         return client.keep_consumer(new), tuple(Send(consumer.partition, flow) for flow in flows)
     client, effects = client.keep_consumer(new), ()
     for _, value in list_messages(message):  # each by itself
+        # -1: without a sequence number
         dead = SendMessage(consumer.call.dead_letter, client.config.name, -1, (value,))
         client, more = client.ask(dead.partition, dead, about=message)
         effects = (*effects, *more)

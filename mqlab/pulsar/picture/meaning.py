@@ -154,6 +154,7 @@ def annotate(
     written = read_coordinators(cluster, world)
     match effect:
         case Return(value=Outcome(call=call) as outcome):
+            # _find_own: the id of the client's transaction that the call is about
             name = written.name(_find_own(world.role(role), call))
             label, story, read = label_effect(effect, name), None, NOTHING
             if outcome.ok and isinstance(call, (calls.Commit, calls.Abort)):

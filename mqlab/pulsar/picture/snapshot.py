@@ -602,7 +602,8 @@ def draw_seen(
     part: Part = draw_part,
 ) -> Snapshot:
     """Draw the Snapshot of a lesson or a server from what was read of its cluster. Every part is
-    made through `part(kind, name, draw)`: a server redraws only parts that have changed."""
+    made through `part(kind, name, draw)`: a server redraws only parts that have changed. How lanes,
+    readers and lights (whether each invariant holds) are drawn differs between the two."""
     logs = [part("log", name, partial(draw_partition, seen, name)) for name in seen.partitions]
     logs += [part("log", name, partial(draw_records, seen, name)) for name in seen.coordinators]
     return Snapshot(

@@ -258,6 +258,7 @@ def close_producer(topic: Topic, who: str, disk: Disk) -> Result:
     if who not in access.open:
         is_unchanged = waiting == access.waiting
         return topic if is_unchanged else _keep(topic, replace(access, waiting=waiting)), ()
+    # alone: who has the topic for itself; names: the producer names that are in use
     sole_producer = "" if access.alone == who else access.alone
     opened, names = access.open.remove(who), access.names.remove(access.open[who].producer)
     without_it = replace(access, open=opened, names=names, alone=sole_producer, waiting=waiting)

@@ -273,9 +273,10 @@ def draw_seen(
     part: Part = draw_part,
 ) -> Snapshot:
     """Draw the Snapshot of a lesson or a server from what was read of its cluster. Every part is
-    made through `part(kind, name, draw)`: a server redraws only parts that have changed.
+    made through `part(kind, name, draw)`: a server redraws only parts that have changed. How lanes,
+    readers and lights (whether each invariant holds) are drawn differs between the two.
     `check_max`: how often a producer is asked about a half message."""
-    queues = seen.list_queues()
+    queues = seen.list_queues()  # of each its name, then what else `draw_log` needs
     return Snapshot(
         lanes=part("lanes", "", draw_lanes),
         logs=tuple(part("log", queue[0], partial(draw_log, seen, *queue)) for queue in queues),
