@@ -317,6 +317,7 @@ class Queue(Quiet):
                 return self._store_order(caller, order, disk)
             case Request(body=Write(order)):  # from itself: see `_store_order`
                 appended = self._append(order, disk)
+                # unwritten: what was acknowledged too early, in sequence; this order is its first
                 return replace(appended[0], unwritten=self.unwritten[1:]), appended[1]
             case Appended(end=end):
                 return self._acknowledge(end, disk)

@@ -338,7 +338,7 @@ def annotate(
     """All that the system adds to a fact of the narration: transaction, label, sentence why, stage.
     The fact is `effect` of `role` when it handled `event`; without an effect (None) it is a change
     in the role's memory. `world`: after the fact."""
-    book = read_world(cluster, world).book
+    book = read_world(cluster, world).book  # the transactions of the commit log
     match effect:
         case None:
             # only the transaction's name; why.py has the sentences for such facts
