@@ -84,10 +84,10 @@ def add_picture_arguments(parser: argparse.ArgumentParser) -> None:
 def write_picture(
     trace: Trace, args: argparse.Namespace, default: Path, lecture: Lecture, shown: bool
 ) -> int:
-    """Write a trace as the kind of file that --output ends in, and print its name and size: 0.
-    Without --output it is `default`, a page, which the browser opens if it is to be `shown` and
+    """Write a trace as the kind of file that --output ends in, and print its name and size. Without
+    --output it is `default`, a page, which the browser opens if it is to be `shown` and
     --no-browser is not given. `lecture`: the story and the captions of a page or a slide of
-    --present."""
+    --present. Returns the exit code 0."""
     out = args.output or default
     if args.present and out.suffix not in (".html", ".png"):
         raise UserError("--present makes a page or a slide: end {} in .html or .png", out)
@@ -107,8 +107,8 @@ def write_comparison(
     traces: Sequence[Trace], moments: Sequence[tuple[int, ...]], args: argparse.Namespace
 ) -> int:
     """Write a page on which several traces play side by side, and let the browser open it, unless
-    --output or --no-browser is given: 0. `moments`: for each block of the scenarios, the step at
-    which it ends in each trace."""
+    --output or --no-browser is given. `moments`: for each block of the scenarios, the step at which
+    it ends in each trace. Returns the exit code 0."""
     from mqlab_widgets import Compare
 
     out = args.output or Path("compare.html")
@@ -144,6 +144,7 @@ def _write(trace: Trace, args: argparse.Namespace, out: Path, lecture: Lecture) 
         return str(FACTS(len(trace)))
     if out.suffix == ".gif":
         return _write_film(trace, args, out)
+    # without --step: a page's beginning, a picture's end, the most telling step for a slide
     step = _read_step(args.step, trace) if args.step else _choose_step(trace, out, args.present)
     if out.suffix == ".png":
         theme: Literal["light", "dark"] = args.theme or "light"

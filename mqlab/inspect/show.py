@@ -308,6 +308,7 @@ def _html_pieces(report: Report, title_tag: str, heading_tag: str) -> Iterator[s
         yield f"<section>{_tag(heading_tag, f'{finding.kind.title} · {finding.where}')}"
         yield _tag("p", str(finding.says))
         yield _draw_strips([logs[name] for name in finding.logs if name in logs])
+        # what is said of the finding: (heading, HTML)
         rows = [(RISK, _tag("span", str(finding.kind.risk)))]
         advice = [_tag("span", str(finding.advice))] if finding.advice.en else []
         advice += [_tag("pre", command) for command in finding.commands]

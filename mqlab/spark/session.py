@@ -135,7 +135,8 @@ def start(master: str, java_flags: str = "") -> SparkSession:
     # for all that this session writes; removed at the end of the process
     folder = Path(tempfile.mkdtemp(prefix="mqlab-spark-"))
     (folder / "log4j2.properties").write_text(LOG4J)
-    # a folder of Spark beside an archive of its classes: the JVM starts faster; None: Spark's own
+    # links to Spark by which its Python workers start faster (home.py), beside the archive of
+    # classes; None: where everybody finds Spark
     home = _find_home(folder) if local else None
     if home and not java_flags:
         java_flags = read_flags(home.parent)

@@ -550,9 +550,10 @@ def _check(error: int, what: str) -> None:
 
 
 def _ask(address: str, api: int, version: int, **fields: Any) -> tuple[bytes, int]:
-    """Send one Kafka request (`api`: its number; `fields`: of its body) on a connection of its own,
-    and return the response's bytes and the offset at which its body begins. Raises IncomeError
-    where no broker answers."""
+    """Send one Kafka request, which client libraries do not offer: on a transaction of another
+    process (`api`: its number; `fields`: of its body) on a connection of its own, and return the
+    response's bytes and the offset at which its body begins. Raises IncomeError where no broker
+    answers."""
     host, _, port = address.rpartition(":")
     request, response = load_request_schema(api, version), load_response_schema(api, version)
     request_bytes = io.BytesIO()

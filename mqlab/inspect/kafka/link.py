@@ -130,7 +130,8 @@ class Link(Raw):
 
     def _log_in(self, settings: dict[str, str]) -> None:
         """Log in with SASL, PLAIN or SCRAM (RFC 5802). Raises Unreadable where the broker refuses
-        the mechanism or the password; that the broker knows the password too is not checked."""
+        the mechanism or the password; ValueError where its answer is not SCRAM's; that the broker
+        knows the password too is not checked."""
         mechanism = _sasl_mechanism(settings)
         user, secret = settings.get("sasl.username", ""), settings.get("sasl.password", "")
         answer = self.ask(17, 1, mechanism=mechanism)  # SaslHandshake

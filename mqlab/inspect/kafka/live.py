@@ -120,6 +120,7 @@ class Cluster:
         after = self._list_producers({place: leaders[place] for place in before if before[place]})
         opens = {place: _stay(found, after.get(place, [])) for place, found in before.items()}
         ask.say("asking for the groups")
+        # by (group, partition): the committed offset, whether another one is pending, the state
         committed = self._list_positions()
         # groups that have read all but a few records: these may be only markers
         lagging = [p for (_, p), (at, _, _) in sorted(committed.items())

@@ -126,7 +126,8 @@ class _TakeOver:
         rank = {name: _rank_log(name, opens, unended) for name in logs_by_name}
         # (rank, name): those that are held up first, the one since longest before the others
         logs = sorted(logs_by_name.values(), key=lambda log: (rank[log.name], log.name))
-        # ranks 0 and 1: logs that are held up, or that a transaction still writes to
+        # ranks 0 and 1: logs that are held up, or that a transaction still writes to (`cut` keeps
+        # the first so many, and notes the rest)
         busy = [log for log in logs if rank[log.name] < (2,)] or logs[:1]
         self.logs = self.left_out.cut(busy, MOST_LOGS, LOGS)
         names = {log.name for log in self.logs}
@@ -152,9 +153,9 @@ class _TakeOver:
         self.grouped = bool(self.positions) or any(p.startswith(GROUPS) for p in parts)
 
     def take(self) -> Taken:
-        """Make what the engine continues from: a Kafka system with the records that were read on
-        its disks, to be played by hand, the choices that begin it (`start`), the questions to
-        search for, what was taken over and what was not."""
+        """Make a system of the engine from the broker that was read, to search and play what
+        happens next: Kafka with these records on its disks, to be played by hand, the choices that
+        begin it (`start`), the questions to search for, what was taken over and what was not."""
         took: list[Text] = []
         disks = {log.name: self._make_partition(log, took) for log in self.logs}
         # a state record of version 0 shows that transaction.version is below 1

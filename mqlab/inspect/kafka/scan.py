@@ -206,8 +206,8 @@ class Scan:
                 labels[opened.pid, opened.epoch],
                 "",  # its transactional id, which a log does not have
                 "open",
-                self.name,
-                (self.name,),
+                self.name,  # who says so
+                (self.name,),  # where it writes, as far as this log knows
                 str(opened.pid),
                 opened.epoch,
                 opened.first,

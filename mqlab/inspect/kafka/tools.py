@@ -121,6 +121,7 @@ class Tools:
             self._begin()
             if "LAG" not in cells:  # --members, --state
                 return
+            # a row of a group's table is cut by what its cells look like: a name may hold blanks
             self._take, self._columns = self._take_group, cells[: cells.index("LAG") + 1]
             row = r"\s+".join(GROUP_CELLS.get(name, r"(-?\d+|-)") for name in self._columns)
             self._group = re.compile(rf"{row}(?:\s|$)")

@@ -97,7 +97,7 @@ class _TakeOver:
         pending = {p.topic for p in facts.pending if p.open}
         busy = [t for t in busy if t.open or t.name in pending] or busy[:1]
         self.topics = self.left_out.cut(busy, MOST_TOPICS, TOPICS)
-        names = {t.name for t in self.topics}
+        names = {t.name for t in self.topics}  # (`cut` keeps the first so many, notes the rest)
         # `most` of an id is its coordinator; the engine has MOST_TCS of them at most
         nearest = [t for t in reading.txns if ID.fullmatch(t.name) and _id(t.name).most < MOST_TCS]
         # those that write to a topic taken over come first
@@ -112,9 +112,9 @@ class _TakeOver:
         }
 
     def take(self) -> Taken:
-        """Make what the engine continues from: a Pulsar system with the records that were read on
-        its disks, to be played by hand, the questions to search for, what was taken over and what
-        was not."""
+        """Make a system of the engine from the broker that was read, to search and play what
+        happens next: Pulsar with these records on its disks, to be played by hand, the questions to
+        search for, what was taken over and what was not."""
         took: list[Text] = []
         disks = {self.names[t.name]: self._make_topic(t, took) for t in self.topics}
         # numbers of coordinators; 0 is there in any case

@@ -370,6 +370,7 @@ class _Reader:
             aborted = fields.get("txn-aborted") == "true" and not label
             kind = "control" if label else "data"
             readable = offset < topic.readable and not aborted
+            # (`label`: of a marker, "" for a message)
             rows.append((offset, txn_name, label, body[:LONGEST], aborted))
             label = label or body[:LONGEST] or "·"
             cells.append(Cell(offset, label, kind, txn, readable, aborted))

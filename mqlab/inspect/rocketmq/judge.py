@@ -67,6 +67,8 @@ def _judge_groups(reading: Reading) -> Iterator[Finding]:
     """Yield the findings on consumer groups: queues with dead letters, and groups whose next
     message was stored more than OLD_MS ago."""
     cases = load_cases(Path(__file__).with_name("findings.toml"))
+    # `dead`: queues of dead letters, and how many each has; `lags`: how far a group lags in a
+    # queue, and when the next message that it gets was stored (`oldest_ms`, -1: nobody says)
     for queue, n in reading.own.dead:
         proof, topic = (
             Evidence(f"{queue}: {n}", f"{reading.source} {queue}"),

@@ -70,9 +70,10 @@ class TakenRocketMQ(RocketMQSystem):
 
 
 def take_over(reading: Reading) -> Taken:
-    """Make what the engine continues from: a RocketMQ system with the messages that were read of
-    the half topic, the op topic and the one for messages set aside on its broker's disk, to be
-    played by hand; the questions to search for; what was taken over (`took`) and what was not."""
+    """Make a system of the engine from the broker that was read, to search and play what happens
+    next: RocketMQ with the messages of the half topic, the op topic and the one for messages set
+    aside on its broker's disk, to be played by hand; the questions to search for; what was taken
+    over (`took`) and what was not."""
     # `halves`, `parked`: half messages that are undecided, and that were set aside; `check_at`: how
     # far the check has read, -1 where nobody says; `ended`: offsets of halves that op records name
     facts: Facts = reading.own
@@ -106,7 +107,7 @@ def take_over(reading: Reading) -> Taken:
     base_of = {(s.message.topic, s.queue_offset): s.base for s in stored}
     halves = [h for h in facts.halves if (HALF_TOPIC, h.offset) in base_of]
     parked = [h for h in facts.parked if (DISCARD_TOPIC, h.offset) in base_of]
-    # those that were checked most often first
+    # those that were checked most often first (`cut` keeps the first so many, and notes the rest)
     halves = left_out.cut(sorted(halves, key=lambda h: -h.times), MOST_HALVES, HALVES)
     parked = left_out.cut(parked, MOST_HALVES, HALVES)
     for what, why in NEVER_TAKEN:

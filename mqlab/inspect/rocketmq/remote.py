@@ -133,7 +133,7 @@ class Broker:
             reason = REFUSES(code=name_response(answer.code), remark=remark)
             if "has no permission to access" in remark:  # authorizationEnabled of 5.x
                 reason, rights = NO_RIGHT(user=key), RIGHTS(broker=self.name, user=key)
-                if not self._denied:
+                if not self._denied:  # noted once: which rights the user needs
                     self._denied = True
                     self.gaps.append(Gap(Text(f"User:{key}"), rights))
             raise Refused(reason, answer.code == ResponseCode.SYSTEM_BUSY, answer.code)

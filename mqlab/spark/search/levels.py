@@ -67,8 +67,9 @@ class SparkLevels(Levels):
         self.rows, self.index = Rows(self.rows.layout), Index()
 
     def _put_first(self) -> tuple[Numbers, Numbers]:
-        """Write the worlds (states of the system) that the local search has found as level 0 on
-        disk, and return its edges: the successors of all worlds, and where those of each world end.
+        """Hand a search that began on this machine to the cluster: write the worlds (states of the
+        system) that it has found as level 0 on disk, and return its edges: the successors of all
+        worlds, and where those of each world end.
 
         A world is a row of 64-bit words with a hash, its key, which puts it in a bucket. Worlds are
         numbered by `order`: the parent's number in the high bits, then, in PLACES bits, the
@@ -102,7 +103,8 @@ class SparkLevels(Levels):
     def level(self) -> Iterator[None]:
         """Expand the deepest level on the cluster, in two jobs: first, where nodes can stop, which
         states their peers have that were not seen at a stop before; then the successors, of which
-        the new ones are the next level. Raises Full where the budget's states are used up."""
+        the new ones are the next level. It yields once, between the two, so that the caller can
+        stop there. Raises Full where the budget's states are used up."""
         # `starts`: by level, the number of its first world; the last one is of the level to come
         search = self.search
         first_expanded, first_new = search.starts[-2], self.count
@@ -123,8 +125,9 @@ class SparkLevels(Levels):
             raise Full
 
     def _divide(self, first: int) -> list[Run]:
-        """Divide the worlds from number `first` on, all of the last level, into runs of one size, a
-        task each. A run's pieces are (part of that level, from, to), with places in the part."""
+        """Divide the worlds (states of the system) from number `first` on, all of the last level,
+        into runs of one size, a task each. A run's pieces are (part of that level, from, to), with
+        places in the part."""
         level = len(self.parts_of) - 1
         # the number of worlds in each part, and the number of the part's first world
         sizes, part_first = self.parts_of[level], self.count - sum(self.parts_of[level])

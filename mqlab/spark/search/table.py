@@ -284,9 +284,10 @@ class Level:
     def settle(
         self, bucket: int, blocks: Iterable[tuple[int, Block]]
     ) -> Iterator[tuple[int, Block]]:
-        """Yield the successors (`blocks`, with the number of the parents' run) in one bucket that
-        no level has had before, of equal ones the first, as (number of their parents' run, rows).
-        Writes them and, where edges are kept (`lasting`), the edges."""
+        """Find the next level: yield the successors (`blocks`, each with the bucket's number) in
+        one bucket that no level has had before, of equal ones the first, as (number of the run that
+        their parents are in, rows). Writes them and, where edges are kept (`lasting`), the
+        edges."""
         layout = self.table.value.layout
         block = join(blocks, layout.words)
         distinct = Distinct(layout, block)
