@@ -97,7 +97,7 @@ class Call:
             return Verdict(False, NOT_WRITTEN)
         if missing := [name for name, value in report.items() if not value]:
             return Verdict(False, MISSING(names=", ".join(missing)))
-        for name, right in self.evidence.items():
+        for name, right in self.evidence.items():  # case, blanks and a code's quotes do not matter
             if "".join(report[name].lower().split()).strip("`.") not in right:
                 return Verdict(False, WRONG(name=name, looks=self.looks))
         remedy = self.remedies.get(report[REMEDY].strip("`."))

@@ -64,6 +64,7 @@ def ask_clients(path: Path, sitting: int) -> Verdict:
     from ...check.kafka.story import Refused, Unanswered
 
     try:
+        # `older`: the coordinator must by then understand the older EndTxn that librdkafka sends
         report = judge(path, older=sitting >= OLDER)
     except ImportError:
         return Verdict(True, MISSING(install=TO_INSTALL))

@@ -54,8 +54,9 @@ class ServedHost(Host):
     def take(self, role: Hosted, event: Event, disk: Disk) -> tuple[Hosted, Effects]:
         """Let the learner's coordinator take one event of a broker behind a real socket, and return
         the role's new state and its effects. Requests of administrators, and of producers without a
-        transactional id, are answered here, all else in the learner's process. A coordinator that
-        is `broken` refuses every request."""
+        transactional id, are answered here, all else in the learner's process, which is given the
+        event as its file knows it (`translate`) and the latest record of each id. A coordinator
+        that is `broken` refuses every request."""
         if isinstance(event, Request):
             if described := self.describe(event, disk):
                 return role, described
@@ -66,6 +67,7 @@ class ServedHost(Host):
             return role, (refuse(event),) if isinstance(event, Request) else ()
         seen = latest(disk)
         reply = self._ask("serve", role.number, pack(event), pack(seen))
+        # `hear`: the caller of a request waits from now on
         before = replace(role.hear(event), entries=entries_of(seen))
         new, effects = self._log_break(role, *self._understand(reply, before, seen, self.config))
         if new.broken and isinstance(event, Request):

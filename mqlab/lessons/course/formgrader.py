@@ -87,9 +87,11 @@ class FeedbackExporter(HTMLExporter):
 
 
 def course_settings(folder: Path) -> Config:
-    """nbgrader's settings for a course in this folder: what is handed in is collected and mended,
-    and made inert, so that only its text is shown."""
+    """nbgrader's settings for its formgrader, where an instructor reads and grades the submissions
+    of the course in this folder: what is handed in is collected and mended, and made inert, so that
+    only its text is shown."""
     c = Config()
+    # ours in place of nbgrader's: what is collected may have any form, and is checked
     c.ExchangeFactory.collect = Collect
     c.ZipCollectApp.extractor_plugin = Extract
     c.FileNameCollectorPlugin.named_regexp = (
@@ -98,6 +100,8 @@ def course_settings(folder: Path) -> Config:
     )
     c.OnlyFiles.submissions = str(folder / "submitted")
     c.Mend.releases = c.Inert.releases = str(folder / "release")
+    # Mend puts deleted cells back, Inert makes text of a submission, HideTests leaves hidden tests
+    # out of what a student is shown; the others are nbgrader's own
     c.Autograde.sanitize_preprocessors = [
         OnlyFiles,
         steps.ClearOutput,
@@ -129,7 +133,8 @@ def find_released(releases: str, resources: ResourcesDict) -> Path | None:
 
 def make_inert(notebook: Notebook, released: Iterable[Notebook]) -> None:
     """Change a submission so that only text is left of what its student could put into it: in
-    metadata, attachments and outputs too.
+    metadata, attachments and outputs too. So no script of a student's runs in the browser of the
+    one who grades.
 
     A cell gets the metadata of the released cell of its name, or none; Markdown that was not
     released becomes a comment in a code cell.

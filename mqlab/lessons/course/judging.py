@@ -203,9 +203,9 @@ class Judge:
             self._process = None
 
     def judge(self, task: Task) -> Result:
-        """Run a task's cells in the process for answers, and judge the answer that they define.
-        Where it cannot be asked, or the time of the notebook is spent, the result says so. Raises
-        GradingError where the process cannot be started."""
+        """Run a task's cells (those that an answer depends on) in the process for answers, and
+        judge the answer that they define. Where it cannot be asked, or the time of the notebook is
+        spent, the result says so. Raises GradingError where the process cannot be started."""
         if self.is_spent:
             return Result(False, f"not yet: {self.spent}: this answer was not run")
         if self._process is None:
@@ -373,13 +373,14 @@ class Process:
     """`command`, in an empty folder and with an environment that says nothing of the course."""
 
     def __init__(self, command: Sequence[str]) -> None:
-        """Start the process for answers, in an empty folder of its own. Raises GradingError where
-        the command cannot be started."""
+        """Start the process in which the cells of students' answers run, in an empty folder of its
+        own. Raises GradingError where the command cannot be started."""
         self._folder = tempfile.TemporaryDirectory(prefix="mqlab-grading-")
         own_folders = {
             "HOME": self._folder.name, "TMPDIR": self._folder.name, "PYTHONDONTWRITEBYTECODE": "1",
             "IPYTHONDIR": self._folder.name,
         }  # fmt: skip
+        # of this process's variables only those that a Python program needs to start
         environment = {name: os.environ[name] for name in ENVIRONMENT if name in os.environ}
         try:
             self._process = subprocess.Popen(

@@ -213,6 +213,7 @@ def student_copy(source: Notebook) -> Notebook:
             notebook, resources = step.preprocess(notebook, resources)
         except (RuntimeError, ValidationError, SchemaTooOldError) as error:
             raise LabError(f"{_name(source)}: nbgrader's {type(step).__name__}: {error}") from error
+    # by which it is seen later whether somebody has worked in a copy
     notebook.metadata["mqlab"]["cells"] = _digest_of_cells(notebook)
     return notebook
 

@@ -92,16 +92,18 @@ class Root:
         return self._at / path.relative_to("/")
 
     def bring(self, path: Path) -> None:
-        """Mount what is at `path` into this root, read-only; a link on the way becomes a link here
-        too, and what it leads to is mounted. Does nothing where there is no such file."""
+        """Make a file or folder of the machine visible in this root: mount what is at `path`,
+        read-only; a link on the way becomes a link here too, and what it leads to is mounted. Does
+        nothing where there is no such file."""
         path = Path(os.path.abspath(path))
         if not path.exists():
             return
+        # from / on downward: a link on the way is followed, and the rest looked up from there
         for part in (*reversed(path.parents), path):
             if part.is_symlink():
                 self._link(part)
                 return self.bring(part.parent / part.readlink() / path.relative_to(part))
-        if not self._has(path):
+        if not self._has(path):  # neither it nor a folder above it is mounted
             target = self.find(path)
             target.parent.mkdir(parents=True, exist_ok=True)
             # a folder or an empty file, for the mount to cover

@@ -70,6 +70,7 @@ def _count(run: Run, order: str) -> Ending:
     _retry_queue, dead_queue = list_group_queues(GROUP)
     queues = (HALF_TOPIC, OP_TOPIC, "orders", DISCARD_TOPIC)
     halves, ops, messages, parked = (len(stored.read(name_queue(name, 0))) for name in queues)
+    # by consumer, how often it has booked the order
     applied = {
         client: run.world.disk(client).table(APPLIED).get(order, 0)
         for client, _ in service.cluster.consumers

@@ -96,6 +96,7 @@ class Death:
         # `last` has made so many `calls`
         missing = min(KILLED, self.checkpoint + 1)
         committed = [f"run job: begin, {_sent(batch)}, commit" for batch in range(missing, KILLED)]
+        # `left`: the batches that the restarted job writes
         redone = [f"run again: begin, {_sent(batch)}, commit" for batch in self.left]
         return run_scenario(
             "\n".join(

@@ -86,10 +86,12 @@ def find_broken(system: PendingAckSystem, world: World) -> str:
 
 
 def _explain_held(system: PendingAckSystem, world: World, claim: str) -> Text:
-    """Say in one sentence which acknowledgement the learner's handle keeps, frees or loads wrongly;
-    `claim` is the name of the one that breaks. TO_THE_END where `world` does not show it."""
+    """Say in one sentence which acknowledgement the learner's code, a subscription's handle of
+    those pending in transactions, keeps, frees or loads wrongly; `claim` is the name of the one
+    that breaks. TO_THE_END where `world` does not show it."""
     match claim:
         case "granted":
+            # `held`: pending acks in the learner's handle; `granted`: by the records of its log
             for sub, held, granted in list_held(system, world):
                 if held != granted:
                     records = world.disk(sub.partition).log(sub.log).read(0)

@@ -151,8 +151,8 @@ def _run(noting: _Watch, rule: Rule, order: str, db: Db, memory: Memory) -> tupl
     """Run the learner's function `rule` once, for `order`, with its database and memory, and return
     how it ended: in words, and as a function that ends the same way (returns the value, or raises
     the error). Raises Stub where nothing is written, and Unruly where it runs too long or keeps
-    what is no plain value. `noting`: notes each call with its answer, or gives the answer noted
-    before."""
+    what is no plain value. `noting`: notes each call with its answer or, where the function is run
+    a second time to compare, gives the answer noted before."""
 
     def run(statement: Statement) -> Any:
         if not (isinstance(statement.key, str) and isinstance(statement.value, str)):
@@ -163,7 +163,7 @@ def _run(noting: _Watch, rule: Rule, order: str, db: Db, memory: Memory) -> tupl
         with limit_time(LIMIT_S):
             value = rule(order, Db(run), _Watched(noting, memory))
         return f"return {value!r}", partial(_give, value)
-    except NotImplementedError:
+    except NotImplementedError:  # what the unwritten function raises
         raise Stub from None
     except TooLong as late:
         raise Unruly(ENDLESS(name=noting.name, after=str(late))) from None
