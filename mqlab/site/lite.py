@@ -221,6 +221,7 @@ def write_index(folder: Path, wheels: Sequence[Path], index: dict[str, Any]) -> 
     Pyodide finds them: its own `index` with these packages in place of those that it has."""
     folder.mkdir()
     metadata = {path: _read_metadata(path) for path in wheels}
+    # nbformat is no wheel of pip's: an empty one is made here
     names = {_normal(about["Name"]) for about in metadata.values()} | {"nbformat"}
     packages = {"nbformat": _write_nbformat(folder)}
     for path, about in metadata.items():

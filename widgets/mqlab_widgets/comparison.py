@@ -109,8 +109,8 @@ class Compare:
     def payload(self) -> dict[str, Any]:
         """What the browser's module plays, as plain data: the first trace's payload, and in
         "beside" the others', each with where it is at each position of the first (`places`) and its
-        differences. Three or four traces show only OUTCOME, unless their looks name panels, the
-        readers first, and no panel that is always in sight."""
+        differences. Three or four traces show only OUTCOME (logs, readers, money, tables), unless
+        their looks name panels, the readers first, and no panel that is always in sight."""
         many = len(self.players) > 2
         panels = OUTCOME if many else None
         data = [

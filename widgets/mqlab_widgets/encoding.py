@@ -154,8 +154,8 @@ def _continue(element: _Element, node: Node, step: int) -> None:
 
 def _pack(root: _Element, shapes: dict[tuple[str, ...], int], last: int) -> dict[str, list[Any]]:
     """The elements below a panel's `root` in preorder, as the columns that the module's docstring
-    lists; `shapes` numbers each tag with its first attributes; `last` is the last step. Not as
-    rows, because equal things side by side deflate best."""
+    lists; `shapes` numbers each tag with the names of its attributes; `last` is the last step. Not
+    as rows, because equal things side by side deflate best."""
     out: dict[str, list[Any]] = {k: [] for k in ("shape", "up", "born", "len", "val", "tl", "key")}
     born_before = 0
 

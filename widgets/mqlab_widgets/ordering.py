@@ -98,8 +98,9 @@ class Ordering(PictureWidget):
         **unknown: object,
     ) -> None:
         """Show an exercise with its pieces in the given `order` (their keys), and wait for moves of
-        the browser. `cell`: the call that shows it carries the order. `title` to `level`: as for a
-        player; TypeError for `unknown` arguments."""
+        the browser. `cell`: the browser also writes the order into the cell's call, by which it is
+        saved with the notebook. `title` to `level`: as for a player; TypeError for `unknown`
+        arguments."""
         refuse("Ordering", unknown, KNOWN)
         self._look = Look.of(title, lang, scale, panels, level)
         self.exercise = exercise

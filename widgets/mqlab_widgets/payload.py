@@ -121,9 +121,10 @@ class Look:
         panels: Sequence[str] | None,
         level: str = "everything",
     ) -> Look:
-        """A Look of a widget's keyword arguments, ValueError for a wrong one: checked here, so that
-        a mistake is reported in the cell that made it. A `lang` of None is the language that this
-        process has set, a `title` of None the trace's own, `panels` of None all."""
+        """Make a Look, how a trace is shown, of a widget's keyword arguments; ValueError for a
+        wrong one, checked here, so that a mistake is reported in the cell that made it. A `lang` of
+        None is the language that this process has set, a `title` of None the trace's own, `panels`
+        of None all."""
         lang = lang or spoken()
         if lang not in ("en", "zh"):
             raise ValueError(f"lang={lang!r}: the pictures speak 'en' and 'zh'")

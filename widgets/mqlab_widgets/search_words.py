@@ -138,5 +138,5 @@ def describe_bounds(system: System, budget: Budget, names: Names, lang: Lang) ->
         bounds.append((RESTARTS(nodes=nodes) if nodes else FINAL()).of(lang))
     # Only a client's program is a tuple of calls.
     calls = sum(len(s.program) for s in system.nodes() if isinstance(s.program, tuple))
-    sentence = CALLS[calls == 1] if calls else EVERY
+    sentence = CALLS[calls == 1] if calls else EVERY  # (its forms for many, and for one)
     return sentence(n=calls, bounds=comma.join(bounds)).of(lang)

@@ -51,7 +51,7 @@ class Trials(w.VBox):  # type: ignore[misc]
         """Build the menus, the button, the line of progress, the bar of money and the empty table.
         `run` is called with what the menus say and with `say`, which prints a line of progress, and
         returns the other cells of a row. `money`: it is also given `show`, which moves that bar.
-        `caption`: the table's."""
+        `caption`: the table's. ValueError without a choice or a column."""
         if not choices or not columns:
             raise ValueError("give at least one choice and one column")
         self.rows: list[tuple[str, ...]] = []

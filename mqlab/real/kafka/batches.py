@@ -103,8 +103,8 @@ def write_batch(given: Batch, stamps: Sequence[int] = (), base_ms: int = 0) -> b
 
 
 def read_batches(data: bytes | None) -> Iterator[Batch]:
-    """Decode the record batches in the bytes of a fetch response (None: no bytes), uncompressed
-    ones only. A broker cuts at its limit of bytes: an incomplete batch at the end is left out."""
+    """Yield the record batches in the bytes of a fetch response (None: no bytes), uncompressed ones
+    only. A broker cuts at its limit of bytes: an incomplete batch at the end is left out."""
     at = 0
     data = data or b""
     while at + HEAD.size <= len(data):

@@ -63,10 +63,10 @@ class Producer:
         version: int = 4,
         once: bool = False,
     ) -> str:
-        """Send InitProducerId, note the answer, and on success become the producer that it names,
-        with no partition added and all sequence numbers 0; returns "ok" or the error. `pid`,
-        `epoch`: those that the request names (-1: none); `version`: of the request; `once`: a
-        retriable error is an answer, and not a reason to ask again."""
+        """Send InitProducerId, note the answer in the recording, and on success become the producer
+        that it names, with no partition added and all sequence numbers 0; returns "ok" or the
+        error. `pid`, `epoch`: those that the request names (-1: none); `version`: of the request;
+        `once`: a retriable error is an answer, and not a reason to ask again."""
         key = self.txn_id or ""
 
         def ask() -> Any:
@@ -96,10 +96,10 @@ class Producer:
         version: int = 3,
         once: bool = False,
     ) -> str:
-        """Send AddPartitionsToTxn as clients do (up to version 3), and note the answer; returns
-        "ok", the error of all partitions, or, where they differ, each with its own ("" where none
-        was named). `pid`, `epoch`: in place of the producer's own; `once`: after a retriable error
-        it is not sent again."""
+        """Send AddPartitionsToTxn as clients do (up to version 3), and note the answer in the
+        recording; returns "ok", the error of all partitions, or, where they differ, each with its
+        own ("" where none was named). `pid`, `epoch`: in place of the producer's own; `once`: after
+        a retriable error it is not sent again."""
         fields = {
             "v3_and_below_transactional_id": self._wire_id,
             "v3_and_below_producer_id": self.pid if pid is None else pid,
@@ -145,10 +145,10 @@ class Producer:
         version: int = 0,
         once: bool = False,
     ) -> str:
-        """Send EndTxn (`commit`, else abort), and note the answer; returns "ok" or the error. From
-        version 5 on an "ok" names the producer id and epoch to use from now on. `version` 0: the
-        profile's; `pid`, `epoch`: in place of the producer's own; `once`: after a retriable error
-        it is not sent again."""
+        """Send EndTxn (`commit`, else abort), and note the answer in the recording; returns "ok" or
+        the error. From version 5 on an "ok" names the producer id and epoch to use from now on.
+        `version` 0: the profile's; `pid`, `epoch`: in place of the producer's own; `once`: after a
+        retriable error it is not sent again."""
         version = version or self.lab.profile.end_txn
         sent_epoch = self.epoch if epoch is None else epoch
         fields = {
@@ -195,11 +195,12 @@ class Producer:
         stamps: Sequence[int] = (),
         acks: int = -1,
     ) -> str:
-        """Send one Produce request with `values` as one batch, and note the answer; returns "ok" or
-        the error. What is None is the producer's own: a program may send a wrong id, epoch or
-        sequence number (`seq`: the batch's first), or a batch that is not of its transaction
-        (`transactional` False). `version` 0: the profile's; `once`: after a retriable error it is
-        not sent again; `stamps`: as in `write_batch`; `acks` -1: of all replicas."""
+        """Send one Produce request with `values` as one batch, and note the answer in the
+        recording; returns "ok" or the error. What is None is the producer's own: a program may send
+        a wrong id, epoch or sequence number (`seq`: the batch's first), or a batch that is not of
+        its transaction (`transactional` False). `version` 0: the profile's; `once`: after a
+        retriable error it is not sent again; `stamps`: as in `write_batch`; `acks` -1: of all
+        replicas."""
         usual = self.lab.profile.produce
         version = version or usual
         first = self.seqs.get(partition, 0) if seq is None else seq

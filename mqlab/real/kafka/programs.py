@@ -51,9 +51,9 @@ def send(
     who: str = "app",
 ) -> None:
     """Send one Produce request with batches made by hand, encoded in `data`: the first for
-    `partition`, each other one for the topic's next partition; and note each answer. `called`: what
-    the notes call the batch; `version`: of the request, noted unless it is 11; `txn_id`: None for a
-    request of no transaction."""
+    `partition`, each other one for the topic's next partition; and note each answer in the
+    recording. `called`: what the notes call the batch; `version`: of the request, noted unless it
+    is 11; `txn_id`: None for a request of no transaction."""
     topic, index = lab.split(partition)
     parts = tuple(Row(index=index + i, records=records) for i, records in enumerate(data))
     answer = lab.leader(partition).ask(

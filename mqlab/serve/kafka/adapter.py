@@ -50,15 +50,15 @@ def make_adapter(
         name="kafka",
         system=f"kafka transaction_version={kafka.transaction_version}",
         frames=KafkaFrames,
-        front=BROKER,
+        front=BROKER,  # the role that gets clients' requests
         starting=partial(start_roles, config, coordinator),
-        gone=Gone(),  # the body of the event that a client has disconnected
+        gone=Gone(),  # answers for a role that is no more
         entries=ENTRIES,  # effects as the journal writes them
-        keeping=Keeping(Batch, find_compaction, STARTS),
-        change=partial(change_topic, config),
-        observe=partial(Observer, kafka.coordinator, off=off),
+        keeping=Keeping(Batch, find_compaction, STARTS),  # how a log is kept, compacted, cut
+        change=partial(change_topic, config),  # roles and logs that come or go with a topic
+        observe=partial(Observer, kafka.coordinator, off=off),  # draws the live picture
         held=HELD,  # requests that the gate may hold
-        weigh=weigh_batches,
+        weigh=weigh_batches,  # bytes that a recorded step keeps in memory
     )
 
 

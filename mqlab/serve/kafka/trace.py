@@ -452,9 +452,10 @@ class Observer(Teller):
                 self._tell_effect(name, event, effect)
 
     def skip(self, step: Step) -> None:
-        """Update the model by a step that has left the ring buffer undrawn, and make no facts of
-        it: only what a later picture needs is kept. It counts as one fact at least, so that a
-        follower sees by the numbers that it missed some."""
+        """Update the model, what the live picture knows, by a step that has left the buffer of
+        recorded steps before anybody wanted it drawn, and make no facts of it: only what a later
+        picture needs is kept. It counts as one fact at least, so that a follower sees by the
+        numbers that it missed some."""
         # `role`: as it is after the step; None: the client `name` has gone
         at_ms, name, role, event, effects = step
         self._count(at_ms, None)

@@ -144,13 +144,13 @@ def make_adapter(config: PulsarConfig | None = None) -> Adapter:
         system="pulsar",
         frames=PulsarFrames,
         push=write_push,
-        front=FRONT,
+        front=FRONT,  # the role that gets clients' requests
         starting=partial(start_roles, config),
-        change=partial(change_roles, config),
-        gone=Nobody(),
-        entries=ENTRIES,
-        observe=Observer,
-        weigh=weigh_messages,
+        change=partial(change_roles, config),  # roles and logs that come or go with a topic
+        gone=Nobody(),  # answers for a role that is no more
+        entries=ENTRIES,  # effects as the journal writes them
+        observe=Observer,  # draws the live picture
+        weigh=weigh_messages,  # bytes that a recorded step keeps in memory
     )
 
 

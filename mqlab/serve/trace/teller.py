@@ -275,8 +275,9 @@ class Teller:
 
     def _add(self, fact: Fact, telling: Telling) -> None:
         """Count one fact, and give it to the listener (where there is one) with lanes in place of
-        names, its number, its time, and what `telling` says of it; texts are cut to LONGEST
-        characters."""
+        names, its number, its time, and what `telling` says of it: its transaction, whether its row
+        is folded away, a short label, the reason, the stage of the transaction, a sentence for the
+        level *Story*; texts are cut to LONGEST characters."""
         self.facts += 1
         if self._listener is not None:
             self._listener(

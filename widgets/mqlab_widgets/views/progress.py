@@ -41,9 +41,9 @@ def draw_progress(
     scene: Scene, trace: Trace, log: Log, row: Progress, y: float, first: int, w: int, spacing: int
 ) -> None:
     """Draw below a log's cells how far one of its readers has come: a thin bar for each cell, over
-    it what is done with and what transactions have taken, and a small flag before which all is
-    done. `y`: top of the reader's row; `first`: the first offset in sight; `w`: width of a cell;
-    `spacing`: px from one cell to the next."""
+    it what is done with (read, or acknowledged) and what is held by open transactions, and a small
+    flag before which all is done. `y`: top of the reader's row; `first`: the first offset in sight;
+    `w`: width of a cell; `spacing`: px from one cell to the next."""
     key = f"{log.name}:{row.name}"
     bar = y + (ROW_SPACING - BAR) / 2
     for cell in log.cells:

@@ -83,7 +83,8 @@ def _walk_some(
 ) -> tuple[int, int]:
     """Walk over the records with these numbers, the first of which begins at byte `at`; return
     where the last one begins and ends. Appends each record's timestamp to `stamps`, and its number
-    to `keyless` if it has no key.
+    to `keyless` if it has no key. Raises Unreadable for a record that is not as long as it says,
+    IndexError where the body ends inside one.
 
     A field is a zigzag varint of seven bits a byte (0x7F), with the highest bit set where more
     bytes follow; an odd length is -1, null. A function call costs more than a field, so varints of

@@ -90,7 +90,8 @@ def _producer_id_tags(entry: Entry) -> bytes:
 def group_records(record: object, at_ms: int, topic_id: TopicId) -> list[Pair]:
     """Encode one entry of a group coordinator's batch as records of `__consumer_offsets`: (key,
     value) pairs, one for each partition of an offset commit; a tombstone's value is None. `at_ms`
-    is when it was written; `topic_id(name)` gives a topic's id."""
+    is when it was written; `topic_id(name)` gives a topic's id. Raises TypeError for any other
+    entry."""
     match record:
         case Offsets(group=group, positions=positions):
             return [

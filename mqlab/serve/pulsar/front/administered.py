@@ -239,7 +239,8 @@ def _reset(call: Call, tenant: str, space: str, topic: str, name: str, time_ms: 
             else NO_TOPIC.format(name=topic_name)
         )
         return call.refuse(NOT_FOUND, problem)
-    # position: the entry after which the subscription goes on; None for the end of the topic
+    # position: the entry after which the subscription goes on; None for the end of the topic (its
+    # ledger on the server's disk is FOLDER/LOG, both with the topic's name)
     if time_ms:
         position = _find_before_time(call.disk.log(f"{topic_name}/{topic_name}"), int(time_ms))
     else:

@@ -63,7 +63,8 @@ def subscribe(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     topic = read_name(command.topic)
     if not command.subscription.strip():
         raise Refusal(ServerError.ProducerBusy, NO_NAME)  # NamingException is that code
-    # no client uses the topic, and it has no messages
+    # no client uses the topic, and it has no messages (a log's name on the server's disk is
+    # FOLDER/LOG, and a topic's folder and ledger have its name)
     idle = topic not in front.sessions.users and not disk.log(f"{topic}/{topic}").end
     effects = (*open_topic(disk, topic), *add_consumers(disk, topic, command, idle))
     base_name = command.consumer_name or f"{conn}-{command.consumer_id}"
@@ -159,7 +160,7 @@ def _read_positions(disk: Disk, row: TopicRow, msg_id: Any, cumulative: bool) ->
     cumulative acknowledgement inside a batch goes up to the first bit that is set. The entry need
     not exist: what follows from that the subscription decides. `row`: of the consumer's topic."""
     position = place_id(row, msg_id.ledgerId, msg_id.entryId)
-    log = disk.log(f"{row.name}/{row.name}")
+    log = disk.log(f"{row.name}/{row.name}")  # the ledger, in the topic's folder
     # the entry, if it is there: a client may name any
     entry = next(iter(log.read(position, position + 1)), None) if 0 <= position < log.end else None
     size = _claimed_batch_size(msg_id) if entry is None else len(entry.values)
@@ -228,6 +229,7 @@ def get_last_message_id(front: Front, caller: Caller, ask: Ask, disk: Disk) -> R
         return front, (Reply(caller, NOBODY),)
     ledger, topic, subscription = row.number, consumer.topic, consumer.subscription
 
+    # runs where the topic's role is, which the front does not see
     def read(role: Any, disk: Disk) -> CommandAnswer:
         answer = access.answer(role, GetLastMessageId(topic), disk)
         assert isinstance(answer, LastMessageId)
@@ -271,7 +273,7 @@ def seek(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     consumer = sessions.of(caller.name).consumers.get(command.consumer_id)
     if consumer is None:
         return front, (Reply(caller, NOBODY),)
-    log = disk.log(f"{consumer.topic}/{consumer.topic}")
+    log = disk.log(f"{consumer.topic}/{consumer.topic}")  # the ledger, in the topic's folder
     if command.HasField("message_id"):
         row = disk.table(TOPICS)[consumer.topic]
         target = _read_place(consumer, row, command.message_id, log)

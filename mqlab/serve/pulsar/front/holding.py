@@ -85,7 +85,7 @@ def _take_request(holders: Holders, sub: Subscription, event: Request) -> Holder
             return _acknowledge(holders, sub, ack, client)
         case Redeliver(positions=positions) if client in holders:
             held = holders[client]
-            for position in positions or tuple(held.left):
+            for position in positions or tuple(held.left):  # none named: all that it holds
                 held = held.drop(position)
             return holders.set(client, held)
         case CloseConsumer() if client in holders:

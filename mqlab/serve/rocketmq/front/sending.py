@@ -119,6 +119,7 @@ def find_fault(front: Front, body: answers.Send, topic: Topic) -> tuple[Response
             return ResponseCode.MESSAGE_ILLEGAL, NO_RETRIES.format(topic=first.topic)
     if first.queue_id >= topic.queues:
         remark = ILLEGAL_QUEUE.format(queue=first.queue_id, topic=topic.name, queues=topic.queues)
+        # (4.9 has one code for all that is wrong with a request)
         return front.code_of_illegal(ResponseCode.INVALID_PARAMETER), remark
     if body.size > LARGEST and body.batch and not front.is_older:
         return ResponseCode.SYSTEM_ERROR, BATCH_TOO_LARGE

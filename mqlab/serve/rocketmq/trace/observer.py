@@ -64,9 +64,10 @@ class Observer(Teller):
         self.model.note_step(new.broker)
 
     def skip(self, step: Step) -> None:
-        """Update the model by a step that has left the ring buffer undrawn, and make no facts of
-        it: only what a later picture needs is kept. It counts as one fact at least, so that a
-        follower sees by the numbers that it missed some."""
+        """Update the model, what the live picture knows, by a step that has left the buffer of
+        recorded steps before anybody wanted it drawn, and make no facts of it: only what a later
+        picture needs is kept. It counts as one fact at least, so that a follower sees by the
+        numbers that it missed some."""
         at_ms, name, front, event, effects = step
         self._count(at_ms, None)
         self.facts += 1
@@ -80,6 +81,7 @@ class Observer(Teller):
             match effect:
                 case Append(entry=Stored() as stored):
                     self.model.note_message(simplify(stored))
+                # (an answer without messages is not drawn)
                 case Reply(caller=caller, body=Messages(messages=(_, *_) as messages)):
                     self.model.note_given(caller.name, tuple(map(simplify, messages)))
         self.model.note_step(front.broker)

@@ -108,7 +108,8 @@ def _read_send(
 ) -> answers.Send:
     """Read a SEND_MESSAGE command, in any of its forms, as the messages to store. `names` maps the
     header's keys to those of this form (V2 shortens them to letters); `born_host`: the client's
-    address; `batch`: the body holds several messages, each with properties of its own."""
+    address; `batch`: the body holds several messages, each with properties of its own. Raises
+    RequestError for a batch of none, or a field that is missing or no number."""
     first = Message(
         topic=header.text(names["topic"]),
         queue_id=header.integer(names["queueId"]),
