@@ -191,6 +191,8 @@ def _name(shop: ShopSystem, run: Run, choice: Choice) -> str:
     would notice: a call, or a request's arrival; "" for any other choice."""
     if choice.kind not in ("call", "request"):
         return ""
+    # the event that the choice would bring about (`apply` leaves the run's world as it is), and in
+    # it the call or the request
     body: Any = getattr(apply(shop, run.world, choice)[0].event, "body", None)
     if choice.kind == "call":
         match body:
@@ -201,7 +203,7 @@ def _name(shop: ShopSystem, run: Run, choice: Choice) -> str:
         return ""
     if not isinstance(body, SEEN):
         return ""
-    if isinstance(body, WriteTxnMarkers):
+    if isinstance(body, WriteTxnMarkers):  # a marker arrives, which commits or aborts
         return f"{TO[choice.b]} {'counts' if body.commit else 'void'}"
     # from `choice.a` to `choice.b`, on a connection that the sender, since stopped, no longer has
     late = choice.conn != current(shop, run.world, choice.a, choice.b)

@@ -122,9 +122,10 @@ def _label(fact: Fact, recorded: Text | None, witness: Witness, cited: set[Contr
 
 
 def _match(facts: Iterable[Fact], one_way: re.Pattern[str]) -> list[tuple[Observation, list[int]]]:
-    """Pair each request with its answer, as an observation, with the indexes of the facts that
-    narrate the two; one without an answer is left out, unless its words match `one_way`, which has
-    none. A connection answers in order; a late delivery of a request counts as part of it."""
+    """Pair each request of a narration with its answer, as an observation, which recordings of real
+    brokers consist of, with the indexes of the facts that narrate the two; one without an answer is
+    left out, unless its words match `one_way`, which has none. A connection answers in order; a
+    late delivery of a request counts as part of it."""
     # by (who asks, who is asked), in the order in which they were sent
     unanswered: dict[tuple[str, str], list[tuple[Fact, list[int]]]] = {}
     pairs = []

@@ -416,7 +416,9 @@ def _judged(work: Work, many: IncomeSystem = MANY, faults: tuple[Budget, ...] = 
     # no more calls than a worker that does nothing
     if count_calls(faultless, WORKER) == count_calls(plain(many.with_loop(_idle)), WORKER):
         return Verdict(False, NOT_WRITTEN)
-    calls = shape(faultless)  # they show a wrong belief where the failing run does not
+    # the loop's calls, with their outcomes, when nothing fails: by these a wrong belief is named
+    # where the failing run does not show it
+    calls = shape(faultless)
     for run in _rehearsals(work, many, faultless):
         name = find_broken_promise(run)
         if name:
