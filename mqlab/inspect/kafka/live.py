@@ -120,9 +120,9 @@ class Cluster:
         after = self._list_producers({place: leaders[place] for place in before if before[place]})
         opens = {place: _stay(found, after.get(place, [])) for place, found in before.items()}
         ask.say("asking for the groups")
-        # by (group, partition): the committed offset, whether another one is pending, the state
         committed = self._list_positions()
-        # groups that have read all but a few records: these may be only markers
+        # groups that have read all but a few records: these may be only markers (`committed`: by
+        # (group, partition), the offset, whether another one is pending, the group's state)
         lagging = [p for (_, p), (at, _, _) in sorted(committed.items())
                    if 0 <= at < ends.get(p, -1) <= at + READ_LAG]  # fmt: skip
         by_interest = dict.fromkeys([*to_describe, *lagging, *sorted(ends)])

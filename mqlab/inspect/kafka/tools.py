@@ -169,13 +169,13 @@ class Tools:
         """Add a line of `kafka-dump-log.sh` to the scan of the log that is dumped: the head of a
         batch, a record of that batch, or a line of a producer snapshot or an index of aborted
         transactions. A batch that is not valid, or was read before, is passed over with its
-        records (`_passed`), and `gaps` says so; `_row` is the batch whose records come now.
-        `place`: where the line is, as "line 7"."""
+        records, and `gaps` says so. `place`: where the line is, as "line 7"."""
         scan, fields = self._scan, dict(FIELD.findall(line))
         if scan is None:
             return
         if line.startswith("baseOffset: "):
             self._close_row()
+            # unless the batch is taken below (`_row`), the records that follow are passed over
             self._passed = True
             if fields.get("isvalid") == "false":
                 why = INVALID(at=fields.get("position", "?"))

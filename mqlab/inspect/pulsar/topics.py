@@ -202,7 +202,6 @@ class _Reader:
             for topic, details in produced.items():
                 # where the transaction begins in this topic, "LEDGER:ENTRY"
                 self.starts[_bare_name(topic), name] = details.get("startPosition") or ""
-            # (a transaction's name is "(COORDINATOR,NUMBER)")
             acked = row.get("ackedPartitions", {}).items()
             places = [
                 *map(_bare_name, produced),
@@ -210,6 +209,7 @@ class _Reader:
             ]
             self.txns.append(Txn(
                 self._label(name), name, str(row["status"]),
+                # (a transaction's name is "(COORDINATOR,NUMBER)")
                 f"coordinator {name[1:].partition(',')[0]}", tuple(places),
                 since_ms=int(row["openTimestamp"]), timeout_ms=int(row["timeoutAt"]),
                 source=f"{self.admin.name} slowTransactions",
