@@ -154,7 +154,7 @@ CALLS = Usages(
         "resume-transaction PID EPOCH": ResumeTransaction,
         "poll [TOPIC-PARTITION] [read_committed | read_uncommitted]": _poll,
         "committed GROUP TOPIC-PARTITION … [require_stable=no]": _committed,
-        "subscribe GROUP TOPIC …": Subscribe,
+        "subscribe GROUP TOPIC … [group_instance_id=NAME auto_offset_reset=RESET]": Subscribe,
         "unsubscribe": Unsubscribe,
         "commit-offsets GROUP [TOPIC-PARTITION@OFFSET …]": CommitOffsets,
         "position TOPIC-PARTITION": PositionOf,
@@ -231,6 +231,7 @@ def parse_call(
         "PARTITION": one_of("partition", led),
         "PID": number,
         "EPOCH": number,
+        "RESET": one_of("offset reset", ("earliest", "latest")),
         "REPLICA": number,
     }
     return CALLS.read(words, readers)

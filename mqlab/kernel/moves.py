@@ -27,6 +27,7 @@ from .world import (
 
 OF_NODE = Words(" of {} now")
 NO_TIMER = Words("{} has no timer now; there are: {}")
+NO_TIMERS = Words("{} has no timer now, and no other node has one")
 
 
 class Moved(NamedTuple):
@@ -266,7 +267,7 @@ def _check_timer(world: World, choice: Choice) -> None:
         why = say_unknown("timer", choice.b, mine, OF_NODE(choice.a))
     else:
         others = ", ".join(f"fire {at} {name}" for at, names in timers.items() for name in names)
-        why = NO_TIMER(choice.a, others or "–")
+        why = (NO_TIMER if others else NO_TIMERS)(choice.a, others)
     raise BadValue("`{}` is not possible: {}", choice, why)
 
 

@@ -39,7 +39,7 @@ from typing import Annotated, Any, ClassVar, Self, TypeVar, get_origin, get_type
 from .maps import frozen
 from .role import Program
 from .text import BadValue, Text, Words, say_unknown, shorten, tr
-from .usages import QUOTED, Usages, number, split, split_words
+from .usages import DIGITS, QUOTED, Usages, number, split, split_words
 from .world import NodeSpec
 
 Pairs = tuple[tuple[str, str], ...]
@@ -136,7 +136,9 @@ class Spelling:
 def _read_number(name: str, text: str) -> int:
     value = number(text)
     if value is None:
-        raise BadValue("{}={!r}: expected a whole number", name, shorten(text, 20))
+        raise BadValue(
+            "{}={!r}: expected a whole number of at most {} digits", name, shorten(text, 20), DIGITS
+        )
     return value
 
 

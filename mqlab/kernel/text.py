@@ -139,13 +139,13 @@ def say_unknown(what: str, word: str, known: Collection[str], where: str | Text 
     """`no call 'comit'; did you mean commit?`, or all that is `known` where nothing is near:
     another number is no slip."""
     short = shorten(word, 60)
-    near = [
+    near = [one for one in known if one.lower() == short.lower()] or [
         one
         for one in get_close_matches(short, known, 1, 0.65)
         if one.strip(digits) != short.strip(digits)
     ]
-    words = NEAR if near else UNKNOWN
-    listed = near[0] if near else shorten(", ".join(known) or "–", 500)
+    words = NEAR if near else UNKNOWN if known else NONE
+    listed = near[0] if near else shorten(", ".join(known), 500)
     return words(what=tr(what, "what"), word=short, where=where, listed=listed)
 
 
@@ -175,6 +175,7 @@ class Words:
 
 NEAR = Words("no {what} {word!r}{where}; did you mean {listed}?")
 UNKNOWN = Words("no {what} {word!r}{where}; there are: {listed}")
+NONE = Words("no {what} {word!r}{where}; there is none here")
 
 
 class WordedError(Exception):

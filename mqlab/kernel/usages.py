@@ -7,7 +7,8 @@ A usage begins with its verb. Then come its arguments: `KIND` is one word, `KIND
 which are given as a tuple, `this|that` one of these words. In brackets stands what may be missing:
 an argument (then "" or an empty tuple is given), or options (`[txn=NAME sequence=N]`). What stands
 behind a comma is for people only. A word with = is a word as others where a usage has no options,
-or none of that name and no argument `KIND …`, and where it begins with a quotation mark.
+or none of that name and no argument `KIND …`, and where it begins with a quotation mark; as a name
+it is refused.
 
 Words are quoted as in a shell, `"two words"`, `note="it's so"` or `'{"id": 1}'`; a backslash is a
 character like any other.
@@ -31,7 +32,9 @@ PIECE = re.compile(r"\[[^]]*\]|\S+(?: …)?")
 #: kinds that are whole numbers
 NUMBERS = ("N", "MS", "BYTES", "LEVEL", "1")
 #: what has a meaning in a line
-SIGNS = re.compile(r"[\s{},;'\"]")
+SIGNS = re.compile(r"[\s{},;'\"，；：“”‘、]")
+#: signs as an input method writes them, and the ones that have a meaning in a line
+WIDE = dict(zip("，、；：＝＠＃｜“”‘", ",,;:=@#|\"\"'", strict=True))
 OPTION = re.compile("[a-z_]+=")
 QUOTED = r"""(?:"[^"]*"|'[^']*')"""
 DIGITS = 15
@@ -42,9 +45,21 @@ class Quoted(str):
     """A word that begins with a quotation mark, so that it is no option."""
 
 
+def check_signs(text: str) -> None:
+    """BadValue for a full-width sign outside quotation marks: it would be part of a value."""
+    for sign in re.sub(QUOTED, "", text):
+        if sign in WIDE:
+            raise BadValue(
+                "write `{}` instead of `{}`, or put quotation marks around a value that contains it",
+                WIDE[sign],
+                sign,
+            )
+
+
 def split(text: str, at: str) -> list[str]:
     """The pieces of a text between characters of the class `at`, those in quotation marks not
-    counted. ValueError for a quotation mark without its second."""
+    counted. ValueError for a quotation mark without its second, and for a full-width sign."""
+    check_signs(text)
     if {'"', "'"} & {*re.sub(QUOTED, "", text)}:
         raise BadValue(
             "{!r}: a quotation mark is not closed; write a value of several words as "
@@ -162,7 +177,9 @@ def _find_reader(kind: str, readers: Mapping[str, Reader]) -> Reader:
 def _read_option(name: str, kind: str, text: str, readers: Mapping[str, Reader]) -> Any:
     value = _find_reader(kind, readers)(text)
     if value is None and kind not in readers:
-        raise BadValue("{}={}: expected a whole number", name, shorten(text, 20))
+        raise BadValue(
+            "{}={}: expected a whole number of at most {} digits", name, shorten(text, 20), DIGITS
+        )
     return value
 
 
@@ -196,6 +213,8 @@ def one_of(what: str, names: Collection[str]) -> Reader:
     """The name of something that there is."""
 
     def read(name: str) -> str:
+        if OPTION.match(name):
+            raise BadValue("{!r}: this call has no such option", shorten(name, 60))
         if name not in names:
             raise ValueError(say_unknown(what, name, names))
         return name
@@ -205,6 +224,8 @@ def one_of(what: str, names: Collection[str]) -> Reader:
 
 def bare(word: str) -> str:
     """A name: a word without what has a meaning in a line."""
+    if OPTION.match(word):
+        raise BadValue("{!r}: this call has no such option", shorten(word, 60))
     if not word or SIGNS.search(word):
         raise BadValue("{!r}: expected one word without {{}},;'\"", shorten(word, 60))
     return str(word)

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from ..kernel import System, Text, Words
 from ..kernel.catalogue import translate
 from ..kernel.text import BadValue, say_unknown, shorten, tr
-from ..kernel.usages import number as count
-from ..kernel.usages import split
+from ..kernel.usages import QUOTED, check_signs, split
 
 Registry = Mapping[str, type[System]]
 
@@ -52,7 +51,10 @@ COMMANDS = {
     ),
     "restart": Command(
         ("restart NODE", "restart NODE kill=K"),
-        tr("it starts and recovers from its disk; K: it is killed again after K effects of that"),
+        tr(
+            "it starts and recovers from its disk, a client makes all its calls again; K: it is "
+            "killed again after K effects of that"
+        ),
     ),
     "break": Command(
         ("break A B",), tr("the connection from A to B breaks; what is in flight on it is lost")
@@ -65,7 +67,10 @@ COMMANDS = {
         ("fire NODE", "fire NODE TIMER"),
         tr("a timer runs out: time passes only where a line says so"),
     ),
-    "at": Command(("at MILLISECONDS",), tr("what follows happens at this time, in milliseconds")),
+    "at": Command(
+        ("at MILLISECONDS", "at 15m"),
+        tr("what follows happens at this time, in milliseconds or with a unit"),
+    ),
     "clock": Command(
         ("clock NODE +1h", "clock NODE -200ms"),
         tr("from here on the clock of NODE is fast, or slow; units: ms, s, m, h, d"),
@@ -95,8 +100,11 @@ COMMANDS = {
 #: commands about a message; all but `release` wait for it from the beginning
 OF_MESSAGES = ("hold", "release", "lose", "late", "drop")
 _UNITS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
-_AHEAD = re.compile(r"([+-])([0-9]{1,9})(ms|s|m|h|d)")
-_MESSAGE = re.compile(r"(\S+?)\s*(?:→|->)\s*(\S+)\s+(⇒|=>)?\s*(\w+)(?:#([1-9][0-9]{0,5}))?$")
+_AHEAD = re.compile(r"[+-][0-9]{1,9}(ms|s|m|h|d)")
+_AT = re.compile(r"[0-9]{1,15}|[0-9]{1,9}(ms|s|m|h|d)")
+_MESSAGE = re.compile(r"(\S+?)\s*(?:→|->)\s*(\S+)\s+(⇒|=>)?\s*(\w+)\s*(?:#([1-9][0-9]{0,5}))?$")
+#: a comment behind a command; `Produce # 2` is a message
+_BEHIND = re.compile(r"\s#(\s+(?![0-9])|$)")
 _WHEN = re.compile(r"when=(⇒|=>)?(\w+)(?:#([1-9][0-9]{0,5}))?$")
 _AGAIN = re.compile(r"(kill|power)=[0-9]{1,6}")
 _AFTER = re.compile(r"after=([0-9]{1,6})$")
@@ -223,7 +231,10 @@ def parse_script(text: str) -> Script:
             break
         try:
             if word not in known:
-                raise ScenarioError("line {}: {}", number, say_unknown("command", word, known))
+                raise ScenarioError(
+                    "line {}: {}", number, say_unknown("command", word, (*known, DASHES))
+                )
+            _check_line(number, line)
             if word in COMMANDS:
                 commands.append(_line(number, word, rest.strip()))
             elif word == "system" or rest.strip():  # a menu may leave `off` without a safeguard
@@ -237,6 +248,17 @@ def parse_script(text: str) -> Script:
     if more:
         line += " off=" + ",".join(text.removeprefix("off=") for _, text in more)
     return Script(tuple(comments), line, tuple(commands), tuple(system_parts), question, head)
+
+
+def _check_line(number: int, line: str) -> None:
+    """ScenarioError for what is read as part of a value, and meant as something else: a comment
+    behind the command, and signs of an input method."""
+    if _BEHIND.search(re.sub(QUOTED, "", line)):
+        raise ScenarioError("line {}: a comment has a line of its own, above the command", number)
+    try:
+        check_signs(line)
+    except ValueError as error:
+        raise ScenarioError("line {}: {}", number, error) from error
 
 
 def read_typed(text: str) -> tuple[Script, str]:
@@ -272,7 +294,7 @@ def _line(number: int, command: str, rest: str) -> Line:
     if command in OF_MESSAGES:
         matched = _MESSAGE.match(rest)
         if not matched:
-            raise refused
+            raise ScenarioError("{}; an arrow may be written ->", refused)
         src, dst, answer, kind, n = matched.groups()
         if command == "drop" and answer:
             raise ScenarioError(
@@ -312,7 +334,7 @@ def _line(number: int, command: str, rest: str) -> Line:
         "break": len(words) == 2,
         "heal": not words,
         "fire": words,
-        "at": count(rest) is not None,
+        "at": _AT.fullmatch(rest),
         "clock": len(words) == 2 and _AHEAD.fullmatch(words[1]),
     }
     if not is_valid.get(command, len(words) == 1):
@@ -320,10 +342,10 @@ def _line(number: int, command: str, rest: str) -> Line:
     return Line(number, command, words)
 
 
-def read_ahead(word: str) -> int:
-    """`+1h` or `-200ms` in milliseconds."""
-    sign, many, unit = _AHEAD.fullmatch(word).groups()  # type: ignore[union-attr]
-    return int(f"{sign}{many}") * _UNITS[unit]
+def read_ms(word: str) -> int:
+    """`+1h`, `-200ms` or `1500` in milliseconds."""
+    many = word.rstrip("msdh")
+    return int(many) * _UNITS[word.removeprefix(many) or "ms"]
 
 
 def _stop(number: int, command: str, words: tuple[str, ...]) -> Line | None:
@@ -376,7 +398,7 @@ def system_of(line: str, registry: Registry) -> System:
         key, equals, value = word.partition("=")
         if not equals:
             raise ScenarioError(
-                "{!r} in the system line: expected key=value, and quotes around a "
+                "{!r} in the system line: expected key=value without blanks, and quotes around a "
                 "client's calls, as in 'app=init; commit'",
                 shorten(word, 60),
             )

@@ -27,7 +27,7 @@ from ..kernel.moves import Moved, apply, placements
 from ..kernel.run import put_in_words
 from ..kernel.stops import describe_stop
 from ..kernel.text import BadValue, say_unknown, tr
-from .language import MORE, Line, Message, ScenarioError, Script, raise_all, read_ahead
+from .language import MORE, Line, Message, ScenarioError, Script, raise_all, read_ms
 
 # What still waits when a run is over, and for what: calls without an answer, and messages that
 # nobody takes. A closing line of the command, not of the narration, which files keep.
@@ -203,19 +203,22 @@ class _Driver:
             case "heal":
                 self.cut = []
             case "at":
-                if (at_ms := int(line.words[0])) < self.at_ms:
+                if (at_ms := read_ms(line.words[0])) < self.at_ms:
                     raise ScenarioError(
                         "time goes on: it is {} ms already; `clock NODE -200ms` sets a clock back",
                         self.at_ms,
                     )
                 self.at_ms = at_ms
             case "clock":
-                self.ahead[line.words[0]] = read_ahead(line.words[1])
+                self.ahead[line.words[0]] = read_ms(line.words[1])
         self._quiesce()
 
     def _release(self, line: Line) -> None:
         held = [a for a in self.armed if a.message == line.message]
         if not held:
+            others = [show_message(a.message) for a in self.armed if a.message is not None]
+            if others:
+                raise ScenarioError("no line holds this message; held is: {}", ", ".join(others))
             raise ScenarioError("no line holds this message; write a `hold` or `late` for it")
         self.vain += filter(None, map(self._in_vain, held))
         self.armed = [a for a in self.armed if a not in held]
@@ -258,6 +261,9 @@ class _Driver:
             arrow = "⇒" if message.answer else ""
             wanted = NO_MESSAGE(arrow + message.kind, message.n, message.src, message.dst)
             arrived = {arrow + kind: n for kind, n in sent.items()}
+            back = (message.dst, message.src, message.kind, message.answer)
+            if not arrived and self.seen[back]:  # the arrow points to who was asked, always
+                return str(IN_VAIN(line.number, wanted, show_message(Message(*back[:3], answer=back[3]))))
         emitted = ", ".join(f"{show_kind(kind)}#{n}" for kind, n in arrived.items())
         return str(IN_VAIN(line.number, wanted, emitted or tr("nothing", "came")))
 

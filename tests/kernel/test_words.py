@@ -172,7 +172,6 @@ READERS = {
         ("stop", ({},)),
         ("turn by=1", ({"by": 1},)),
         ("name 12=3 by=1", ("12=3", {"by": 1})),
-        ("name to=red", ("to=red", {})),
         ("put red a b", ("red", ("a", "b"), {})),
         ("put to=red red wait=5 a note=x", ("red", ("a",), {"to": "red", "wait": 5, "note": "x"})),
         ("turn by=2", ({"by": 2},)),
@@ -218,7 +217,8 @@ def test_the_words_of_a_line_are_arguments_and_options(line: str, given: tuple[A
         ("give up 3", "expected give left|right LEVEL"),
         ("give left three", "expected give left|right LEVEL"),
         ("give wide=1 3", "expected give left|right LEVEL"),
-        ("list red note=x", "no box 'note=x'"),
+        ("list red note=x", "'note=x': this call has no such option"),
+        ("name to=red", "'to=red': this call has no such option"),
     ],
 )
 def test_what_does_not_fit_is_told_what_would(line: str, why: str) -> None:

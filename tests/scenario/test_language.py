@@ -49,7 +49,7 @@ def lines(text):
         (HEAD + "break app", "expected `break A B`, not 'app'"),
         (HEAD + "at noon", "expected `at MILLISECONDS`"),
         (HEAD + RUN + "release app→store Keep", "no line holds this message"),
-        (HEAD + "fire app", "`fire app` is not possible: app has no timer now; there are: –"),
+        (HEAD + "fire app", "`fire app` is not possible: app has no timer now, and no other node has one"),
         (HEAD + "fire", "expected `fire NODE` or `fire NODE TIMER`, not ''"),
         (HEAD + "at 9\nat 8", "line 3: time goes on: it is 9 ms already"),
         (HEAD + "hold app→store Keep#0", "expected `hold from→to Kind#n`"),
@@ -67,6 +67,7 @@ def test_a_message_is_named_by_its_ends_its_kind_and_its_number():
     script = parse_script(HEAD + "hold app→store Keep#2\nlose app -> store => Keep")
     assert script.lines[0].message == Message("app", "store", "Keep", 2)
     assert script.lines[1].message == Message("app", "store", "Keep", 1, answer=True)
+    assert parse_script(HEAD + "hold app -> store Keep #2").lines == script.lines[:1]
 
 
 def test_comments_before_the_first_command_are_the_story():

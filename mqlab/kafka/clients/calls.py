@@ -90,13 +90,20 @@ class Abort:
 
 @frozen
 class Subscribe:
-    """subscribe, with the join that Kafka leaves to the first poll"""
+    """subscribe, with the join that Kafka leaves to the first poll. Of the consumer's configuration:
+    `group_instance_id`, a static member's name; `auto_offset_reset`, where it reads on from without
+    a position of the group (Java's default is latest, here it is earliest)"""
 
     group: str
     topics: tuple[str, ...]
+    group_instance_id: str | None = None
+    auto_offset_reset: str = "earliest"
 
     def __str__(self) -> str:
-        return f"subscribe {self.group} {braces(self.topics)}"
+        name = f" group_instance_id={self.group_instance_id}" if self.group_instance_id else ""
+        latest = self.auto_offset_reset == "latest"
+        reset = " auto_offset_reset=latest" if latest else ""
+        return f"subscribe {self.group} {braces(self.topics)}{name}{reset}"
 
 
 @worded("unsubscribe")

@@ -153,8 +153,8 @@ def handle_fetch(consumer: Consumer, call: Poll, partition: str, answer: FetchRe
     partition's position past all that was fetched. The poll returns once all its requests are
     answered: with the records or, if one partition had an error, with that instead."""
     if answer.error is Error.OFFSET_OUT_OF_RANGE:
-        # the records there were deleted: auto.offset.reset=earliest goes on with the oldest
-        return consumer.send_requests(Send(partition, ListOffsets(EARLIEST, call.isolation)))
+        # the records there were deleted, or there are none yet
+        return consumer.send_requests(ask_reset(consumer, partition, call.isolation))
     new = replace(consumer, error=consumer.error or answer.error)
     if not answer.error:
         offset = consumer.positions.get(partition, 0)
@@ -173,10 +173,19 @@ def handle_fetch(consumer: Consumer, call: Poll, partition: str, answer: FetchRe
     return new.return_outcome(build_failure(call, error) if error else build_success(call, got))
 
 
+def ask_reset(consumer: Consumer, partition: str, isolation: str) -> Send:
+    """The question from where auto.offset.reset reads on."""
+    at_ms = LATEST if consumer.membership.reset == "latest" else EARLIEST
+    return Send(partition, ListOffsets(at_ms, isolation))
+
+
 def reset_position(
-    consumer: Consumer, call: Poll, partition: str, answer: ListOffsetsResponse
+    consumer: Consumer, call: Poll | PositionOf, partition: str, answer: ListOffsetsResponse
 ) -> Result:
+    """Read on from there. With auto.offset.reset=latest one poll may reset several partitions."""
     new = replace(consumer, positions=consumer.positions.set(partition, answer.offset))
+    if isinstance(call, PositionOf):
+        return new.return_outcome(build_success(call, str(answer.offset)))
     return new.send_requests(Send(partition, Fetch(answer.offset, call.isolation)))
 
 
@@ -187,12 +196,21 @@ def handle_offsets(
     if isinstance(call, Committed):
         return consumer.return_outcome(build_success(call, ", ".join(map(str, answer.positions))))
     positions = consumer.positions
+    unknown: list[Send] = []  # nothing is committed for them
     for position in answer.positions:
+        if position.offset < 0 and consumer.membership.reset == "latest":
+            isolation = call.isolation if isinstance(call, Poll) else READ_COMMITTED
+            unknown.append(ask_reset(consumer, position.partition, isolation))
+            continue
         # Nothing committed: from the beginning (auto.offset.reset=earliest).
         positions = positions.set(position.partition, max(position.offset, 0))
     new = replace(consumer, positions=positions)
     if isinstance(call, Poll):
-        return poll(new, call)
+        known = tuple(p for p in new.assigned if p in positions)
+        asks = (Send(p, Fetch(positions[p], call.isolation)) for p in known)
+        return new.send_requests(*asks, *unknown)
+    if unknown:
+        return new.send_requests(*unknown)
     return new.return_outcome(build_success(call, str(positions.get(call.partition, 0))))
 
 
@@ -225,8 +243,9 @@ UNKNOWN = frozenset({Error.UNKNOWN_MEMBER_ID, Error.ILLEGAL_GENERATION})
 
 @worded("member={member} generation={generation}")
 class Membership:
-    """`rejoin`: the next poll joins again before it reads. What `groupMetadata()` gives to
-    a producer is group, member and generation."""
+    """`rejoin`: the next poll joins again before it reads. `fenced`: another member has its
+    `instance`, the name of a static member. `reset`: auto.offset.reset. What `groupMetadata()`
+    gives to a producer is group, member and generation."""
 
     group: str = ""
     topics: tuple[str, ...] = ()
@@ -234,6 +253,9 @@ class Membership:
     generation: int = -1
     assigned: tuple[str, ...] = ()
     rejoin: bool = False
+    instance: str | None = None
+    reset: str = "earliest"
+    fenced: bool = False
 
 
 def assign_ranges(
@@ -261,7 +283,7 @@ def join_group(consumer: Consumer) -> Result:
         mine.member,
         config.name,
         ((RANGE, mine.topics),),
-        config.instance,
+        mine.instance,
         config.session_ms,
         config.rebalance_ms,
     )
@@ -295,7 +317,7 @@ def handle_join(consumer: Consumer, answer: JoinGroupResponse) -> Result:
         membership.member,
         membership.generation,
         assignments,
-        consumer.config.instance,
+        membership.instance,
         answer.protocol_type,
         answer.protocol,
     )
@@ -333,7 +355,7 @@ def send_heartbeat(consumer: Consumer) -> Result:
     mine = consumer.membership
     if mine.generation < 0:
         return consumer, ()
-    ask = Heartbeat(mine.group, mine.member, mine.generation, consumer.config.instance)
+    ask = Heartbeat(mine.group, mine.member, mine.generation, mine.instance)
     again = SetTimer(HEARTBEAT, consumer.config.heartbeat_ms)
     return consumer, (Send(coordinator_of(consumer), ask, BEAT + mine.generation), again)
 
@@ -348,6 +370,9 @@ def handle_heartbeat(consumer: Consumer, corr: int, answer: HeartbeatResponse) -
         return replace(consumer, membership=replace(consumer.membership, rejoin=True)), ()
     if answer.error in UNKNOWN:
         return forget_membership(consumer), (CancelTimer(HEARTBEAT),)
+    if answer.error is Error.FENCED_INSTANCE_ID:
+        fenced = replace(consumer.membership, fenced=True)
+        return replace(consumer, membership=fenced), (CancelTimer(HEARTBEAT),)
     return consumer, ()
 
 
@@ -358,10 +383,13 @@ def forget_membership(consumer: Consumer) -> Consumer:
 
 
 def leave_group(consumer: Consumer, call: Unsubscribe) -> Result:
+    """A static member does not leave: its partitions wait for it until its session is over."""
     mine = consumer.membership
-    if not mine.member:
-        return replace(consumer, membership=Membership()).return_outcome(build_success(call))
-    ask = LeaveGroup(mine.group, ((mine.member, consumer.config.instance),))
+    if not mine.member or mine.instance:
+        new = replace(consumer, membership=Membership())
+        new, effects = new.return_outcome(build_success(call))
+        return new, ((CancelTimer(HEARTBEAT), *effects) if mine.member else effects)
+    ask = LeaveGroup(mine.group, ((mine.member, None),))
     new, effects = consumer.send_requests(Send(coordinator_of(consumer), ask))
     return new, (CancelTimer(HEARTBEAT), *effects)
 
@@ -391,15 +419,13 @@ OUTSIDE = frozenset({*UNKNOWN, Error.REBALANCE_IN_PROGRESS})
 
 @frozen
 class ConsumerConfig(Config):
-    """`name`: its client.id. `partitions`: all there are, as the metadata says. `instance`: a
-    static member's name. Times in milliseconds, Kafka's defaults. `retry_ms`: retry.backoff.ms;
+    """`name`: its client.id. `partitions`: all there are, as the metadata says. Times in milliseconds, Kafka's defaults. `retry_ms`: retry.backoff.ms;
     `heartbeat_ms`, `session_ms`, `rebalance_ms`: heartbeat.interval.ms, session.timeout.ms and
     max.poll.interval.ms."""
 
     cluster: KafkaConfig = KafkaConfig()
     name: str = "consumer"
     partitions: tuple[str, ...] = ()
-    instance: str | None = None
     retry_ms: int = 100
     heartbeat_ms: int = 3_000
     session_ms: int = 45_000
@@ -457,7 +483,10 @@ class Consumer(Quiet):
             case Poll():
                 return self.poll_assigned(call)
             case Subscribe(group=group, topics=topics):
-                return join_group(replace(self, membership=Membership(group, topics)))
+                mine = Membership(
+                    group, topics, instance=call.group_instance_id, reset=call.auto_offset_reset
+                )
+                return join_group(replace(self, membership=mine))
             case Unsubscribe():
                 return leave_group(self, call)
             case CommitOffsets():
@@ -489,6 +518,8 @@ class Consumer(Quiet):
             return poll(self, call)
         if not self.membership.group:
             return self.return_outcome(build_failure(call, "subscribe first, or name a partition"))
+        if self.membership.fenced:
+            return self.return_outcome(build_failure(call, Error.FENCED_INSTANCE_ID))
         return join_group(self) if self.membership.rejoin else poll(self, call)
 
     def _commit(self, call: CommitOffsets) -> tuple[Consumer, Effects]:
@@ -501,7 +532,8 @@ class Consumer(Quiet):
             return self.return_outcome(build_success(call, "nothing"))
         mine = self.membership
         who = (mine.member, mine.generation) if mine.group == call.group else ("", -1)
-        ask = OffsetCommit(call.group, positions, *who, instance=self.config.instance)
+        instance = mine.instance if mine.group == call.group else None
+        ask = OffsetCommit(call.group, positions, *who, instance=instance)
         return self.send_requests(Send(offsets_log(call.group, self.config.cluster), ask))
 
     # -- answers -------------------------------------------------------------------------
@@ -523,7 +555,7 @@ class Consumer(Quiet):
         match answer:
             case FetchResponse():
                 return handle_fetch(self, call, peer, answer)
-            case ListOffsetsResponse() if isinstance(call, Poll):
+            case ListOffsetsResponse() if isinstance(call, (Poll, PositionOf)):
                 return reset_position(self, call, peer, answer)
             case ListOffsetsResponse(offset=offset, error=error):
                 return self.return_outcome(
