@@ -31,10 +31,10 @@ Reader = Callable[[str], Any]
 PIECE = re.compile(r"\[[^]]*\]|\S+(?: …)?")
 #: kinds that are whole numbers
 NUMBERS = ("N", "MS", "BYTES", "LEVEL", "1")
-#: what has a meaning in a line
-SIGNS = re.compile(r"[\s{},;'\"，；：“”‘、]")
 #: signs as an input method writes them, and the ones that have a meaning in a line
-WIDE = dict(zip("，、；：＝＠＃｜“”‘", ",,;:=@#|\"\"'", strict=True))
+WIDE = dict(zip("，、；：＝＠＃｜“”‘", ',,;:=@#|""\'', strict=True))
+#: what has a meaning in a line
+SIGNS = re.compile(rf"[\s{{}},;'\"{''.join(WIDE)}]")
 OPTION = re.compile("[a-z_]+=")
 QUOTED = r"""(?:"[^"]*"|'[^']*')"""
 DIGITS = 15
@@ -50,7 +50,8 @@ def check_signs(text: str) -> None:
     for sign in re.sub(QUOTED, "", text):
         if sign in WIDE:
             raise BadValue(
-                "write `{}` instead of `{}`, or put quotation marks around a value that contains it",
+                "write `{}` instead of `{}`, or put quotation marks around a value that "
+                "contains it",
                 WIDE[sign],
                 sign,
             )

@@ -263,7 +263,8 @@ class _Driver:
             arrived = {arrow + kind: n for kind, n in sent.items()}
             back = (message.dst, message.src, message.kind, message.answer)
             if not arrived and self.seen[back]:  # the arrow points to who was asked, always
-                return str(IN_VAIN(line.number, wanted, show_message(Message(*back[:3], answer=back[3]))))
+                other = Message(*back[:3], answer=back[3])
+                return str(IN_VAIN(line.number, wanted, show_message(other)))
         emitted = ", ".join(f"{show_kind(kind)}#{n}" for kind, n in arrived.items())
         return str(IN_VAIN(line.number, wanted, emitted or tr("nothing", "came")))
 

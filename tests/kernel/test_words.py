@@ -11,7 +11,17 @@ import pytest
 from mqlab.kernel import NOTHING, Fact, FactKind, Outcome, Text, Words, build_failure, worded
 from mqlab.kernel.reasons import POWER_CUT, UNKNOWN_OUTCOME, Reasons, say_unguarded
 from mqlab.kernel.role import FAILED, UNKNOWN
-from mqlab.kernel.usages import Usages, any_text, bare, number, one_of, quote, split, split_words
+from mqlab.kernel.usages import (
+    WIDE,
+    Usages,
+    any_text,
+    bare,
+    number,
+    one_of,
+    quote,
+    split,
+    split_words,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +238,8 @@ def test_what_does_not_fit_is_told_what_would(line: str, why: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "word", ["a", "", " ", "a b", "it's", '"', "'\"'", '{"a": "it\'s"}', "a;", "a,b", "x=1", "\\x2"]
+    "word",
+    ["a", "", " ", "a b", "it's", '"', "'\"'", '{"a": "it\'s"}', "a;", "a,b", "x=1", "\\x2", *WIDE],
 )
 def test_a_quoted_word_is_read_back(word: str) -> None:
     assert split_words(f"put {quote(word)} to={quote(word)}") == ("put", word, f"to={word}")

@@ -36,14 +36,14 @@ class Purpose:
 
 
 #: The final aims are 82,000 and 58,000.
-MOST_PROGRAM = 92_150
-MOST_TESTS = 65_800
+MOST_PROGRAM = 92_210
+MOST_TESTS = 65_890
 
 PROGRAM = (
     Purpose("broker pictures", 3_940, "views, words and reasons of three brokers",
             "mqlab/*/picture/* mqlab/kafka/*words.py mqlab/rocketmq/*words.py "
             "mqlab/pulsar/*words.py"),
-    Purpose("kernel, models", 26_320, "three brokers, nine classical models, search, scenarios",
+    Purpose("kernel, models", 26_400, "three brokers, nine classical models, search, scenarios",
             "mqlab/kernel/* mqlab/kafka/* mqlab/rocketmq/* mqlab/pulsar/* "
             "mqlab/patterns/* mqlab/explore/* mqlab/scenario/*"),
     Purpose("lessons: questions", 2_240, "seventeen labs",
@@ -90,7 +90,7 @@ BESIDE = (
             "labs/*"),
     Purpose("tests/oracle", 14_820, "programs and drivers that ask a real broker",
             "tests/oracle/*"),
-    Purpose("tests", 50_960, "all other tests",
+    Purpose("tests", 51_070, "all other tests",
             "tests/*"),
 )  # fmt: skip
 PURPOSES = (*PROGRAM, *BESIDE)
@@ -191,8 +191,9 @@ def test_the_tree_stays_small() -> None:
     Chinese, and what cells put out that nobody compares. 2 MB are the catalogues, whose keys are
     the English of labs and scenarios once more. It rose from 20 MB with mqlab inspect (0.3 MB with
     the damaged brokers of its tests) and eighteen incidents (0.3 MB with their Chinese), and from
-    21 MB with docstrings that say to a stranger what a function does (0.2 MB)."""
-    assert sum(path.stat().st_size for path in list_committed()) < 21_400_000
+    21 MB with docstrings that say to a stranger what a function does (0.2 MB) and three incidents of
+    consumer groups (0.1 MB)."""
+    assert sum(path.stat().st_size for path in list_committed()) < 21_500_000
 
 
 if __name__ == "__main__":

@@ -90,7 +90,7 @@ class Abort:
 
 @frozen
 class Subscribe:
-    """subscribe, with the join that Kafka leaves to the first poll. Of the consumer's configuration:
+    """subscribe, with the join that Kafka leaves to the first poll. Of the configuration:
     `group_instance_id`, a static member's name; `auto_offset_reset`, where it reads on from without
     a position of the group (Java's default is latest, here it is earliest)"""
 

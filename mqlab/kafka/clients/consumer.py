@@ -419,9 +419,9 @@ OUTSIDE = frozenset({*UNKNOWN, Error.REBALANCE_IN_PROGRESS})
 
 @frozen
 class ConsumerConfig(Config):
-    """`name`: its client.id. `partitions`: all there are, as the metadata says. Times in milliseconds, Kafka's defaults. `retry_ms`: retry.backoff.ms;
-    `heartbeat_ms`, `session_ms`, `rebalance_ms`: heartbeat.interval.ms, session.timeout.ms and
-    max.poll.interval.ms."""
+    """`name`: its client.id. `partitions`: all there are, as the metadata says. Times in
+    milliseconds, Kafka's defaults. `retry_ms`: retry.backoff.ms; `heartbeat_ms`, `session_ms`,
+    `rebalance_ms`: heartbeat.interval.ms, session.timeout.ms and max.poll.interval.ms."""
 
     cluster: KafkaConfig = KafkaConfig()
     name: str = "consumer"

@@ -63,6 +63,66 @@ def test_a_member_that_was_dropped_hears_it_and_comes_back_as_a_new_one():
     ]
 
 
+@pytest.mark.parametrize(
+    ("isolation", "reset", "position"),
+    [
+        ("read_committed", "latest", "ok 1"),
+        ("read_uncommitted", "latest", "ok 2"),
+        ("read_committed", "earliest", "ok 0"),
+    ],
+)
+def test_without_a_position_of_the_group_its_reset_says_where_to_read(isolation, reset, position):
+    trace = run(
+        "system kafka partitions=2 groups=1 producers=plain:-,app readers=one\n"
+        "run plain: send orders-0 a, send orders-1 b, flush\n"
+        "run app: init, begin, send orders-0 open, flush\n"
+        "run one: commit-offsets g orders-1@0\n"
+        f"run one: subscribe g orders auto_offset_reset={reset}, poll {isolation}\n"
+        "run one: seek orders-1@9, poll read_committed, position orders-1\n"
+    )
+    told = outcomes(trace, "one")
+    fetched = [f.text.en for f in trace.facts if f.node == "one" and "Fetch @" in f.text.en]
+    read = {"earliest": "ok a, b", "latest": "ok b"}[reset]
+    assert told[2][1] == read and f"Fetch @{position[3:]} {isolation}" in "\n".join(fetched)
+    assert told[5] == ("position orders-1", "ok 1")  # beyond the end: with earliest b comes again
+
+
+def test_a_position_is_reset_before_anything_is_read():
+    trace = run(
+        "system kafka partitions=1 groups=1 producers=app:- readers=one\n"
+        "run app: send orders-0 a, flush\n"
+        "run one: subscribe g orders auto_offset_reset=latest, position orders-0\n"
+        "run app: send orders-0 b, flush\nrun one: poll\n"
+    )
+    assert [result for _, result in outcomes(trace, "one")[1:]] == ["ok 1", "ok b"]
+
+
+def test_a_static_member_keeps_its_partitions_over_a_restart_and_does_not_leave():
+    trace = run(
+        "system kafka partitions=1 groups=1 readers=one\n"
+        "run one: subscribe g orders group_instance_id=shop-0, group-metadata\n"
+        "kill one\nrestart one\nrun one: unsubscribe\n"
+    )
+    metadata = [result for call, result in outcomes(trace, "one") if call == "group-metadata"]
+    assert metadata == ["ok member=shop-0-1 generation=1", "ok member=shop-0-2 generation=1"]
+    assert not [f for f in trace.facts if "LeaveGroup" in f.text.en]
+    assert not [f for f in trace.facts if "Rebalance, generation 2" in f.text.en]
+
+
+def test_who_has_the_name_of_a_static_member_takes_its_place():
+    trace = run(
+        "system kafka partitions=1 groups=1 readers=one,two\n"
+        "run one: subscribe g orders group_instance_id=shop-0\n"
+        "run two: subscribe g orders group_instance_id=shop-0\n"
+        "run one: poll\nfire one heartbeat\nrun one: poll, commit-offsets g orders-0@0\n"
+        "run two: commit-offsets g orders-0@0\n"
+    )
+    assert [result for _, result in outcomes(trace, "one")[1:]] == [
+        "ok nothing", "failed FENCED_INSTANCE_ID", "failed FENCED_INSTANCE_ID",
+    ]  # fmt: skip
+    assert outcomes(trace, "two")[-1] == ("commit-offsets g {orders-0@0}", "ok")
+
+
 def test_a_refused_commit_is_final_and_the_next_poll_joins_again():
     trace = run(
         "system kafka partitions=1 groups=1 readers=one\n"
