@@ -191,8 +191,8 @@ def test_the_tree_stays_small() -> None:
     Chinese, and what cells put out that nobody compares. 2 MB are the catalogues, whose keys are
     the English of labs and scenarios once more. It rose from 20 MB with mqlab inspect (0.3 MB with
     the damaged brokers of its tests) and eighteen incidents (0.3 MB with their Chinese), and from
-    21 MB with docstrings that say to a stranger what a function does (0.2 MB) and three incidents of
-    consumer groups (0.1 MB)."""
+    21 MB with docstrings that say to a stranger what a function does (0.2 MB) and three incidents
+    of consumer groups (0.1 MB)."""
     assert sum(path.stat().st_size for path in list_committed()) < 21_500_000
 
 
