@@ -29,7 +29,7 @@ from ..kernel import (
 from ..kernel.claims import check_named, select_lights
 from ..kernel.options import LISTED, SORTED, Most, Order, Pairs, Programs, Rules
 from ..kernel.reasons import Unguarded
-from ..kernel.text import BadValue, shorten, tr
+from ..kernel.text import BadValue, say_unknown, shorten, tr
 from ..kernel.usages import Usages, any_text, number, one_of
 from . import application
 from .application import ANSWERS, Database
@@ -37,6 +37,7 @@ from .broker import Broker, NameServer, Slave
 from .claims import CLAIMS, properties
 from .config import SAFEGUARDS, RocketMQConfig
 from .consumer import Consume, Consumer, ConsumerConfig, Done, Outcome
+from .messages import split_queue
 from .picture.snapshot import TERMS, draw_snapshot
 from .picture.telling import annotate, find_kind, name_effect
 from .picture.view import Cluster
@@ -147,13 +148,14 @@ def _producers(system: RocketMQSystem) -> list[NodeSpec]:
 
 
 def _consumers(system: RocketMQSystem) -> list[NodeSpec]:
-    programs, specs = dict(system.programs), []
+    programs, specs, subscribed = dict(system.programs), [], dict(system.subscribe)
     for name, group in system.consumers:
+        topic = subscribed.get(name)
         config = ConsumerConfig(
             cluster=system.config,
             name=name,
             group=group,
-            queues=system.config.topics,
+            queues=tuple(q for q in system.config.topics if topic in (None, split_queue(q)[0])),
             broadcasting=system.model == "broadcasting",
             consume_timeout_ms=system.consume_timeout_ms,
         )
@@ -176,7 +178,8 @@ QUEUES = Most(100, tr("a picture has room for 100"))
 class RocketMQSystem(System):
     """`release` "5.5" or "4.9". `topic`: its name, or several with commas, of `queues` each.
     `producers`: (node, producer group). `consumers`: (node, consumer group), which share the
-    queues (`model` clustering) or get every message each (broadcasting); `retry_max`: how often
+    queues (`model` clustering) or get every message each (broadcasting); `subscribe`: (node, topic),
+    where a consumer does not read all topics; `retry_max`: how often
     a message comes back to a group before it goes to the dead letter queue. `early` "on": the
     broker knows of a producer before it has sent anything (a list of topics in its constructor);
     4.9 always does.
@@ -203,6 +206,7 @@ class RocketMQSystem(System):
     queues: Annotated[int, QUEUES] = 1
     producers: Pairs = (("app", "order-service"),)
     consumers: Pairs = ()
+    subscribe: Pairs = ()
     model: str = "clustering"
     retry_max: int = 16
     consume_timeout_ms: int = 900_000
@@ -241,6 +245,13 @@ class RocketMQSystem(System):
         super().__post_init__()
         QUEUES.check("queues of all topics", len(self.topic.split(",")) * self.queues)
         check_named(self.claims, CLAIMS)
+        for name, topic in self.subscribe:
+            for what, word, known in (
+                ("node", name, tuple(dict(self.consumers))),
+                ("topic", topic, tuple(self.topic.split(","))),
+            ):
+                if word not in known:
+                    raise ValueError(say_unknown(what, word, known))
 
     @classmethod
     def from_options(cls, given: Mapping[str, str]) -> Self:

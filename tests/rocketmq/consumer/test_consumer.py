@@ -208,3 +208,30 @@ run shop: consume, done o1""")
     assert rows(run, "shop", "applied") == {"o1": times}
     offsets = [str(f.text) for f in run.facts if "UpdateConsumerOffset" in f.text.en]
     assert offsets[0] == "UpdateConsumerOffset shop orders-0@1", "only once it was sent back"
+
+
+SHARED = "system rocketmq topic=orders,payments queues=2 consumers=a:shop,b:shop subscribe="
+
+
+def test_a_queue_is_given_to_a_member_that_does_not_read_its_topic():
+    """As the recordings java-subscriptions."""
+    run = drive(f"""{SHARED}a:orders,b:payments
+run a: consume
+run b: consume
+run app: send orders-0 o0, send orders-1 o1, send payments-0 p0, send payments-1 p1
+run a: consume
+run b: consume
+kill b
+run a: consume""")
+    returned = [line.split("☞")[1].strip() for line in run.narrate().splitlines() if "☞" in line]
+    assert [said for said in returned if said.startswith("consume: ok") and "nothing" not in said] == [
+        "consume: ok o0", "consume: ok p1", "consume: ok o1",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("given", "says"), [("c:orders", "no node 'c'"), ("a:order", "did you mean orders")]
+)
+def test_who_subscribes_what_is_a_consumer_and_a_topic(given, says):
+    with pytest.raises(ValueError, match=says):
+        drive(f"{SHARED}{given}\nrun app: send orders-0 o0")

@@ -54,6 +54,7 @@ public class ClientStories {
       case "dying" -> dying();
       case "heir" -> heir();
       case "clustering" -> clustering();
+      case "subscriptions" -> subscriptions();
       case "broadcasting" -> broadcasting();
       case "retries" -> retries();
       case "pulling" -> pulling();
@@ -177,6 +178,29 @@ public class ClientStories {
   }
 
   // ---- consumers -----------------------------------------------------------------------------
+
+  /** Two consumers of a group, each with a topic of its own: each is given half of its queues. */
+  static void subscriptions() throws Exception {
+    var producer = plainProducer();
+    var got = new ConcurrentLinkedQueue<String>();
+    var first = named(new DefaultMQPushConsumer(story + "-group"), "first");
+    var second = named(new DefaultMQPushConsumer(story + "-group"), "second");
+    for (var topic : List.of("orders", "payments")) createTopic(producer, story + topic, 2);
+    listen(first, story + "orders", got);
+    listen(second, story + "payments", got);
+    first.start();
+    second.start();
+    until(() -> queues(first) == 1 && queues(second) == 1);
+    say("group", "queues of first, second", queues(first) + ", " + queues(second));
+    for (var topic : List.of("orders", "payments")) sendToEach(producer, story + topic, 2, topic);
+    until(() -> got.size() == 2);
+    sorted("both", "got", got);
+    second.shutdown();
+    until(() -> got.size() == 3);
+    sorted("both", "got when second was gone", got);
+    first.shutdown();
+    producer.shutdown();
+  }
 
   /** Two consumers of a group share the queues; when one leaves the other has them all. */
   static void clustering() throws Exception {
@@ -414,8 +438,13 @@ public class ClientStories {
   }
 
   static void sendToEach(DefaultMQProducer producer, int queues, String text) throws Exception {
+    sendToEach(producer, story, queues, text);
+  }
+
+  static void sendToEach(DefaultMQProducer producer, String topic, int queues, String text)
+      throws Exception {
     for (int i = 0; i < queues; i++) {
-      var message = new Message(story, bytes(text + i));
+      var message = new Message(topic, bytes(text + i));
       producer.send(message, (all, sent, number) -> all.get((Integer) number), i);
     }
   }
@@ -454,10 +483,10 @@ public class ClientStories {
     return out;
   }
 
-  /** How many queues of the story's topic a consumer has, its group's retry topic not counted. */
+  /** How many queues of the story's topics a consumer has, its group's retry topic not counted. */
   static int queues(DefaultMQPushConsumer consumer) {
     var has = consumer.getDefaultMQPushConsumerImpl().getRebalanceImpl().getProcessQueueTable();
-    return (int) has.keySet().stream().filter(queue -> queue.getTopic().equals(story)).count();
+    return (int) has.keySet().stream().filter(queue -> queue.getTopic().startsWith(story)).count();
   }
 
   /** BROADCASTING: its class has moved between 4.9 and 5. */

@@ -146,6 +146,7 @@ def java_idle(lab: Lab) -> None:
 #: story → the classes of the client that it is about
 BY_THEMSELVES = {
     "clustering": "RebalanceImpl, AllocateMessageQueueAveragely",
+    "subscriptions": "RebalanceImpl.rebalanceByTopic",
     "broadcasting": "MessageModel.BROADCASTING, LocalFileOffsetStore",
     "retries": "ConsumeMessageConcurrentlyService.processConsumeResult",
     "pulling": "DefaultLitePullConsumer",
