@@ -40,6 +40,7 @@ USELESS = {
     "refusing is safe",
     "a half that is not safe leaves the order open",
     "nothing is ever known",
+    "nothing is certain before the broker has heard of it",
     "ROLLBACK_MESSAGE is about the message only",
 }
 HELD = {

@@ -88,7 +88,7 @@ PROGRAM = (
 BESIDE = (
     Purpose("labs", 5_130, "sources of the notebooks, begun files, the pages' scripts",
             "labs/*"),
-    Purpose("tests/oracle", 14_820, "programs and drivers that ask a real broker",
+    Purpose("tests/oracle", 14_900, "programs and drivers that ask a real broker",
             "tests/oracle/*"),
     Purpose("tests", 51_070, "all other tests",
             "tests/*"),

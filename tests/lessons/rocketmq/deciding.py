@@ -128,10 +128,16 @@ def refuse_once(order_id, db, memory):
     return check(order_id, db, memory)
 
 
+def place(order_id, db, memory):
+    """It writes the row that never came, and no order is refused for a crash."""
+    return COMMIT if db.insert(order_id, "paid") == "paid" else ROLLBACK
+
+
 RIGHT = {
     "as it should be": (execute, check),
     "two statements": (insert_and_read, refuse_and_read),
     "slowly": (leave_it, check),
+    "the check goes forward": (execute, place),
 }
 #: (belief, listener), several for one belief
 WRONG = (
