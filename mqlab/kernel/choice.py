@@ -31,8 +31,8 @@ from .text import BadValue
 
 @frozen
 class Choice:
-    """`kind` is one of call, request, response, local, fire, break, lose, drop, refuse, kill, power,
-    restart. `a` is the node or client role, `b` the server role, a timer's name where one
+    """`kind` is one of call, request, response, local, fire, break, lose, drop, refuse, kill,
+    power, restart. `a` is the node or client role, `b` the server role, a timer's name where one
     is named. `stop`: after how many effects the node stops (-1: it does not), by `how`;
     `answers`: the clients whom its answers under way still reach, in alphabetical order."""
 

@@ -177,12 +177,11 @@ QUEUES = Most(100, tr("a picture has room for 100"))
 @dataclass(frozen=True)
 class RocketMQSystem(System):
     """`release` "5.5" or "4.9". `topic`: its name, or several with commas, of `queues` each.
-    `producers`: (node, producer group). `consumers`: (node, consumer group), which share the
-    queues (`model` clustering) or get every message each (broadcasting); `subscribe`: (node, topic),
-    where a consumer does not read all topics; `retry_max`: how often
-    a message comes back to a group before it goes to the dead letter queue. `early` "on": the
-    broker knows of a producer before it has sent anything (a list of topics in its constructor);
-    4.9 always does.
+    `producers`: (node, producer group). `consumers`: (node, consumer group), which share the queues
+    (`model` clustering) or get every message each (broadcasting); `subscribe`: (node, topic), where
+    a consumer does not read all topics; `retry_max`: how often a message comes back to a group
+    before it goes to the dead letter queue. `early` "on": the broker knows of a producer before it
+    has sent anything (a list of topics in its constructor); 4.9 always does.
 
     Times in milliseconds: consumeTimeout (after which a message that a listener still works on is
     sent back), transactionTimeOut, transactionCheckInterval,

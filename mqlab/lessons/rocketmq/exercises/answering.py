@@ -227,7 +227,8 @@ class AnsweringExercise(ListenerExercise):
         left_open = partial(self._leave_open, listener)
         if verdict is not None:
             return verdict
-        if ways.without_row.state not in (ROLLBACK, COMMIT):  # COMMIT: it has written the row itself
+        # COMMIT: the check has written the row itself
+        if ways.without_row.state not in (ROLLBACK, COMMIT):
             return left_open(OPEN, NO_ROW)
         return None if ways.again.state is ROLLBACK else left_open(FORGETS, REFUSED_BEFORE)
 

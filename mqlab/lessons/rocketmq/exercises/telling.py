@@ -78,9 +78,9 @@ BELIEFS = (
               "transaction is known here and now"),
            lambda status, state: NOT_KNOWN),
     Belief("nothing is certain before the broker has heard of it",
-           tr("COMMIT_MESSAGE says that the row is committed, and nothing takes it back. Whether the "
-              "broker has heard of it does not matter to this customer: if that news is lost, the "
-              "check finds the row and delivers the message"),
+           tr("COMMIT_MESSAGE says that the row is committed, and nothing takes it back. Whether "
+              "the broker has heard of it does not matter to this customer: if that news is lost, "
+              "the check finds the row and delivers the message"),
            _but(COMMIT_MESSAGE=NOT_KNOWN)),
     Belief("ROLLBACK_MESSAGE is about the message only",
            tr("the service returns ROLLBACK_MESSAGE where it has refused the order or never run "

@@ -118,12 +118,14 @@ public class Listener {
         } catch (MQClientException refused) {
             Throwable cause = refused.getCause();
             String because = cause == null ? "" : ": " + cause.getMessage().split(",")[0];
-            String last = cause == null || cause.getCause() == null ? "" : ": " + name(cause.getCause());
-            tell(call, name(refused) + " " + refused.getErrorMessage() + because + last);
+            Throwable last = cause == null ? null : cause.getCause();
+            because += last == null ? "" : ": " + name(last);
+            tell(call, name(refused) + " " + refused.getErrorMessage() + because);
         }
     }
 
-    private static void sendPlain(TransactionMQProducer producer, Message message) throws Exception {
+    private static void sendPlain(TransactionMQProducer producer, Message message)
+            throws Exception {
         String call = "send " + new String(message.getBody());
         try {
             tell(call, String.valueOf(producer.send(message).getSendStatus()));
