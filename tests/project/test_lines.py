@@ -56,7 +56,7 @@ PROGRAM = (
             "mqlab/lessons/builder/*"),
     Purpose("lessons: atlas", 610, "the glossary's pictures",
             "mqlab/lessons/atlas/*"),
-    Purpose("lessons: exercises", 10_810, "what seventeen labs call, and their checks",
+    Purpose("lessons: exercises", 10_815, "what seventeen labs call, and their checks",
             "mqlab/lessons/*"),
     Purpose("servers: requests", 5_440, "each request of three protocols",
             "mqlab/serve/*/front/*"),
@@ -88,7 +88,7 @@ PROGRAM = (
 BESIDE = (
     Purpose("labs", 5_130, "sources of the notebooks, begun files, the pages' scripts",
             "labs/*"),
-    Purpose("tests/oracle", 14_900, "programs and drivers that ask a real broker",
+    Purpose("tests/oracle", 14_905, "programs and drivers that ask a real broker",
             "tests/oracle/*"),
     Purpose("tests", 51_070, "all other tests",
             "tests/*"),
