@@ -310,13 +310,15 @@ class OpenProducer:
 class ProducerOpened(Answer):
     """PRODUCER_SUCCESS or ERROR of an OpenProducer, sent over the broker's own direction of the
     connection, so that it hears when the client is gone. `ready` False: it waits for the topic,
-    and is sent another one when its turn has come."""
+    and is sent another one when its turn has come. `last_sequence`: the highest number that the
+    topic has of a producer of this name; -1 without deduplication."""
 
     answers = True
 
     partition: str = ""
     topic_epoch: int | None = None
     ready: bool = True
+    last_sequence: int = -1
 
     def __str__(self) -> str:
         if not self.ok:

@@ -182,12 +182,8 @@ run books: receive books
 REPEATED = """
 # The answer to a send is lost, and the client sends once more
 system pulsar dedup={dedup}
-do run app send orders-0 580538
-do call app
-do break app orders-0
-do app.
-do app>orders-0
-do app>orders-0#1
+lose app→orders-0 ⇒SendReceipt
+run app: send orders-0 580538
 """
 
 

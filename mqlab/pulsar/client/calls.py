@@ -14,8 +14,9 @@ from ..states import AccessMode, SubType, TxnAction
 
 
 def _given(*pairs: tuple[str, object]) -> str:
-    """What of a call's options was said."""
-    return "".join(f" {name}={value}" for name, value in pairs if value not in (None, "", False))
+    """What of a call's options was said; 0 may be."""
+    said = (pair for pair in pairs if pair[1] not in (None, ""))
+    return "".join(f" {name}={value}" for name, value in said)
 
 
 @frozen

@@ -233,12 +233,12 @@ def subscribe(client: Client, call: SubscribeTo) -> Result:
 def give_up(client: Client, call: SubscribeTo) -> Result:
     """The broker has not answered SUBSCRIBE in time. It is told to close the consumer, which it may
     have by now, or may get (ConsumerImpl#connectionOpened)."""
-    consumer, gone = client.find_consumer(call.partition, call.subscription), ()
-    if consumer is not None and not consumer.open:
-        client = client.drop_consumer(consumer)
-        gone = (Send(call.partition, CloseConsumer(call.partition, call.subscription)),)
-    client, returned = client.finish(Outcome(call, UNKNOWN, TIMEOUT))
-    return client, (*gone, *returned)
+    consumer = client.find_consumer(call.partition, call.subscription)
+    gone = CloseConsumer(call.partition, call.subscription)
+    new, returned = client.finish(Outcome(call, UNKNOWN, TIMEOUT))
+    if consumer is None or consumer.open:
+        return new, returned
+    return new.drop_consumer(consumer), (Send(call.partition, gone), *returned)
 
 
 def finish_subscribe(client: Client, answer: Subscribed) -> Result:
@@ -369,15 +369,16 @@ def take_push(client: Client, message: PushMessage) -> Result:
         return receive(client, client.call) if waits else (client, ())
     # its place in the queue is free again; flows: the permits that are then due
     new, flows = consumer.free(1)
+    client, sent = client.keep_consumer(new), tuple(Send(consumer.partition, f) for f in flows)
     if consumer.has_read(message):
-        return client.keep_consumer(new), tuple(Send(consumer.partition, flow) for flow in flows)
-    client, effects = client.keep_consumer(new), ()
+        return client, sent
+    buried: Effects = ()
     for _, value in list_messages(message):  # each by itself
         # -1: without a sequence number
         dead = SendMessage(consumer.call.dead_letter, client.config.name, -1, (value,))
         client, more = client.ask(dead.partition, dead, about=message)
-        effects = (*effects, *more)
-    return client, (*effects, *(Send(consumer.partition, flow) for flow in flows))
+        buried = (*buried, *more)
+    return client, (*buried, *sent)
 
 
 def _close_at_batch(client: Client, consumer: Consumer) -> Result:
@@ -393,8 +394,10 @@ def _close_at_batch(client: Client, consumer: Consumer) -> Result:
 def finish_dead_letter(client: Client, message: PushMessage, receipt: SendReceipt) -> Result:
     """It lies in the other topic, all of it: here it is done with. If not, it comes again."""
     at = message.message_id
-    if receipt.ok and any(request.about == message for request in client.pending):
+    others = tuple(request for request in client.pending if request.about != message)
+    if receipt.ok and len(others) < len(client.pending):
         return client, ()
+    client = replace(client, pending=others)
     if not receipt.ok:
         again = Redeliver(at.partition, message.subscription, (at.position,))
         return client, (Send(at.partition, again),)

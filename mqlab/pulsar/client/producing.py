@@ -19,7 +19,7 @@ batches that fill by time or size: a call with several values is one batch.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...kernel import CancelTimer, Effects, SetTimer, build_failure, build_success, frozen, replace
 from ...kernel import Send as Ask
@@ -37,7 +37,7 @@ from ..messages import (
     SendReceipt,
     TxnID,
 )
-from ..states import CLIENT_PREVIOUS, ClientTxnState, TxnAction
+from ..states import CLIENT_PREVIOUS, AccessMode, ClientTxnState, TxnAction
 from .calls import Abort, Commit, CreateProducer, EndById, GetState, NewTransaction, Send
 
 if TYPE_CHECKING:
@@ -187,6 +187,10 @@ def finish_opening(client: Client, answer: ProducerOpened) -> Result:
     send_waits = (
         isinstance(call, Send) and call.partition == answer.partition and client.flight is not None
     )
+    if _must_open(client, call, answer.partition):
+        if not answer.ok:
+            return _fail(client, call, answer)
+        return _keep_producer(client, AccessMode.SHARED, answer).proceed()
     # not ready: it waits for exclusive access, and another answer follows
     if not send_waits or not answer.ready:
         return client, ()
@@ -201,15 +205,32 @@ def _finish_create(client: Client, call: CreateProducer, answer: ProducerOpened)
         return client, ()
     if not answer.ok:
         return client.finish(build_failure(call, name_exception(answer.error)))
-    name, epoch = client.config.name, answer.topic_epoch
-    opened = OpenProducer(call.partition, name, call.access_mode, epoch)
-    client = replace(client, producers=client.producers.set(call.partition, opened))
+    client, epoch = _keep_producer(client, call.access_mode, answer), answer.topic_epoch
     return client.finish(build_success(call, "" if epoch is None else f"epoch {epoch}"))
+
+
+def _keep_producer(client: Client, mode: AccessMode, answer: ProducerOpened) -> Client:
+    """It is open, and with deduplication goes on after the last number of its name that the broker
+    knows: what an application sends again is new, unless it says its own numbers."""
+    at, sequences = answer.partition, client.sequences
+    opened = OpenProducer(at, client.config.name, mode, answer.topic_epoch)
+    if client.config.cluster.dedup:
+        sequences = sequences.set(at, answer.last_sequence)
+    return replace(client, producers=client.producers.set(at, opened), sequences=sequences)
+
+
+def _must_open(client: Client, call: Any, partition: str) -> bool:
+    """Whether this is a call that sends there and has to hear of the last number first."""
+    to_send = isinstance(call, Send) and call.partition == partition and call.sequence is None
+    known = partition in client.producers or partition in client.sequences
+    return to_send and bool(client.config.cluster.dedup) and not known
 
 
 def reconnect(client: Client, partition: str) -> Effects:
     """The connection broke: its producer is opened again."""
     call = client.call
+    if _must_open(client, call, partition):
+        return (Ask(partition, OpenProducer(partition, client.config.name)),)
     if isinstance(call, CreateProducer) and call.partition == partition:
         return (Ask(partition, OpenProducer(partition, client.config.name, call.access_mode)),)
     if partition in client.producers and partition not in client.fenced:
@@ -227,6 +248,8 @@ def proceed(client: Client, call: Send) -> Result:
     message of this call with its sequence number; None: it has none yet."""
     if call.partition in client.fenced:
         return _fail(client, call, Answer(ServerError.ProducerFenced))
+    if _must_open(client, call, call.partition):
+        return client, (Ask(call.partition, OpenProducer(call.partition, client.config.name)),)
     txn = client.txns[call.txn] if call.txn else None
     if txn is not None and client.flight is None:
         if txn.state is not ClientTxnState.OPEN:

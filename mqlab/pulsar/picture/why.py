@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from ...kernel import Fact, FactKind, Outcome, Text, Words
 from ...kernel.reasons import LATE, POWER_CUT, Changes, Reasons, Timers, Unguarded
-from ..client import OPERATION_TIMEOUT, calls
-from ..client.consuming import ENTERED, WAITS
+from ..client import calls
+from ..client.consuming import ENTERED, OPERATION_TIMEOUT, WAITS
 from ..client.producing import TIME_OUT
 from ..coordinator import LOADED, NOTHING_OPEN, RETRY, TIMEOUT
 from ..subscription import ACTIVE, CONSUMERS, OVER, PENDING, STUCK, UP_TO

@@ -186,7 +186,7 @@ def _open(topic: Topic, ask: OpenProducer, who: str, disk: Disk) -> Result:
     already is only answered. `_tell` sends PRODUCER_SUCCESS: it is open, or (ready=False) waits."""
     access = topic.access
     if who in access.open:
-        return topic, (_tell(topic, who),)
+        return topic, (_tell(topic, who, ask),)
     # it waits already: one request per connection
     if who in (name for name, _ in access.waiting):
         return topic, (_refuse(topic, who, ServerError.ServiceNotReady, PRESENT),)
@@ -199,7 +199,7 @@ def _open(topic: Topic, ask: OpenProducer, who: str, disk: Disk) -> Result:
             return topic, (_refuse(topic, who, FENCED, SHARED),)
         case AccessMode.WAIT_FOR_EXCLUSIVE if access.open:
             waiting = (*access.waiting, (who, ask))
-            return _keep(topic, replace(access, waiting=waiting)), (_tell(topic, who, ready=False),)
+            return _keep(topic, replace(access, waiting=waiting)), (_tell(topic, who, ask, ready=False),)
         case AccessMode.EXCLUSIVE_WITH_FENCING:
             topic, effects = _fence_all(topic)
             topic, more = _open_alone(topic, ask, who, disk)
@@ -216,7 +216,7 @@ def _share(topic: Topic, ask: OpenProducer, who: str) -> Result:
     opened, names = access.open.set(who, ask), access.names.set(ask.producer, who)
     new = _keep(topic, replace(access, open=opened, names=names))
     epoch = None if access.epoch < 0 else access.epoch
-    return new, (_tell(topic, who, epoch),)
+    return new, (_tell(topic, who, ask, epoch),)
 
 
 def _fence_all(topic: Topic) -> Result:
@@ -243,7 +243,7 @@ def _grant(topic: Topic, ask: OpenProducer, who: str, disk: Disk) -> Result:
     since = topic.find_next(disk)
     opened, names = Map(((who, ask),)), Map(((ask.producer, who),))
     alone = replace(raised, open=opened, names=names, alone=who, since=since)
-    return _keep(topic, alone), (Put(TOPIC, EPOCH, epoch), _tell(topic, who, epoch))
+    return _keep(topic, alone), (Put(TOPIC, EPOCH, epoch), _tell(topic, who, ask, epoch))
 
 
 # ---- a producer goes -----------------------------------------------------------------
@@ -290,8 +290,14 @@ def _keep(topic: Topic, access: Access) -> Topic:
     return replace(topic, access=access)
 
 
-def _tell(topic: Topic, who: str, epoch: int | None = None, ready: bool = True) -> Send:
-    opened = ProducerOpened(partition=topic.name, topic_epoch=epoch, ready=ready)
+def _tell(
+    topic: Topic, who: str, ask: OpenProducer, epoch: int | None = None, ready: bool = True
+) -> Send:
+    """With deduplication a producer goes on after the last number that is safe."""
+    last = topic.persisted.get(ask.producer, -1) if topic.config.dedup else -1
+    opened = ProducerOpened(
+        partition=topic.name, topic_epoch=epoch, ready=ready, last_sequence=last
+    )
     return Send(who, opened)
 
 

@@ -90,7 +90,10 @@ def _quick_systems() -> tuple[Searched, ...]:
         "new-transaction t1; ack s orders-0@0 txn=t1; new-transaction t2; "
         "ack s orders-0@1 txn=t2; abort t2; commit t1' claims=nothing_passed_over"
     )
-    numbered = "pulsar dedup=1 'app=send orders-0 a; send orders-0 b' claims=stored_once"
+    numbered = (  # by the application: a producer that starts again goes on behind its last number
+        "pulsar dedup=1 'app=send orders-0 a sequence=0; send orders-0 b sequence=1' "
+        "claims=stored_once"
+    )
     unload, stop = Budget(kills=1, killable=("orders-0",)), Budget(kills=1)
     return (
         Searched("commit", f"pulsar {SHOP} {ORDER} {READ} {extra_claims}"),

@@ -226,15 +226,15 @@ class Lab(Notebook):
         self.notes.append(replace(last, answered=re.sub(r" @\d+$", "", last.answered)))
 
     def send_batch(
-        self, who: str, topic: str, texts: list[str], txn: Txn | None = None, plain: int = 0
+        self, who: str, topic: str, texts: list[str], txn: Txn | None = None, **settings: object
     ) -> None:
-        """Several messages as one entry. The first `plain` are sent in no transaction, and in the
-        same batch."""
+        """Several messages as one entry. plain: so many of the first ones are sent in no
+        transaction, and in the same batch; seq: the number of the first."""
         label = self.producer(who, topic, batching="yes")
-        alone = f" plain={plain}" if plain else ""
-        ids = self.perform(f"batch {label} {' '.join(texts)}{_in(txn)}{alone}")
+        ids = self.perform(f"batch {label} {' '.join(texts)}{_in(txn)}{_write(settings)}")
         places = ", ".join(f"@{self.place(topic, wire)}" for wire in ids)
-        self.note(who, topic, f"Send {', '.join(texts)}{self.name(txn)}", f"ok {places}")
+        first = f" seq={settings['seq']}" if "seq" in settings else ""
+        self.note(who, topic, f"Send {', '.join(texts)}{self.name(txn)}{first}", f"ok {places}")
 
     # -- consumers -------------------------------------------------------------------------
 
@@ -339,6 +339,11 @@ class Lab(Notebook):
         self.perform(f"retry {consumer.label} {message.wire}")
         question = f"retry {consumer.subscription} {message.text}"
         self.note(consumer.who, consumer.topic, question, "ok")
+
+    def nack(self, consumer: Consumer, message: Got) -> None:
+        """A negative acknowledgement, whose delay is over."""
+        self.perform(f"nack {consumer.label} {message.wire}")
+        self.note(consumer.who, consumer.topic, f"Nack {consumer.subscription} {message.place}", "")
 
     def redeliver(self, consumer: Consumer) -> None:
         """All that it holds and has not acknowledged."""

@@ -32,6 +32,7 @@ from mqlab.pulsar.messages import (
     GetLastMessageId,
     LastMessageId,
     MessageId,
+    ProducerOpened,
     Seek,
     SendReceipt,
     Subscribed,
@@ -246,6 +247,69 @@ def test_what_comes_too_often_goes_to_the_dead_letters() -> None:
     stand.push("b", 1, 2)
     stand.answer(SendReceipt(ServerError.PersistenceError))
     assert stand.take_sent()[-1] == "orders-0: Redeliver shop 1"
+
+
+def test_of_a_batch_each_message_that_is_left_is_a_dead_letter() -> None:
+    """ConsumerImpl#processPossibleToDLQ (acknowledged-and-dead of 4.2.4)."""
+    call = SubscribeTo("orders-0", "shop", SubType.SHARED, dead_letter="dead-0", max_redeliver=1)
+    stand = connected(call)
+    stand.push(("a", "b", "c"), 0, 2, acked=(1,))
+    assert stand.take_sent() == ["dead-0: Send a", "dead-0: Send c"]
+    stand.answer(SendReceipt(position=0))
+    assert stand.take_sent() == []
+    stand.answer(SendReceipt(position=1))
+    assert stand.take_sent() == ["orders-0: Ack shop 0"]
+    stand.push(("d", "e"), 1, 2)
+    stand.answer(SendReceipt(ServerError.PersistenceError))
+    stand.answer(SendReceipt(position=2))
+    assert stand.take_sent()[2:] == ["orders-0: Redeliver shop 1"]
+
+
+def test_a_batch_is_acknowledged_as_a_whole_by_default_of_java() -> None:
+    """MessageIdAdvUtils#acknowledge, #prevMessageId; in a transaction each by its index."""
+    stand = connected(replace(SHARED, sub_type=SubType.EXCLUSIVE, batch_index_ack=0))
+    stand.push(("a", "b", "c"), 0)
+    stand.push(("d", "e"), 1)
+    stand.call(Receive("shop"))
+    for index, sent in ((2, []), (0, []), (1, ["orders-0: Ack shop 0"])):
+        assert stand.call(Acknowledge("shop", (MessageId("orders-0", 0, index),))) == "ok"
+        assert stand.take_sent() == sent
+    for index, at in ((0, 0), (1, 1)):
+        last = (MessageId("orders-0", 1, index),)
+        stand.call(Acknowledge("shop", last, cumulative=True))
+        assert stand.take_sent() == [f"orders-0: Ack cumulative shop {at}"]
+    stand.push(("f", "g"), 2)
+    stand.call(Receive("shop"))
+    stand.call(Acknowledge("shop", (MessageId("orders-0", 2, 0),), "t1"))
+    assert stand.take_sent()[-1] == "orders-0: Ack shop 2:0 in (0,0)"
+
+
+def test_each_message_of_a_batch_has_a_number() -> None:
+    stand = Stand()
+    stand.call(Send("orders-0", ("a", "b", "c"), sequence=7))
+    stand.answer(SendReceipt(position=0))
+    stand.call(Send("orders-0", ("d",)))
+    assert stand.open[0].body.sequence == 10
+    stand.answer(SendReceipt(position=1))
+    stand.call(Send("orders-0", ("e", "f")))
+    assert (stand.open[0].body.lowest, stand.open[0].body.sequence) == (11, 12)
+
+
+def test_with_deduplication_a_producer_goes_on_after_its_last_number() -> None:
+    """ProducerImpl#connectionOpened (batch-begins-with-a-duplicate of 4.2.4)."""
+    stand = Stand(dedup=1)
+    stand.call(Send("orders-0", ("x",), sequence=3))
+    assert stand.take_sent() == ["orders-0: Send x"]
+    stand = Stand(dedup=1)
+    assert stand.call(Send("orders-0", ("a",))) == ""
+    stand.lose("orders-0")
+    assert stand.take_sent() == ["orders-0: OpenProducer Shared"] * 2
+    stand.told("orders-0", ProducerOpened(partition="orders-0", last_sequence=4))
+    assert stand.take_sent() == ["orders-0: Send a"] and stand.open[0].body.sequence == 5
+    stand = Stand(dedup=1)
+    stand.call(Send("orders-0", ("a",)))
+    busy = ProducerOpened(ServerError.ProducerBusy, partition="orders-0")
+    assert stand.told("orders-0", busy) == "failed ProducerBusyException"
 
 
 def test_a_closed_consumer_takes_nothing_any_more() -> None:

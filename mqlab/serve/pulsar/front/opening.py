@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from ....kernel import Effect, Effects, Reply, Send, frozen, replace
 from ....pulsar.errors import ServerError
 from ....pulsar.messages import OpenProducer, ProducerOpened
-from ....pulsar.topic import Topic
 from ....pulsar.topic.access import PRESENT
 from ..wire.answers import CommandAnswer, Handed, Notice
 
@@ -61,22 +60,19 @@ def place(hosted: Hosted, name: str, opened: ProducerOpened) -> Effect:
     opening = hosted.openings[name]
     if not opened.ok:
         return Reply(opening.caller, _say_error(opened.error, opened.message))
-    fields = _fields(hosted.role, opening, opened)
+    fields = _fields(opening, opened)
     if opened.ready:
         return Reply(opening.caller, CommandAnswer(name=SUCCESS, fields=fields))
     conn = name.rpartition("@")[2].partition("/")[0]
     return Send(conn, Notice(SUCCESS, (("request_id", opening.number), *fields)))
 
 
-def _fields(role: Any, opening: Opening, opened: ProducerOpened) -> tuple[tuple[str, Any], ...]:
-    """With deduplication a producer goes on after the last number that is safe."""
-    assert isinstance(role, Topic) and isinstance(opening.body, OpenProducer)
-    name = opening.body.producer
-    last = role.persisted.get(name, -1) if role.config.dedup else -1
+def _fields(opening: Opening, opened: ProducerOpened) -> tuple[tuple[str, Any], ...]:
+    assert isinstance(opening.body, OpenProducer)
     epoch = () if opened.topic_epoch is None else (("topic_epoch", opened.topic_epoch),)
     return (
-        ("producer_name", name),
-        ("last_sequence_id", last),
+        ("producer_name", opening.body.producer),
+        ("last_sequence_id", opened.last_sequence),
         ("schema_version", opening.version),
         *epoch,
         ("producer_ready", opened.ready),

@@ -127,6 +127,11 @@ public class Driver {
         consumers.get(line.word(1)).reconsumeLater(message, 1, TimeUnit.MILLISECONDS);
         yield "ok";
       }
+      case "nack" -> {
+        var id = messages.get(line.word(2)).getMessageId();
+        consumers.get(line.word(1)).negativeAcknowledge(id);
+        yield "ok";
+      }
       case "redeliver" -> {
         consumers.get(line.word(1)).redeliverUnacknowledgedMessages();
         yield "ok";
@@ -236,8 +241,8 @@ public class Driver {
   }
 
   /**
-   * batch PRODUCER TEXT… [txn=…] [plain=COUNT]: one entry of several messages, of which the first
-   * COUNT are sent in no transaction.
+   * batch PRODUCER TEXT… [txn=…] [plain=COUNT] [seq=…]: one entry of several messages, of which the
+   * first COUNT are sent in no transaction. seq: the number of the first; it is counted on.
    */
   Object batch(Line line) throws Exception {
     var sent = new ArrayList<CompletableFuture<MessageId>>();
@@ -246,9 +251,13 @@ public class Driver {
       txn.registerProducedTopic(producers.get(line.word(1)).getTopic()).get();
     }
     int plain = Integer.parseInt(line.get("plain", "0"));
-    var alone = new Line(line.text.replaceAll(" txn=\\S+", ""));
+    var first = line.get("seq", "");
     for (int i = 2; i < line.words.size(); i++) {
-      sent.add(message(i - 2 < plain ? alone : line, line.word(i)));
+      var text = i - 2 < plain ? line.text.replaceAll(" txn=\\S+", "") : line.text;
+      if (!first.isEmpty()) {
+        text = text.replace(" seq=" + first, " seq=" + (Long.parseLong(first) + i - 2));
+      }
+      sent.add(message(new Line(text), line.word(i)));
     }
     producers.get(line.word(1)).flush();
     var told = new ArrayList<String>();
@@ -463,14 +472,16 @@ public class Driver {
 
   /**
    * consumer CONSUMER CLIENT TOPIC SUBSCRIPTION TYPE [queue=…] [compacted=yes] [dead=COUNT]
-   * [retry=yes]
+   * [retry=yes] [index=no]
    */
   Object consumer(Line line) throws Exception {
     var builder = clients.get(line.word(2)).newConsumer(Schema.STRING).topic(line.word(3))
         .subscriptionName(line.word(4)).subscriptionType(SubscriptionType.valueOf(line.word(5)))
         .subscriptionInitialPosition(SubscriptionInitialPosition.Earliest)
         .receiverQueueSize(Integer.parseInt(line.get("queue", "1000")))
-        .enableBatchIndexAcknowledgment(true).acknowledgmentGroupTime(0, TimeUnit.SECONDS)
+        .enableBatchIndexAcknowledgment(!line.get("index", "").equals("no"))
+        .acknowledgmentGroupTime(0, TimeUnit.SECONDS)
+        .negativeAckRedeliveryDelay(0, TimeUnit.SECONDS)
         .readCompacted(line.get("compacted", "").equals("yes"));
     if (line.get("retry", "").equals("yes")) {
       builder.enableRetry(true);

@@ -294,6 +294,73 @@ def dead_letters(lab: Lab, admin: Admin) -> None:
     lab.read_all("reader", f"{ORDERS}.dead")
 
 
+@program("acknowledged-and-dead", "apache/pulsar#5891")
+def acknowledged_and_dead(lab: Lab, admin: Admin) -> None:
+    """A consumer that acknowledges batches as a whole, which is the default: two messages of three
+    are acknowledged, and all three come again, and go to the dead ones."""
+    for index, graves in (("no", 3), ("yes", 1)):
+        topic = f"{index}-0"
+        undertaker = lab.subscribe("undertaker", f"{topic}.dead", "graves")
+        worker = lab.subscribe("worker", topic, BILLING, "Shared", dead=1, index=index)
+        lab.send_batch("app", topic, ["a", "b", "c"])
+        for count in (3, graves):
+            got = lab.receive(worker, count)
+            lab.ack(worker, *got[:-1])
+            lab.nack(worker, got[-1])
+        lab.receive_only(undertaker, graves)
+        lab.silent(worker)
+        admin.cursor(topic, BILLING)
+    third = lab.subscribe("worker", ORDERS, BILLING, index="no")
+    lab.send_batch("app", ORDERS, ["a", "b"])
+    got = lab.receive(third, 2)
+    lab.ack(third, got[1])
+    admin.unacked(ORDERS, BILLING)
+    lab.ack(third, got[0])
+    admin.unacked(ORDERS, BILLING)
+    lab.send_batch("app", ORDERS, ["c", "d", "e"])
+    got = lab.receive(third, 3)
+    txn = lab.begin("worker")
+    lab.ack(third, got[0], txn=txn)
+    lab.commit(txn)
+    lab.redeliver(third)
+    got = lab.receive(third, 2)
+    lab.ack(third, got[0])
+    lab.ack(third, got[1])
+    admin.cursor(ORDERS, BILLING)
+    lab.leave(third)
+    last = lab.subscribe("last", ORDERS, "last", "Exclusive", index="no")
+    got = lab.receive(last, 5)
+    lab.ack_all(last, got[3])
+    admin.cursor(ORDERS, "last")
+    lab.ack_all(last, got[4])
+    admin.cursor(ORDERS, "last")
+
+
+@program("no-redelivery-is-allowed", "ConsumerBuilderImpl#deadLetterPolicy")
+def no_redelivery_is_allowed(lab: Lab, admin: Admin) -> None:
+    """A dead letter policy allows one at least."""
+    lab.subscribe("worker", ORDERS, BILLING, "Shared", dead=0)
+
+
+@program("the-count-begins-again", "apache/pulsar-site#1117")
+def the_count_begins_again(lab: Lab, admin: Admin) -> None:
+    """How often a message came again is known to the dispatcher alone: after a load, nobody."""
+    lab.subscribe("undertaker", f"{ORDERS}.dead", "graves")
+    worker = lab.subscribe("worker", ORDERS, BILLING, "Shared", dead=2)
+    write(lab, None, "poison")
+    for _ in range(2):
+        for _ in range(2):
+            got = lab.receive(worker, 1)
+            lab.nack(worker, got[0])
+        lab.receive(worker, 1)
+        admin.unload(ORDERS)
+    got = lab.receive(worker, 1)
+    lab.nack(worker, got[0])
+    lab.receive(worker, 1)
+    lab.silent(worker)
+    lab.read_all("reader", f"{ORDERS}.dead")
+
+
 @program("two-subscriptions", "TransactionEndToEndTest.oneTransactionOneTopicWithMultiSubTest")
 def two_subscriptions(lab: Lab, admin: Admin) -> None:
     """One transaction acknowledges one message for two subscriptions."""

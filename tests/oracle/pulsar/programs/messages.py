@@ -70,3 +70,24 @@ def retry_of_two_topics(lab: Lab, admin: Admin) -> None:
     for worker in workers.values():
         lab.receive_again(worker)
         lab.silent(worker)
+
+
+@program("batch-begins-with-a-duplicate", "apache/pulsar#6273",
+         settings={"brokerDeduplicationEnabled": "true"})  # fmt: skip
+def batch_begins_with_a_duplicate(lab: Lab, admin: Admin) -> None:
+    """The lowest number of a batch decides for all of it, and the highest counts. A producer of the
+    same name that comes later goes on behind it by itself."""
+    worker = lab.subscribe("worker", ORDERS, BILLING)
+    lab.producer("app", ORDERS, name="cashier", batching="yes")
+    lab.send_batch("app", ORDERS, ["o5", "o6", "o7"], seq=5)
+    lab.close_producer("app", ORDERS)
+    lab.producer("again", ORDERS, name="cashier", batching="yes")
+    lab.send_batch("again", ORDERS, ["o7", "o8", "o9"], seq=7)
+    lab.receive_only(worker, 3)
+    lab.send_batch("again", ORDERS, ["o8", "o9"], seq=8)
+    lab.receive_only(worker, 2)
+    lab.close_producer("again", ORDERS)
+    lab.producer("third", ORDERS, name="cashier", batching="yes")
+    lab.send_batch("third", ORDERS, ["p"])
+    lab.receive_only(worker, 1)
+    admin.log(ORDERS)

@@ -109,6 +109,7 @@ def _lose(lab: Lab, admin: Admin, closed: bool) -> None:
     _start_without(lab, admin.list_ledgers(ORDERS, WORK)[0])
     lab.client("again", timeout=15_000)
     again = lab.subscribe("again", ORDERS, WORK)
+    admin.consumers(ORDERS, WORK)
     admin.pending(ORDERS, WORK)
     if closed and lab.notes[-1].answered.startswith("Initializing"):
         lab.begin_end(first, "commit")
