@@ -282,6 +282,10 @@ def test_a_batch_is_acknowledged_as_a_whole_by_default_of_java() -> None:
     stand.call(Receive("shop"))
     stand.call(Acknowledge("shop", (MessageId("orders-0", 2, 0),), "t1"))
     assert stand.take_sent()[-1] == "orders-0: Ack shop 2:0 in (0,0)"
+    stand.push(("h", "i"), 3)
+    stand.call(Receive("shop"))
+    stand.call(Acknowledge("shop", (MessageId("orders-0", 3, 1),), cumulative=True))
+    assert stand.take_sent() == ["orders-0: Ack cumulative shop 3"]
 
 
 def test_each_message_of_a_batch_has_a_number() -> None:

@@ -335,6 +335,14 @@ def test_an_abort_does_not_take_a_sequence_number_back() -> None:
     assert send(topic, "a", T2, sequence=6).position == 2
 
 
+@pytest.mark.parametrize(("dedup", "last"), [(0, -1), (1, 7)])
+def test_a_producer_hears_the_last_number_of_its_name(dedup: int, last: int) -> None:
+    topic = start(dedup=dedup)
+    send(topic, "a", sequence=7)
+    topic.ask(OpenProducer(NAME, "p"), "again")
+    assert [s.body.last_sequence for s in topic.take_sent() if s.to == "again"] == [last]
+
+
 def test_snapshots_by_count_and_by_time() -> None:
     topic = start(snapshot_ms=5_000, snapshot_count=3)
     send(topic, "a", T0)
