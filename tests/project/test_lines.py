@@ -72,7 +72,7 @@ PROGRAM = (
             "widgets/*"),
     Purpose("spark", 4_370, "the income job, its source, sinks and crashes; Flink",
             "mqlab/spark/*"),
-    Purpose("registry", 2_080, "which safeguard prevents which anomaly",
+    Purpose("registry", 2_090, "which safeguard prevents which anomaly",
             "mqlab/registry/*"),
     Purpose("cli", 3_160, "the commands, their help and errors in two languages",
             "mqlab/cli/*"),

@@ -105,7 +105,8 @@ class SubscribeTo:
     is received. `dead_letter`: the partition
     for what comes more often than `max_redeliver` times again (a DeadLetterPolicy).
     `batch_index_ack` 0: enableBatchIndexAcknowledgment(false), the Java client's default: a batch
-    is acknowledged once all of its messages are, except in a transaction. `durable` False: client.newReader(), whose subscription goes with it. `sub_type`: Exclusive, Shared,
+    is acknowledged once all of its messages are, except in a transaction. `durable` False:
+    client.newReader(), whose subscription goes with it. `sub_type`: Exclusive, Shared,
     Failover or Key_Shared; `initial_position`: Latest or Earliest."""
 
     partition: str

@@ -199,7 +199,8 @@ def _open(topic: Topic, ask: OpenProducer, who: str, disk: Disk) -> Result:
             return topic, (_refuse(topic, who, FENCED, SHARED),)
         case AccessMode.WAIT_FOR_EXCLUSIVE if access.open:
             waiting = (*access.waiting, (who, ask))
-            return _keep(topic, replace(access, waiting=waiting)), (_tell(topic, who, ask, ready=False),)
+            waits = _tell(topic, who, ask, ready=False)
+            return _keep(topic, replace(access, waiting=waiting)), (waits,)
         case AccessMode.EXCLUSIVE_WITH_FENCING:
             topic, effects = _fence_all(topic)
             topic, more = _open_alone(topic, ask, who, disk)
