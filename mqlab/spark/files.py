@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO
 from ..places import DATASETS
 from .cuts import Cut
 from .errors import IncomeError, need
-from .orders import COLUMNS, REJECTED, ROW, Line, find_form
+from .orders import COLUMNS, REJECTED, ROW, Line, check_points, find_form
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,6 +29,9 @@ DAY = DATASETS / "orders-2011-12-05.csv"
 YEAR = DATASETS / "orders-year.parquet"
 LONGEST = 1_000_000  # characters of one column; what is longer does not fit into a message either
 SEPARATORS = ",;\t|"
+NUMBERS = ("Quantity", "UnitPrice")
+CURRENCY = {"currency", "currencycode"}  # names of a column, folded
+POUNDS = {"", "GBP", "gbp", "£"}  # not GBp, which is pence
 SHOWN = 200  # characters of a first line that is not understood
 
 # What the first bytes of files with the wrong ending say they are, and what to do.
@@ -105,6 +108,8 @@ def read_lines(orders: Orders) -> list[Line]:
 
 
 def _need_file(path: Path) -> None:
+    if path.is_dir():  # what Spark writes under the name orders.parquet
+        raise IncomeError("{} is a folder: give one .csv or .parquet file, such as one in it", path)
     if not path.is_file():
         raise IncomeError("no file {}: give a .csv or .parquet file of order lines", path)
 
@@ -144,6 +149,22 @@ def find_columns(path: Path, names: Sequence[str]) -> dict[str, int]:
             has if len(has) < SHOWN else has[:SHOWN] + "…",
         )
     return {name: found[name] for name in COLUMNS}
+
+
+def _find_currencies(names: Sequence[str]) -> list[int]:
+    return [index for index, name in enumerate(names) if _fold(name) in CURRENCY]
+
+
+def _need_pounds(path: Path, place: int, currencies: Iterable[str]) -> None:
+    """Raise IncomeError for a line in another currency, which would be added up as pounds."""
+    if other := next((text for text in currencies if text.strip() not in POUNDS), ""):
+        raise IncomeError(
+            "{}, line {:,}: the currency is {!r}, and the job adds up pounds (GBP): leave such "
+            "lines out, or convert them and leave the column out",
+            path,
+            place,
+            other,
+        )
 
 
 def _of_lines(lines: Sequence[Line]) -> pa.Table:
@@ -246,6 +267,7 @@ def _collect(path: Path, rows: Iterator[tuple[int, list[str], list[str]]], separ
     separators as a line has, or the row has not as many fields as the head.
     """
     columns: list[int] = []
+    currencies: list[int] = []
     found = _Csv([], {}, [], 0, "")
     total = width = 0
     for number, row, lines in rows:
@@ -257,13 +279,17 @@ def _collect(path: Path, rows: Iterator[tuple[int, list[str], list[str]]], separ
             raise _stray(path, number, f"the text goes on to line {number + len(lines) - 1:,}")
         if not columns:  # the first row is the head
             columns, width = list(find_columns(path, row).values()), len(row)
+            currencies = _find_currencies(row)
         elif len(row) == width:
+            _need_pounds(path, number, (row[index] for index in currencies))
             found.places.append(number)
             found.rows.append([row[index] for index in columns])
         else:
             found.places.append(number)
             found.refused[len(found.rows)] = _why(row, width), "".join(lines).rstrip("\r\n")
             found.rows.append([None] * len(columns))
+    for column in NUMBERS:
+        check_points(column, (row[COLUMNS.index(column)] for row in found.rows))
     note = _write_times_alike(found.rows)
     return found._replace(total=total, note=note)
 
@@ -323,12 +349,21 @@ def _parquet(path: Path) -> Reading:
         with pq.ParquetFile(path) as file:
             names = file.schema_arrow.names
             columns = find_columns(path, names)
-            table = file.read([names[index] for index in columns.values()])
+            money = [names[index] for index in _find_currencies(names)]
+            table = file.read([*(names[index] for index in columns.values()), *money])
     except (pa.ArrowException, OSError) as error:
         reason = str(error).splitlines()[0]
         raise IncomeError(
             "{} cannot be read as Parquet ({}): copy or download it again", path, reason
         ) from error
+    for name in money:
+        for place, text in enumerate(_texts(path, table.column(name)).to_pylist(), 1):
+            _need_pounds(path, place, (text,))
+    for name in NUMBERS:
+        column = table.column(names[columns[name]])
+        # a number that has a type has no mark for thousands
+        if not (pa.types.is_floating(column.type) or pa.types.is_decimal(column.type)):
+            check_points(name, _texts(path, column.unique()).to_pylist())
     texts = [_texts(path, table.column(names[index])) for index in columns.values()]
     date = COLUMNS.index("InvoiceDate")
     # each distinct time is rewritten once

@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -237,6 +238,11 @@ def income(
                 true = truth_of(visible(orders, folder, spark), span)
                 result = read_result(address, target, reading, records, true, times)
     except IncomeError as error:
+        if checkpoint is None:
+            with suppress(OSError):  # nothing was begun: an empty folder of ours is left to nobody
+                folder.rmdir()
+        if not folder.exists():
+            raise
         raise IncomeError("{} (checkpoint: {})", error, folder) from error
     if checkpoint is None:
         shutil.rmtree(folder, ignore_errors=True)

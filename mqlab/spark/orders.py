@@ -171,8 +171,9 @@ def pounds(tenths: int) -> str:
 #
 # A time without a zone is taken as UTC; parts of a second are left out, as income is per minute. Of
 # the last two forms nobody can say whether the day or the month comes first, unless another date of
-# the same file has a day beyond the 12th. Where none has, the file is refused: a guess would be
-# wrong for half of the shops, and each line would be in a wrong month without a word.
+# the same file, with the same mark between them, has a day beyond the 12th. Where none has, the file
+# is refused: a guess would be wrong for half of the shops, and each line would be in a wrong month
+# without a word.
 
 ISO = re.compile(
     r"(?P<year>[0-9]{4})([-/])(?P<month>[0-9]{1,2})\2(?P<day>[0-9]{1,2})[ T]"
@@ -180,7 +181,7 @@ ISO = re.compile(
     r"(?P<zone>Z|[+-][0-9]{2}:?[0-5][0-9])?"
 )
 SHORT = re.compile(
-    r"(?P<one>[0-9]{1,2})([-/.])(?P<two>[0-9]{1,2})\2(?P<year>[0-9]{4}) "
+    r"(?P<one>[0-9]{1,2})(?P<mark>[-/.])(?P<two>[0-9]{1,2})(?P=mark)(?P<year>[0-9]{4}) "
     r"(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2}))?"
 )
 INSTEAD = "write the times like 2011-12-05 08:38:00"
@@ -196,11 +197,12 @@ def find_form(texts: Iterable[str]) -> tuple[Normal, str]:
     both ways and none tells which.
     """
     short = [match for text in texts if (match := SHORT.fullmatch(text))]
-    # the first number, the second number, and the whole text
-    pairs = [(int(match["one"]), int(match["two"]), match[0]) for match in short]
-    # a text that only one of the two readings allows; "" where there is none
-    day_first = next((text for a, b, text in pairs if a > 12 >= b), "")
-    month_first = next((text for a, b, text in pairs if b > 12 >= a), "")
+    # the first number, the mark, the second number, and the whole text
+    dates = [(int(match["one"]), match["mark"], int(match["two"]), match[0]) for match in short]
+    # by mark, a time that only one of the two readings allows: 12/13/2011 says nothing of 5.12.2011
+    days_first = {m: text for a, m, b, text in dates if a > 12 >= b and _is_time(text, True)}
+    months_first = {m: text for a, m, b, text in dates if b > 12 >= a and _is_time(text, False)}
+    day_first, month_first = (next(iter(found.values()), "") for found in (days_first, months_first))
     if day_first and month_first:
         raise IncomeError(
             "InvoiceDate {!r} begins with the day and {!r} with the month: {}",
@@ -208,13 +210,14 @@ def find_form(texts: Iterable[str]) -> tuple[Normal, str]:
             month_first,
             INSTEAD,
         )
+    told = days_first | months_first
     # (5.5.2011 is the same day either way)
-    ambiguous = [text for a, b, text in pairs if a != b and a <= 12 and b <= 12]
-    if ambiguous and not (day_first or month_first):
+    ambiguous = (text for a, m, b, text in dates if a != b and a <= 12 and b <= 12 and m not in told)
+    if text := next(ambiguous, ""):
         raise IncomeError(
             "InvoiceDate {!r} may begin with the day or with the month, and no date in "
-            "the file has a day after the 12th: {}",
-            ambiguous[0],
+            "the file that is written like it has a day after the 12th: {}",
+            text,
             INSTEAD,
         )
     note = ""
@@ -222,6 +225,10 @@ def find_form(texts: Iterable[str]) -> tuple[Normal, str]:
         form = "month/day/year" if month_first else "day/month/year"
         note = f"dates are read as {form}, because of {day_first or month_first!r}"
     return partial(_normal, day_first=bool(day_first)), note
+
+
+def _is_time(text: str, day_first: bool) -> bool:
+    return bool(DATE.fullmatch(_normal(text, day_first)))
 
 
 def _normal(text: str, day_first: bool) -> str:
@@ -247,6 +254,28 @@ def _zone(text: str | None) -> timezone:
         return UTC
     shift = timedelta(hours=int(text[1:3]), minutes=int(text[-2:]))
     return timezone(-shift if text[0] == "-" else shift)
+
+
+# ---- Numbers that may have a mark for thousands
+#
+# In 1.234 the point may be either. Another number of the column tells: with a decimal point there is
+# a 3.39, a 0.500 or a 1234.500.
+
+UNCLEAR = re.compile(r"-?[1-9][0-9]{0,2}\.[0-9]{3}")
+
+
+def check_points(column: str, texts: Iterable[str | None]) -> None:
+    """Raise IncomeError where the point in the numbers of a column may be the one of thousands."""
+    pointed = [text for text in texts if text and text.count(".") == 1]
+    if pointed and all(map(UNCLEAR.fullmatch, pointed)):
+        raise IncomeError(
+            "{} {!r} may have three decimals or a point for thousands, and no other number of "
+            "the column tells: write {} or {}0",
+            column,
+            pointed[0],
+            pointed[0].replace(".", ""),
+            pointed[0],
+        )
 
 
 # ---- Where the time of a run goes: one line a step, printed at its end ---------------

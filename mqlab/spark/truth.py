@@ -42,6 +42,8 @@ NAMES = {
     "InvoiceDate": ("invoicedate",),
     "UnitPrice": ("unitprice", "price"),
 }
+KNOWN = {name for names in NAMES.values() for name in names}
+BOM = b"\xef\xbb\xbf"
 PLAIN = ("%Y-%m-%d %H:%M:%S",)
 YEAR_FIRST = tuple(
     f"%Y{mark}%m{mark}%d{between}{time}{zone}"
@@ -122,8 +124,9 @@ def _of_csv(path: Path, span: Span) -> Truth:
     data = path.read_bytes()
     # the last line may have no end
     line_count = len(re.findall(rb"\r\n|\r|\n", data)) + (data[-1:] not in (b"\n", b"\r"))
-    head = data.lstrip().splitlines()[0]
-    separator = max(b",", b";", b"\t", b"|", key=head.count)
+    head = data.removeprefix(BOM).lstrip(b"\r\n").splitlines()[0].decode()
+    separator = max(",;\t|", key=lambda mark: len(KNOWN & set(_plain(head.split(mark)))))
+    # Arrow finds how many columns the first row has; there are no more than marks in it
     fields = [f"f{number}" for number in range(head.count(separator) + 1)]
     misfits: set[int] = set()  # rows with other numbers of fields, the head being row 1
 
@@ -134,13 +137,15 @@ def _of_csv(path: Path, span: Span) -> Truth:
     table = csv.read_csv(
         pa.BufferReader(data),
         # One thread and one block, or Arrow does not number its rows.
-        csv.ReadOptions(use_threads=False, block_size=len(data) + 1, column_names=fields),
+        csv.ReadOptions(
+            use_threads=False, block_size=len(data) + 1, autogenerate_column_names=True
+        ),
         csv.ParseOptions(
-            delimiter=separator.decode(), newlines_in_values=True, invalid_row_handler=skip
+            delimiter=separator, newlines_in_values=True, invalid_row_handler=skip
         ),
         csv.ConvertOptions(column_types=dict.fromkeys(fields, pa.string())),
     )
-    names = [str(table.column(name)[0]).strip("\ufeff") for name in fields]
+    names = [str(column[0]).strip("\ufeff") for column in table.columns]
     # InvoiceNo, Quantity, InvoiceDate and UnitPrice, as _add_up takes them
     chosen = [fields[place] for place in _places(names)]
     fitting = zip(*(table.column(name)[1:].to_pylist() for name in chosen), strict=True)
@@ -170,6 +175,7 @@ def _of_parquet(path: Path, span: Span) -> Truth:
         texts = [
             f.expr(f"timestamp_micros(`{schema_field.name}` div 1000)")
             if schema_field.name in _in_nanoseconds(path)
+            and schema_field.dataType.simpleString() == "bigint"  # INT96 is a time for Spark
             else f.col(f"`{schema_field.name}`")
             for schema_field in fields
         ]
@@ -203,8 +209,13 @@ def _in_nanoseconds(path: Path) -> list[str]:
 
 def _places(names: Sequence[str]) -> list[int]:
     """Where the needed columns stand."""
-    plain = ["".join(name.lower().replace("_", " ").split()) for name in names]
+    plain = _plain(names)
     return [next(plain.index(one) for one in known if one in plain) for known in NAMES.values()]
+
+
+def _plain(names: Iterable[str]) -> list[str]:
+    """Names without what does not matter in them."""
+    return ["".join(name.strip('"').lower().replace("_", " ").split()) for name in names]
 
 
 def _clock(texts: Iterable[str | None], span: Span) -> Clock:

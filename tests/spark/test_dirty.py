@@ -14,7 +14,7 @@ from decimal import Decimal
 from io import BytesIO
 from pathlib import Path
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -27,6 +27,7 @@ from mqlab.spark.columns import judge
 from mqlab.spark.errors import IncomeError
 from mqlab.spark.feeder import records_of
 from mqlab.spark.files import DAY, read
+from mqlab.spark.job import income
 from mqlab.spark.orders import minute_text
 from mqlab.spark.topics import ANY, Span
 from mqlab.spark.truth import Account, Truth, judge_lines, take_account, truth_of
@@ -174,7 +175,26 @@ CSV: dict[str, tuple[str | bytes, Read | str]] = {
     "two names of one column": (HEAD.replace("Country", "Price") + A,
                                 "UnitPrice twice .“UnitPrice” and “Price”"),
     "a column missing": (HEAD.replace(",UnitPrice", "") + A, "lacks the columns UnitPrice"),
+    "a mark in another name": ((HEAD + A + B).replace("\n", ",x\n").replace("x", '"a, b"', 1), GOOD),
+    "more marks in another name than columns": (
+        separated(";").replace("\n", ";x\n").replace("x", '"a,b,c,d,e,f,g,h,i,j"', 1), GOOD),
+    "pandas' index with tabs": (
+        separated("\t").replace("\n", "\n0\t").join(("\t", ""))[:-2], GOOD),
+    "an empty line behind the mark": ("\ufeff\n" + HEAD + A, ONE._replace(beside=1)),
     # numbers
+    "thousands of pieces": (HEAD + A + row(Quantity="1.000"),
+                            "Quantity '1.000' may have three decimals .* write 1000 or 1.0000"),
+    "thousands of pounds": (
+        (HEAD + row(UnitPrice="3,39") + row(UnitPrice="1.234")).replace("3,39", '"3,39"'),
+        "UnitPrice '1.234' may have three decimals"),
+    "three decimals": (HEAD + A + row(UnitPrice="1.234", Quantity="1"), Read(2, 0, 0, 0, "35.134")),
+    "a price below a pound": (HEAD + row(UnitPrice="0.001"), Read(1, 0, 0, 0, "0.010")),
+    "three decimals of pieces": (
+        HEAD + row(Quantity="10.000") + row(Quantity="1200.000"), Read(2, 0, 0, 0, "4101.90")),
+    "pounds": ((HEAD + A + B).replace("\n", ",GBP\n").replace("GBP", "Currency", 1), GOOD),
+    "euros": ((HEAD + A + B).replace("\n", ",EUR\n").replace("EUR", "Currency_Code", 1),
+              "line 2: the currency is 'EUR', and the job adds up pounds"),
+    "pence": ((HEAD + A + B).replace("\n", ",GBp\n").replace("GBp", "currency", 1), "is 'GBp'"),
     "noughts behind": (HEAD + row(UnitPrice="3.3900") + row(Quantity="10.0"),
                        Read(2, 0, 0, 0, "67.80")),
     "noughts before": (HEAD + row(UnitPrice="003.39", Quantity="0000000000010"), ONE),
@@ -210,6 +230,12 @@ CSV: dict[str, tuple[str | bytes, Read | str]] = {
     "points": (dated("05.12.2011 08:38", "13.12.2011 08:38"), Read(2, 0, 0, 0, "67.80")),
     "day or month": (dated("5/12/2011 8:38", "6/12/2011 8:38"), "may begin with the day or"),
     "day and month": (dated("13/12/2011 8:38", "12/13/2011 8:38"), "with the day and .* month"),
+    "another shop's points": (dated("12/13/2011 8:38", "5.12.2011 8:38"), "'5.12.2011 8:38' may"),
+    "a day that is none tells nothing": (
+        dated("12/5/2011 8:38", "45/2/2011 8:38"), "'12/5/2011 8:38' may begin"),
+    "a day that is none contradicts nothing": (
+        dated("12/5/2011 8:38", "12/13/2011 8:38", "45/2/2011 8:38"),
+        Read(2, 0, 1, 0, "67.80", "'45/2/2011 8:38' is not a time")),
     "day is month": (dated("5/5/2011 8:38"), ONE),
     "neither day nor month": (HEAD + A + row(InvoiceDate="13/13/2011 8:38"), less("13/13/2011")),
     "two digits of a year": (HEAD + A + row(InvoiceDate="12/13/11 8:38"), less("'12/13/11 8:38'")),
@@ -314,6 +340,20 @@ def test_however_a_file_is_damaged_both_readings_agree_or_it_is_refused(tmp_path
     assert refused > TURNS / 10 and rejected > TURNS / 10
 
 
+def test_a_folder_of_files_as_spark_writes_it_is_no_file(tmp_path: Path) -> None:
+    (path := tmp_path / "orders.parquet").mkdir()
+    with pytest.raises(IncomeError, match="is a folder: give one"):
+        read(path)
+
+
+def test_a_file_that_cannot_be_read_leaves_no_folder(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    for checkpoint in (None, tmp_path / "new"):
+        with pytest.raises(IncomeError, match="^no file [^(]*$"):
+            income("127.0.0.1:1", tmp_path / "none.csv", checkpoint=checkpoint)
+    assert not [*tmp_path.iterdir()]
+
+
 MINUTE = datetime(2011, 12, 5, 8, 38)
 
 
@@ -364,6 +404,10 @@ PARQUET: dict[str, tuple[dict[str, object], Read | str]] = {
     "nanoseconds, as pandas has them": (times(pa.timestamp("ns")), GOOD),
     "milliseconds UTC": (times(pa.timestamp("ms", "UTC")), GOOD),
     "microseconds UTC, as Spark has them": (times(pa.timestamp("us", "UTC")), GOOD),
+    "other currencies": ({"currency": ["GBP", "USD"]}, "line 2: the currency is 'USD'"),
+    "thousands of pieces": ({"Quantity": ["1.000", "2"]}, "Quantity '1.000' may have three"),
+    "three decimals that have a type": (
+        {"Quantity": pa.array([Decimal("10.000"), Decimal("2.000")])}, GOOD),
     "nanoseconds in Tokyo": (times(pa.timestamp("ns", "Asia/Tokyo")), GOOD),
     "parts of a second": (
         {"InvoiceDate": pa.array([MINUTE, MINUTE + timedelta(seconds=59, microseconds=999_999)])},
@@ -413,6 +457,7 @@ FILES: dict[str, tuple[pa.Table | bytes, Read | str]] = {
     "a column twice": (with_names(*NAMES[:7], "Quantity"), "Quantity twice"),
     "a column missing": (table().drop_columns(["UnitPrice"]), "lacks the columns UnitPrice"),
     "no row": (table().slice(0, 0), "no order lines"),
+    "times of Hive and of older Spark": (table(**times(pa.timestamp("us"))), GOOD),
     "rows in many groups": (pa.concat_tables([table()] * 500), Read(1000, 0, 0, 0, "18450.00")),
     "nothing": (b"", "cannot be read as Parquet"),
     "CSV by another name": ((HEAD + A).encode(), "cannot be read as Parquet"),
@@ -428,5 +473,6 @@ def test_a_dirty_parquet_file(name: str, spark: object, tmp_path: Path) -> None:
     if isinstance(content, bytes):
         path.write_bytes(content)
     else:
-        pq.write_table(content, path, row_group_size=300)
+        hive = name.startswith("times of Hive")
+        pq.write_table(content, path, row_group_size=300, use_deprecated_int96_timestamps=hive)
     check(path, expected)
