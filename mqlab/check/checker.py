@@ -16,6 +16,7 @@ transaction may be there or not, but not in part.
 
 from __future__ import annotations
 
+import heapq
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -24,11 +25,13 @@ from .history import (
     ABORTED,
     COMMIT,
     COMMITTED,
+    UNKNOWN,
     Assign,
     Drained,
     End,
     Ended,
     Event,
+    HistoryError,
     Init,
     Read,
     Send,
@@ -79,25 +82,29 @@ class Report:
 @dataclass(slots=True)
 class Txn:
     """What a history says of one transaction. `sends`: its messages; `ended`: what its producer was
-    told."""
+    told; `other`: an answer that contradicts it; `init`: its producer's last one before `end`."""
 
     name: str
     sends: list[Send] = field(default_factory=list)
     end: End | None = None
     ended: Ended | None = None
+    other: Ended | None = None
+    init: Init | None = None
 
     @property
     def outcome(self) -> str:
         """committed, aborted, unknown, or "never" where nobody asked to commit it."""
+        if self.other is not None:
+            return UNKNOWN
         if self.ended is not None and self.ended.outcome in (COMMITTED, ABORTED):
             return self.ended.outcome
-        return "unknown" if self.asked_to_commit else "never"
+        return UNKNOWN if self.asked_to_commit else "never"
 
     @property
     def asked_to_commit(self) -> bool:
         """A message outside a transaction has no `end`: handing it over is asking."""
         if self.end is None:
-            return self.ended is not None and self.ended.outcome == COMMITTED
+            return self.ended is not None and self.ended.outcome != ABORTED
         return self.end.how == COMMIT
 
 
@@ -106,12 +113,15 @@ class Notes:
 
     def __init__(self, history: Iterable[Event]) -> None:
         """Sort all events of a history into notes that the rules below look up: by transaction, by
-        value, by offset and by reader."""
+        value, by offset and by reader. Raises HistoryError where two processes send in one
+        transaction."""
         self.txns: dict[str, Txn] = {}  # by name
         self.sent: dict[str, Send] = {}  # by value, the last message sent with it
-        self.twice: list[tuple[Send, Send]] = []  # two messages of the same value
+        self.twice: dict[str, tuple[Send, Send]] = {}  # by value, two messages that have it
         # of each value, one read (the first) of each offset at which it was
         self.reads: dict[str, list[Read]] = defaultdict(list)
+        # of each value, the first read by a reader that gets committed messages only
+        self.committed_reads: dict[str, Read] = {}
         self.places: dict[Place, Read] = {}  # the first read of an offset
         self.divergent: list[tuple[Read, Read]] = []  # of one offset, with different values
         # two successive reads of one reader, where the offset did not rise
@@ -121,7 +131,9 @@ class Notes:
         self.at_last: dict[Partition, dict[str, Read]] = {}
         # the furthest read of a partition that later ended at its offset or before it
         self.cut_off: dict[Partition, tuple[Read, Drained]] = {}
-        self.isolations: set[str] = set()
+        self.uncommitted: set[str] = set()  # readers that get open and aborted messages too, now
+        self.any_uncommitted = False  # whether there was such a reader
+        self.mixed: set[Partition] = set()  # partitions that such a reader was the last to drain
         self.inits: dict[str, list[Init]] = defaultdict(list)  # of each identity
         self.identities: dict[str, Init] = {}  # of each process
         self.counts: Counter[str] = Counter()
@@ -130,7 +142,7 @@ class Notes:
         self._given: dict[tuple[str, str, int], dict[str, Read]] = {}
         self._furthest: dict[Partition, Read] = {}  # the read of the highest offset, by any reader
         self._readers: set[str] = set()
-        for event in history:
+        for event in _in_order(history):
             self.counts[event.name] += 1
             self._note(event)
 
@@ -146,19 +158,33 @@ class Notes:
             case Init(process=process, identity=identity):
                 self.inits[identity].append(event)
                 self.identities[process] = event
-            case Send(txn=name, value=value):
+            case Send(process=process, txn=name, value=value):
                 if value in self.sent:
-                    self.twice.append((self.sent[value], event))
+                    self.twice[value] = (self.sent[value], event)
                 self.sent[value] = event
-                self.txn(name).sends.append(event)
-            case End(txn=name):
+                sends = self.txn(name).sends
+                if sends and sends[0].process != process:
+                    raise HistoryError(
+                        f"lines {sends[0].line} and {event.line}: {sends[0].process} and {process} "
+                        f'send in one transaction, "{name}": a transaction has one producer, so '
+                        "give each a name of its own"
+                    )
+                sends.append(event)
+            case End(process=process, txn=name):
                 txn = self.txn(name)
                 if txn.end is None or txn.end.how != COMMIT:  # a request to commit stays
-                    txn.end = event
-            case Ended(txn=name):
-                self.txn(name).ended = event
+                    txn.end, txn.init = event, self.identities.get(process)
+            case Ended(txn=name, outcome=outcome):
+                txn = self.txn(name)
+                if txn.ended is None or txn.ended.outcome == UNKNOWN:  # what was confirmed stays
+                    txn.ended = event
+                elif outcome not in (UNKNOWN, txn.ended.outcome):
+                    txn.other = event
             case Drained(process=process, topic=topic, partition=partition):
                 self.drained[topic, partition] = event
+                self.mixed.discard((topic, partition))
+                if process in self.uncommitted:
+                    self.mixed.add((topic, partition))
                 self.at_last.pop((topic, partition), None)
                 # without an Assign nothing is known of what this process has read
                 if process in self._readers:
@@ -168,8 +194,11 @@ class Notes:
                 if furthest is not None and furthest.offset >= event.end:
                     self.cut_off.setdefault((topic, partition), (furthest, event))
             case Assign(process=process, isolation=isolation):
-                self.isolations.add(isolation)
                 self._readers.add(process)
+                self.uncommitted.discard(process)
+                if "uncommitted" in isolation.casefold():
+                    self.uncommitted.add(process)
+                    self.any_uncommitted = True
                 # it begins again, so it may read from a lower offset
                 own_keys = [key for key in self._last if key[0] == process]
                 for key in own_keys:
@@ -191,6 +220,8 @@ class Notes:
         furthest = self._furthest.setdefault(reader[1:], read)
         if furthest.offset < read.offset:
             self._furthest[reader[1:]] = read
+        if read.process not in self.uncommitted:
+            self.committed_reads.setdefault(read.value, read)
         place = (read.topic, read.partition, read.offset)
         first_read = self.places.setdefault(place, read)
         if first_read.value != read.value:
@@ -200,11 +231,23 @@ class Notes:
             self.reads[read.value].append(read)
 
 
+def _in_order(history: Iterable[Event]) -> Iterator[Event]:
+    """All events by time, those of one process as the history has them."""
+    processes: dict[str, list[Event]] = defaultdict(list)
+    for event in history:
+        processes[event.process].append(event)
+    return heapq.merge(*processes.values(), key=lambda event: (event.time, event.line))
+
+
 def check(history: Iterable[Event], allowed: Collection[str] = ()) -> Report:
     """Judge a history by all rules, and return a report of the anomalies that it shows and of what
     it cannot decide. `allowed`: anomalies that the system does not promise to exclude; of these
     only the names of those found are reported, among the undecided. Raises HistoryError where
-    reading `history` does."""
+    reading `history` does, where two processes send in one transaction, and where `allowed` names
+    no anomaly."""
+    if strange := ", ".join(sorted(set(allowed) - set(ANOMALIES))):
+        names = ", ".join(ANOMALIES)
+        raise HistoryError(f'the head\'s "allowed" names {strange}: expected some of {names}')
     notes = Notes(history)
     findings = (
         *_find_cut_off(notes),
@@ -241,11 +284,22 @@ def _find_lost_or_torn(notes: Notes) -> Iterator[Finding]:
     for txn in notes.txns.values():
         if txn.outcome not in (COMMITTED, "unknown") or not _drained_after(notes, txn):
             continue
-        # by the reader that last read the message's partition to its end
-        present = [send for send in txn.sends if _find_last_read(notes, send)]
+        known = txn.outcome == COMMITTED
+        if not known and any((send.topic, send.partition) in notes.mixed for send in txn.sends):
+            continue  # who has drained it was given aborted messages too
+        present = [
+            send
+            for send in txn.sends
+            # what is read of a value that is sent twice may be the other message
+            if _find_last_read(notes, send) and (known or send.value not in notes.twice)
+        ]
         missing = [send for send in txn.sends if not _find_last_read(notes, send)]
         # the first read of each missing message that was read while it was still there
-        read_before = [read for send in missing for read in notes.reads.get(send.value, ())[:1]]
+        read_before = [
+            notes.committed_reads[send.value]
+            for send in missing
+            if send.value in notes.committed_reads and send.value not in notes.twice
+        ]
         if missing and present:
             sentence = (
                 f"{txn.name} ({txn.outcome}): {len(missing)} of {len(txn.sends)} messages are "
@@ -253,10 +307,10 @@ def _find_lost_or_torn(notes: Notes) -> Iterator[Finding]:
             )
             events = (_find_last_read(notes, present[0]), missing[0])
             yield Finding(TORN, sentence, _lines(*events, txn.end, txn.ended))
-        elif missing and (read_before or txn.outcome == COMMITTED):
-            outcome = "committed" if txn.outcome == COMMITTED else "read"
+        elif missing and (read_before or known):
+            outcome = "committed" if known else "read"
             sentence = f"{txn.name} was {outcome}, but none of its messages is there"
-            if read_before and txn.outcome == COMMITTED:
+            if read_before and known:
                 sentence += f" any more; {read_before[0].value} had been read"
             yield Finding(LOST, sentence, _lines(missing[0], txn.end, txn.ended, *read_before[:1]))
 
@@ -266,7 +320,12 @@ def _find_last_read(notes: Notes, send: Send) -> Read | None:
     given = notes.at_last.get((send.topic, send.partition))
     if given is not None:
         return given.get(send.value)
-    return next(iter(notes.reads.get(send.value, ())), None)
+    return next((read for read in notes.reads.get(send.value, ()) if _fits(send, read)), None)
+
+
+def _fits(send: Send, read: Read) -> bool:
+    """Whether a message was read in the partition that it was sent to."""
+    return (send.topic, send.partition) == (read.topic, read.partition)
 
 
 def _find_cut_off(notes: Notes) -> Iterator[Finding]:
@@ -280,10 +339,10 @@ def _find_cut_off(notes: Notes) -> Iterator[Finding]:
 
 
 def _find_read_too_early(notes: Notes) -> Iterator[Finding]:
-    for value, reads in notes.reads.items():
-        if value not in notes.sent:
+    for value, read in notes.committed_reads.items():
+        if value not in notes.sent or value in notes.twice:
             continue
-        send, read = notes.sent[value], reads[0]
+        send = notes.sent[value]
         txn = notes.txns[send.txn]
         if txn.outcome == ABORTED:
             sentence = f"{value} was read although its transaction {txn.name} was aborted"
@@ -291,14 +350,14 @@ def _find_read_too_early(notes: Notes) -> Iterator[Finding]:
         elif txn.outcome == "never":
             sentence = f"{value} was read although no commit of {txn.name} was requested"
             yield Finding(DIRTY_READ, sentence, _lines(send, txn.end, read))
-        elif txn.end is not None and read.time < txn.end.time:
+        elif read.time < (txn.end or send).time:
             sentence = f"{value} was read before a commit of {txn.name} was requested"
             yield Finding(DIRTY_READ, sentence, _lines(send, read, txn.end))
 
 
 def _find_duplicates(notes: Notes) -> Iterator[Finding]:
     for value, reads in notes.reads.items():
-        if len(reads) > 1:
+        if len(reads) > 1 and value not in notes.twice:
             places = " and ".join(map(_place, reads[:2]))
             sentence = f"{value} was read at {places}"
             sent = (notes.sent[value],) if value in notes.sent else ()
@@ -309,8 +368,9 @@ def _find_reordered(notes: Notes) -> Iterator[Finding]:
     latest: dict[tuple[str, str, int], Send] = {}
     for place in sorted(notes.places):
         value = notes.places[place].value
-        if value not in notes.sent or notes.reads[value][0] is not notes.places[place]:
-            continue  # unknown, or a repetition
+        repeated = notes.reads[value][0] is not notes.places[place]
+        if value not in notes.sent or value in notes.twice or repeated:
+            continue
         send = notes.sent[value]
         key = (send.process, *place[:2])
         before = latest.get(key)
@@ -334,17 +394,19 @@ def _find_steps_back(notes: Notes) -> Iterator[Finding]:
 
 def _find_unknown(notes: Notes) -> Iterator[Finding]:
     for value, reads in notes.reads.items():
-        if value not in notes.sent:
+        send = notes.sent.get(value)
+        if send is None:
             yield Finding(UNKNOWN_VALUE, f"{value} was read but never sent", (reads[0],))
+        elif value not in notes.twice and not _fits(send, reads[0]):
+            sentence = f"{value} was read in {reads[0].topic}-{reads[0].partition}, but never sent there"
+            yield Finding(UNKNOWN_VALUE, sentence, (send, reads[0]))
 
 
 def _find_zombies(notes: Notes) -> Iterator[Finding]:
     """Who has taken an identity over has fenced the one before it, whose commit is then refused."""
     for txn in notes.txns.values():
-        if txn.outcome != COMMITTED or txn.end is None:
-            continue
-        mine = notes.identities.get(txn.end.process)
-        if mine is None:
+        mine = txn.init
+        if txn.outcome != COMMITTED or txn.end is None or mine is None:
             continue
         for heir in notes.inits[mine.identity]:
             if mine.time < heir.time < txn.end.time and heir.process != mine.process:
@@ -372,13 +434,21 @@ def _list_undecided(notes: Notes) -> Iterator[str]:
             f"committed transactions in partitions that were not read to the end afterwards, so "
             f"that they may be lost: {len(unread)}"
         )
-    for first, second in notes.twice:
+    for first, second in notes.twice.values():
         yield (
             f"{first.value} is sent twice, in lines {first.line} and {second.line}, so the two "
             "messages cannot be distinguished"
         )
-    if "read_uncommitted" in notes.isolations:
+    for txn in notes.txns.values():
+        if txn.ended is not None and txn.other is not None:
+            yield (
+                f"{txn.name} ended as {txn.ended.outcome} in line {txn.ended.line} and as "
+                f"{txn.other.outcome} in line {txn.other.line}, so its outcome counts as unknown"
+            )
+    if notes.any_uncommitted:
         yield "a reader used read_uncommitted, so it may get aborted and dirty messages"
+    if not (notes.counts["read"] or notes.counts["drained"]):
+        yield "nothing was read, so only what the producers were told is checked"
 
 
 def _lines(*events: Event | None) -> tuple[Event, ...]:

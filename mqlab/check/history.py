@@ -157,7 +157,7 @@ def merge(paths: Iterable[Path], out: Path, tool: str) -> None:
 def read_allowed(path: Path) -> tuple[str, ...]:
     """The anomalies that the head of a file says its system may show; none where there is no head,
     of which `read` complains. HistoryError where it says so in another form."""
-    with path.open(encoding="utf-8", errors="replace") as file:
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
         try:
             head = _decode(file.readline(), path, 1)
         except HistoryError:
@@ -171,7 +171,7 @@ def read_allowed(path: Path) -> tuple[str, ...]:
 def read(path: Path) -> Iterator[Event]:
     """The events of a file. HistoryError where it is no history; a last line that was not
     finished is left out."""
-    with path.open(encoding="utf-8", errors="strict") as file:
+    with path.open(encoding="utf-8-sig", errors="strict") as file:
         try:
             yield from _read(file, path)
         except UnicodeDecodeError as error:
@@ -179,14 +179,17 @@ def read(path: Path) -> Iterator[Event]:
 
 
 def _read(file: IO[str], path: Path) -> Iterator[Event]:
-    """Yield the events of a history file, after checking its head. A last line without a line end
-    is dropped, since its writer was killed, even if it is the head. Raises HistoryError, with the
+    """Yield the events of a history file, after checking its head. A last line that is cut off is
+    dropped, since its writer was killed, even if it is the head. Raises HistoryError, with the
     number of the line."""
     number = 0
     for number, line in enumerate(file, 1):
-        if not line.endswith("\n"):
-            break  # its writer was killed
-        values = _decode(line, path, number)
+        try:
+            values = _decode(line, path, number)
+        except HistoryError:
+            if line.startswith("{") and not line.endswith("\n"):
+                break
+            raise
         if number == 1:
             if values.get(HEAD) != VERSION:
                 raise HistoryError(f'{path}: line 1: expected {{"history": {VERSION}, …}}')

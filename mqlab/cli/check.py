@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import socket
 import sys
 import tempfile
@@ -77,7 +78,12 @@ def run(args: argparse.Namespace) -> int:
     """0: nothing found; 1: anomalies; 2 (UserError): it could not be done, or not to the end, and
     nothing was found so far."""
     if args.what == "history":
-        return print_report(check_file(args.file))
+        report = check_file(args.file)
+        if not (report.counts.get("send") or report.counts.get("read")):
+            raise UserError(
+                "{} holds no message that was sent or read, so there is nothing to check", args.file
+            )
+        return print_report(report)
     return run_kafka(args) if args.what == "kafka" else run_java(args)
 
 
@@ -154,6 +160,8 @@ def _choose_path(args: argparse.Namespace) -> Path:
     path: Path = args.history or Path(time.strftime("mqlab-check-%Y%m%d-%H%M%S.jsonl"))
     if path.exists():
         raise UserError("{} exists already: name another --history", path)
+    if not os.access(path.parent, os.W_OK):  # before anything is written to a broker
+        raise UserError("cannot write to {}: name another --history", path.parent)
     return path
 
 
@@ -195,9 +203,11 @@ def run_java(args: argparse.Namespace) -> int:
 
 def _try_address(address: str) -> None:
     host, _, port = address.rpartition(":")
+    if not (host and port.isdecimal()):
+        raise UserError("{} is no address: name a broker that is running, as HOST:PORT", address)
     try:
         socket.create_connection((host, int(port)), ANSWER_S).close()
-    except (OSError, ValueError, OverflowError) as error:
+    except (OSError, OverflowError) as error:
         raise UserError(
             "no broker answers at {}: {}; name one that is running, as HOST:PORT", address, error
         ) from error

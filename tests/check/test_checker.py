@@ -32,6 +32,7 @@ from mqlab.check.history import (
     Writer,
     merge,
     read,
+    read_allowed,
     to_dict,
 )
 from mqlab.cli import main
@@ -299,6 +300,158 @@ def test_a_message_outside_a_transaction_is_one_of_its_own(told):
     assert told.found() == []
 
 
+@pytest.mark.parametrize("ended", ["committed", "unknown"])
+def test_a_message_outside_a_transaction_whose_answer_is_lost_may_be_there(told, ended):
+    """Also of a process that was killed, where it had noted that it hands the message over."""
+    told.send("a1/0", "a1/0")
+    told._add(Ended, "w", txn="a1/0", outcome=ended, error="")
+    told._add(End, "w", txn="b2/0", how="commit")
+    told.send("b2/0", "b2/0")
+    told.read("a1/0", "b2/0")
+    told.drain()
+    assert told.found() == []
+
+
+def test_a_message_that_is_read_before_it_was_sent_is_dirty(told):
+    told.read("a1/0")
+    told.send("a1/0", "a1/0")
+    told._add(Ended, "w", txn="a1/0", outcome="committed", error="")
+    assert told.found() == [DIRTY_READ]
+
+
+@pytest.mark.parametrize("isolation", ["read_uncommitted", "READ_UNCOMMITTED"])
+@pytest.mark.parametrize(("how", "outcome"), [("abort", "aborted"), ("commit", "unknown")])
+def test_a_reader_of_uncommitted_messages_accuses_nobody(told, isolation, how, outcome):
+    """It gets a message before its end, and one of an abort, and may be the last to drain."""
+    told.assign("u", isolation)
+    told.send("A", "a1/0", "a1/1")
+    told.read("a1/0", process="u")
+    told.end("A", how, outcome=outcome)
+    told.assign("last", "read_committed")
+    told.drain()
+    assert told.found() == []
+    told.assign("last", isolation)
+    told.read("a1/0", process="last")
+    told.drain(0)
+    assert told.found() == []
+    told.assign("r")
+    told.read("a1/0", process="r")
+    assert (ABORTED_READ in told.found()) == (outcome == "aborted")
+
+
+def test_what_a_reader_of_uncommitted_messages_does_not_get_is_lost(told):
+    told.send("A", "a1/0")
+    told.end("A", outcome="committed")
+    told.assign("last", "read_uncommitted")
+    told.drain(0)
+    assert told.found() == [LOST]
+
+
+def by_process(told, *first):
+    """The same history, the lines of one process after those of the other."""
+    names = [*first, *sorted({event.process for event in told.events} - {*first})]
+    told.events.sort(key=lambda event: names.index(event.process))
+
+
+def test_lines_may_stand_process_by_process(told):
+    told.assign("last")
+    told.drain(0, end=0)
+    told.send("A", "a1/0")
+    told.end("A", outcome="committed")
+    told.assign("r")
+    told.read("a1/0")
+    by_process(told, "w", "r")
+    assert told.found() == []
+    told.assign("last")
+    told.drain(0, end=1)
+    by_process(told, "last")
+    assert told.found() == [LOST]
+
+
+def test_the_earliest_read_counts_wherever_its_line_stands(told):
+    told.send("A", "a1/0")
+    told.read("a1/0", process="early")
+    told.end("A", outcome="committed")
+    told.read("a1/0", process="late")
+    by_process(told, "late")
+    assert told.found() == [DIRTY_READ]
+
+
+@pytest.mark.parametrize("later", ["unknown", "committed"])
+def test_a_confirmed_commit_stays_whatever_a_later_call_is_told(told, later):
+    told.send("A", "a1/0")
+    told.end("A", outcome="committed")
+    told.end("A", outcome=later)
+    told.drain(0)
+    assert told.found() == [LOST]
+
+
+@pytest.mark.parametrize(("one", "other"), [("committed", "aborted"), ("aborted", "committed")])
+def test_of_two_outcomes_none_counts(told, one, other):
+    told.send("A", "a1/0", "a1/1")
+    told.end("A", outcome=one)
+    told.end("A", outcome=other)
+    told.drain()
+    report = check(told.events)
+    assert report.findings == ()
+    assert any(f"as {one} in line 5 and as {other} in line 7" in it for it in report.undecided)
+    told.assign("last")
+    told.read("a1/0", process="last")
+    told.drain()
+    assert told.found() == [TORN]
+
+
+def test_two_processes_do_not_share_a_transaction(told):
+    told.send("1", "a1/0")
+    told.send("1", "b2/0", process="v")
+    with pytest.raises(HistoryError, match="lines 2 and 3: w and v send in one transaction"):
+        check(told.events)
+
+
+@pytest.mark.parametrize(("topic", "partition"), [("t", 1), ("u", 0)])
+@pytest.mark.parametrize("assigned", [True, False])
+def test_a_message_in_another_partition_is_not_where_it_was_sent(told, topic, partition, assigned):
+    told.send("A", "a1/0")
+    told.end("A", outcome="committed")
+    if assigned:
+        told.assign("last")
+    told._add(Read, "last", topic=topic, partition=partition, offset=1, value="a1/0")
+    told.drain()
+    assert told.found() == [LOST, UNKNOWN_VALUE]
+
+
+def test_a_zombie_that_begins_again_later_was_one(told):
+    told.init("w")
+    told.init("twin")
+    told.send("A", "a1/0")
+    told.end("A", outcome="committed")
+    told.init("w")
+    assert told.found() == [ZOMBIE]
+
+
+def test_who_has_taken_its_identity_back_is_no_zombie(told):
+    for process in ("w", "twin", "w"):
+        told.init(process)
+    told.send("A", "a1/0")
+    told.end("A", outcome="committed")
+    assert told.found() == []
+
+
+def test_a_value_that_is_sent_again_accuses_nobody(told):
+    """After an abort, and after a commit without an answer: either message may be the one read."""
+    told.send("A", "a2/0", "b3/1")
+    told.end("A", outcome="unknown")
+    told.send("B", "a2/0")
+    told.end("B", outcome="committed")
+    told.send("C", "a2/0")
+    told.end("C", "abort", outcome="aborted")
+    told.read("a2/0")
+    told.read("a2/0", at=7)
+    told.drain()
+    report = check(told.events)
+    assert report.findings == () and "a2/0 is sent twice" in report.undecided[1]
+
+
 def test_a_value_sent_twice_is_named_as_undecided(told):
     told.send("A", "a1/0", "a1/0")
     told.end("A", outcome="committed")
@@ -381,6 +534,17 @@ def test_a_last_line_that_was_not_finished_is_left_out(tmp_path):
     assert len([*read(write(tmp_path, SEND, '{"time": 6, "proc'))]) == 1
 
 
+def test_a_last_line_that_lacks_its_line_end_only_counts(tmp_path):
+    assert len([*read(write(tmp_path, SEND, json.dumps(SEND)))]) == 2
+
+
+def test_a_mark_of_the_encoding_and_windows_line_ends_are_read(tmp_path):
+    path = write(tmp_path, SEND)
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
+    assert len([*read(path)]) == 1
+    assert read_allowed(path) == ()
+
+
 @pytest.mark.parametrize(
     ("line", "told"),
     [
@@ -438,7 +602,16 @@ def test_the_command_says_what_it_found_and_exits_with_it(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    ("content", "told"), [(b"\xff\xfe", "not text"), (b"", "is empty"), (None, "cannot read")]
+    ("content", "told"),
+    [
+        (b"\xff\xfe", "not text"),
+        (b"", "is empty"),
+        (None, "cannot read"),
+        (b"hello", "expected a JSON object"),
+        (HEAD.encode(), "nothing to check"),
+        (b'{"hist', "nothing to check"),
+        (b'{"history": 1, "allowed": ["reorderd"]}\n', "names reorderd: expected some of lost"),
+    ],
 )
 def test_the_command_refuses_what_is_no_history(tmp_path, capsys, content, told):
     path = tmp_path / "x"

@@ -110,6 +110,20 @@ def test_a_client_that_ends_early_leaves_the_history_so_far(capsys, tmp_path, mo
     assert len([*read(path)]) == 39
 
 
+@pytest.mark.parametrize("address", ["localhost", ":1", "localhost:x", "http://localhost"])
+def test_what_is_no_address(capsys, address):
+    assert main(["check", "pulsar", address]) == 2
+    assert f"{address} is no address: name a broker" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("broker", ["kafka", "pulsar"])
+def test_a_history_that_cannot_be_written_is_refused_before_anything_is(capsys, broker):
+    history = "/no/such/folder/x.jsonl"
+    assert main(["check", broker, "127.0.0.1:1", "--history", history]) == 2
+    told = capsys.readouterr()
+    assert "cannot write to /no/such/folder: name another" in told.err and not told.out
+
+
 @pytest.mark.parametrize("number", ["0", "10001"])
 def test_how_many_transactions(capsys, number):
     assert main(["check", "pulsar", "127.0.0.1:1", "--transactions", number]) == 2
