@@ -300,6 +300,8 @@ SITTINGS: dict[int, tuple[Trial, ...]] = {
         Trial("a crash, an abort", f"{OLD} partitions=1 {ENDS}", KILL, UNCOMMITTED),
         Trial("a crash, two partitions", f"{OLD} {TWO}", replace(KILL, retries=0), PLAIN),
         Trial("two crashes", f"{OLD} partitions=1 {ONE}", replace(KILL, kills=2), PLAIN),
+        Trial("a crash, two newcomers", f"{OLD} partitions=1 {SHOP} app=init shop=init",
+              replace(KILL, retries=0), UNCOMMITTED),
         Trial("many at once, and crashes", f"{OLD} {EACH}", timed=FEW),
     ),
     3: (

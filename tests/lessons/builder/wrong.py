@@ -43,6 +43,11 @@ ANSWERED = """            # The same call again: its answer was lost.
             return self, (Reply(caller, EndTxnResponse(pid=entry.pid, epoch=entry.epoch)),)
 """
 MARKS = "(*reply, *(new.mark(txn_id, partition) for partition in entry.partitions))"
+PIDS = """        pids = [entry.pid for entry in self.entries.values()]
+        pids += [pending.entry.pid for pending in self.pending.values()]
+        new = Entry(ask.txn_id, 1 + max(pids, default=-1), -1)
+        entry = self.entries.get(ask.txn_id) or new
+"""
 PENDING = (
     "return replace(self, pending=self.pending.set(key, Pending(new, caller, answer))), (record,)"
 )
@@ -121,6 +126,13 @@ WRONG = (
           "entries = entries_of(disk)", "entries = Map()"),
     Wrong("a restart owes nothing", 2, "a crash", "must send every marker again", RECOVERED,
           "return new, ()"),
+    Wrong("a counter survives", 2, "a crash, two newcomers", "order-service, cart have pid 0", PIDS,
+          """        entry = self.entries.get(ask.txn_id)
+        if entry is None:
+            entry = Entry(ask.txn_id, self.next_pid, -1)
+            self = replace(self, next_pid=self.next_pid + 1)
+""", ("    owed: Map[str, tuple[str, ...]] = Map()\n",
+          "    owed: Map[str, tuple[str, ...]] = Map()\n    next_pid: int = 0\n")),
     Wrong("one decision at a time is owed", 2, "many at once, and crashes",
           "after the restart orders-1 never gets its marker", RECOVERED,
           RECOVERED.replace("owed.items()", "tuple(owed.items())[:1]")),
