@@ -398,7 +398,9 @@ def _find_unknown(notes: Notes) -> Iterator[Finding]:
         if send is None:
             yield Finding(UNKNOWN_VALUE, f"{value} was read but never sent", (reads[0],))
         elif value not in notes.twice and not _fits(send, reads[0]):
-            sentence = f"{value} was read in {reads[0].topic}-{reads[0].partition}, but never sent there"
+            sentence = (
+                f"{value} was read in {reads[0].topic}-{reads[0].partition}, but never sent there"
+            )
             yield Finding(UNKNOWN_VALUE, sentence, (send, reads[0]))
 
 

@@ -202,7 +202,9 @@ def find_form(texts: Iterable[str]) -> tuple[Normal, str]:
     # by mark, a time that only one of the two readings allows: 12/13/2011 says nothing of 5.12.2011
     days_first = {m: text for a, m, b, text in dates if a > 12 >= b and _is_time(text, True)}
     months_first = {m: text for a, m, b, text in dates if b > 12 >= a and _is_time(text, False)}
-    day_first, month_first = (next(iter(found.values()), "") for found in (days_first, months_first))
+    day_first, month_first = (
+        next(iter(found.values()), "") for found in (days_first, months_first)
+    )
     if day_first and month_first:
         raise IncomeError(
             "InvoiceDate {!r} begins with the day and {!r} with the month: {}",
@@ -212,7 +214,9 @@ def find_form(texts: Iterable[str]) -> tuple[Normal, str]:
         )
     told = days_first | months_first
     # (5.5.2011 is the same day either way)
-    ambiguous = (text for a, m, b, text in dates if a != b and a <= 12 and b <= 12 and m not in told)
+    ambiguous = (
+        text for a, m, b, text in dates if a != b and a <= 12 and b <= 12 and m not in told
+    )
     if text := next(ambiguous, ""):
         raise IncomeError(
             "InvoiceDate {!r} may begin with the day or with the month, and no date in "

@@ -140,9 +140,7 @@ def _of_csv(path: Path, span: Span) -> Truth:
         csv.ReadOptions(
             use_threads=False, block_size=len(data) + 1, autogenerate_column_names=True
         ),
-        csv.ParseOptions(
-            delimiter=separator, newlines_in_values=True, invalid_row_handler=skip
-        ),
+        csv.ParseOptions(delimiter=separator, newlines_in_values=True, invalid_row_handler=skip),
         csv.ConvertOptions(column_types=dict.fromkeys(fields, pa.string())),
     )
     names = [str(column[0]).strip("\ufeff") for column in table.columns]

@@ -349,7 +349,7 @@ def test_a_folder_of_files_as_spark_writes_it_is_no_file(tmp_path: Path) -> None
 def test_a_file_that_cannot_be_read_leaves_no_folder(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     for checkpoint in (None, tmp_path / "new"):
-        with pytest.raises(IncomeError, match="^no file [^(]*$"):
+        with pytest.raises(IncomeError, match=r"^no file [^(]*$"):
             income("127.0.0.1:1", tmp_path / "none.csv", checkpoint=checkpoint)
     assert not [*tmp_path.iterdir()]
 
