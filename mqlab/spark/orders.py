@@ -171,7 +171,7 @@ def pounds(tenths: int) -> str:
 #
 # A time without a zone is taken as UTC; parts of a second are left out, as income is per minute. Of
 # the last two forms nobody can say whether the day or the month comes first, unless another date of
-# the same file, with the same mark between them, has a day beyond the 12th. Where none has, the file
+# the same file, with the same mark in it, has a day beyond the 12th. Where none has, the file
 # is refused: a guess would be wrong for half of the shops, and each line would be in a wrong month
 # without a word.
 
@@ -262,7 +262,7 @@ def _zone(text: str | None) -> timezone:
 
 # ---- Numbers that may have a mark for thousands
 #
-# In 1.234 the point may be either. Another number of the column tells: with a decimal point there is
+# In 1.234 the point may be either. Another number of the column tells: a decimal point is that of
 # a 3.39, a 0.500 or a 1234.500.
 
 UNCLEAR = re.compile(r"-?[1-9][0-9]{0,2}\.[0-9]{3}")

@@ -175,7 +175,8 @@ CSV: dict[str, tuple[str | bytes, Read | str]] = {
     "two names of one column": (HEAD.replace("Country", "Price") + A,
                                 "UnitPrice twice .“UnitPrice” and “Price”"),
     "a column missing": (HEAD.replace(",UnitPrice", "") + A, "lacks the columns UnitPrice"),
-    "a mark in another name": ((HEAD + A + B).replace("\n", ",x\n").replace("x", '"a, b"', 1), GOOD),
+    "a mark in another name": (
+        (HEAD + A + B).replace("\n", ",x\n").replace("x", '"a, b"', 1), GOOD),
     "more marks in another name than columns": (
         separated(";").replace("\n", ";x\n").replace("x", '"a,b,c,d,e,f,g,h,i,j"', 1), GOOD),
     "pandas' index with tabs": (
