@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def start_broker(args: argparse.Namespace) -> None:
     """Start real Kafka brokers, print their address, and wait until Ctrl-C. UserError as soon as
-    any of them ends by itself, with the end of the first one's log."""
+    any of them ends by itself, with its address and the end of its log."""
     from mqlab.real.kafka.broker import RealKafka
 
     level = 2 if args.transaction_version is None else args.transaction_version
@@ -39,4 +39,5 @@ def start_broker(args: argparse.Namespace) -> None:
         )
         while all(node.running for node in kafka.nodes):
             time.sleep(0.5)
-        raise UserError("the broker ended on its own: {}", kafka.nodes[0].tail_log())
+        ended = next(node for node in kafka.nodes if not node.running)
+        raise UserError("the broker at {} ended on its own: {}", ended.address, ended.tail_log())

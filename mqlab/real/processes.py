@@ -86,7 +86,7 @@ class RealBroker:
             if time.monotonic() > deadline:
                 raise RealBrokerError(
                     f"{self.product} {self.version} was not ready after {patience_s:.0f} s: "
-                    + processes[0].tail_log()
+                    + " / ".join(process.tail_log() for process in processes)
                 )
             time.sleep(0.05)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+import contextlib
 import os
 import re
 import signal
@@ -9,19 +11,30 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from mqlab.cli.errors import UserError
+from mqlab.cli.real_kafka import start_broker
 from mqlab.lessons.decision import list_ways
 from mqlab.places import RECORDINGS
 from mqlab.real import processes
-from mqlab.real.processes import LoggedProcess
+from mqlab.real.processes import LoggedProcess, RealBroker
 from mqlab.real.program import RealBrokerError
 from mqlab.recordings.recording import load
 
 WAITS = [sys.executable, "-c", "print('here', flush=True); import time; time.sleep(600)"]
 FAILS = [sys.executable, "-c", "print('fine'); raise SystemExit('ERROR no such port')"]
 ECHO = [sys.executable, "-uc", "import sys\nfor line in sys.stdin: print('heard', line, end='')"]
+
+
+class Node(LoggedProcess):
+    """Of a cluster: it has an address."""
+
+    @property
+    def address(self) -> str:
+        return self.name
 
 
 def test_a_process_runs_until_it_is_told_to_end(tmp_path: Path) -> None:
@@ -45,6 +58,26 @@ def test_one_that_ends_by_itself_says_why(tmp_path: Path) -> None:
             pass
         process.check_alive()
     process.wait()
+
+
+@pytest.mark.parametrize("order", [(WAITS, FAILS), (FAILS, WAITS)])
+def test_the_log_of_the_broker_that_ended_is_printed(
+    order: tuple[list[str], ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of several brokers; where none ends but they are not ready, the logs of all."""
+    nodes = [Node(f"at-{i}", tmp_path / str(i)) for i in range(2)]
+    for node, command in zip(nodes, order, strict=True):
+        node.start(command)
+    cluster = contextlib.nullcontext(SimpleNamespace(nodes=nodes, address="here"))
+    monkeypatch.setattr("mqlab.real.kafka.broker.RealKafka", lambda *_: cluster)
+    options = argparse.Namespace(version="4.3.1", brokers=2, transaction_version=2)
+    with pytest.raises(UserError, match=f"at-{order.index(FAILS)} ended.*: ERROR no such port"):
+        start_broker(options)
+    for node in nodes:
+        node.signal(signal.SIGKILL)
+        node.wait()
+    with pytest.raises(RealBrokerError, match=r"was not ready.*no such port"):
+        RealBroker("1").wait_until(lambda: False, nodes, -1)
 
 
 def test_a_second_start_writes_on_in_the_same_log(tmp_path: Path) -> None:
