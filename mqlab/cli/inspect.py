@@ -12,7 +12,7 @@ from pathlib import Path
 from ..brokers import list_brokers, load
 from ..inspect import Report, Unreadable, inspect, parse_ask
 from ..inspect.show import FROM_HERE, to_json, write_page
-from ..kernel import Lang, escape_unseen, replace, speak
+from ..kernel import Lang, Words, escape_unseen, replace, speak
 from .alone import PageServer
 from .errors import UserError
 from .lab_server import has_screen
@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
             args.output.write_text(write_page(report), "utf-8")
         except OSError as error:
             raise UserError("cannot write {}: {}", args.output, error.strerror) from error
-        _say(f"wrote {args.output}")
+        _say(str(Words("wrote {}")(args.output)))
     if args.by_hand:
         _serve(report, args.lang)
     return report.exit_code
@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
 def _serve(report: Report, lang: Lang) -> None:
     """A page for it, until Ctrl-C."""
     with PageServer(lambda: (report.playground(), FROM_HERE), lang) as server:
-        _say(f"{server.address}  (Ctrl-C ends it)")
+        _say(str(Words("{}  (Ctrl-C ends it)")(server.address)))
         if has_screen():
             webbrowser.open(server.address)
         with suppress(KeyboardInterrupt):

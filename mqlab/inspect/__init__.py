@@ -18,7 +18,7 @@ from collections.abc import Callable
 from ..brokers import list_brokers, load
 from ..kernel import replace
 from ..kernel.text import say_unknown
-from .play import look_ahead
+from .play import BY_HAND, look_ahead
 from .reading import Ask, Evidence, Finding, Gap, Kind, LogRead, Position, Reading, Txn, Unreadable
 from .show import Report
 
@@ -39,7 +39,7 @@ def inspect(broker: str, ask: Ask, play: bool = False) -> Report:
     reading = room.read(ask)
     future = None
     if play:
-        ask.say("searching what may happen next")
+        ask.say(str(BY_HAND))
         future = look_ahead(load(f"{rooms[broker].inspect}.play").take_over(reading))
     return Report(reading, tuple(room.judge(reading)), future)
 

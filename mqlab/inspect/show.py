@@ -18,7 +18,7 @@ from mqlab_widgets.style import css, page_css
 from mqlab_widgets.views.logs import logs as draw_logs
 
 from ..brokers import find_broker
-from ..kernel import Log, Snapshot, Text, Words, escape_unseen, frozen, replace
+from ..kernel import Frontier, Log, Snapshot, Text, Words, escape_unseen, frozen, replace
 from ..kernel.text import spoken, tr
 from ..kernel.trace import Trace
 from ..registry.tables import columns, wrap
@@ -39,6 +39,17 @@ NOTHING_FOUND = tr("Nothing found in what was examined.")
 LOOKED = Words("Examined: logs {n}, transaction rows {txns}, positions {groups}.")
 FOUND = Words("Findings: {n}.")
 HEADING = Words("{broker} at {source}")
+ITEM = Words("{what}: {says}")
+#: mqlab's own words in a Reading, by their English; a broker's own stay as they are
+OWN_WORDS = {
+    word.en: word
+    for word in (
+        tr("records"), tr("markers"), tr("aborted", "count"), tr("read", "count"), tr("undecided"),
+        tr("set aside"), tr("messages"), tr("open", "count"), tr("committed", "count"),
+        tr("hanging"), tr("checks"), tr("consumers"), tr("backlog"), tr("would become"),
+        tr("coordinator"), tr("check cursor"), tr("op cursor"),
+    )
+}  # fmt: skip
 TAKEN = Words("As of {time}.")
 RISK, DO, SEE, SHOWS = tr("risk"), tr("what to do"), tr("see"), tr("shown by")
 LOGS, TXNS, GROUPS, GAPS = (
@@ -144,9 +155,9 @@ def list_txns(reading: Reading) -> list[tuple[str, ...]]:
 def _txn_row(txn: Txn, now_ms: int) -> tuple[str, ...]:
     age = say_age(max(now_ms - txn.since_ms, 0)) if txn.since_ms >= 0 else ""
     owner = f"{txn.owner} / {txn.epoch}" if txn.epoch >= 0 else txn.owner
-    state = "; ".join([txn.state, *(f"{key} {value}" for key, value in txn.more)])
     timeout = say_age(txn.timeout_ms) if txn.timeout_ms >= 0 else ""
-    return (txn.label, txn.name, state, txn.seen, _join(txn.where), owner, age, timeout)
+    state, seen = _say_state(txn.state, txn.more), _say_own(txn.seen)
+    return (txn.label, txn.name, state, seen, _join(txn.where), owner, age, timeout)
 
 
 def list_positions(reading: Reading) -> list[tuple[str, ...]]:
@@ -154,10 +165,25 @@ def list_positions(reading: Reading) -> list[tuple[str, ...]]:
     rows = [tuple(map(str, GROUP_HEAD))]
     for one in reading.positions:
         ends = (str(one.end), str(one.end - one.at)) if one.end >= 0 <= one.at else ("", "")
-        state = "; ".join(filter(None, [one.state, *(f"{key} {value}" for key, value in one.more)]))
         at = str(one.at) if one.at >= 0 else ""
+        state = _say_state(one.state, one.more)
         rows.append((one.group, one.log, at, *ends, _join(one.pending), state))
     return rows
+
+
+def _say_own(text: str) -> str:
+    """A word of mqlab's own, or such a word and a number, in the language that is spoken."""
+    word, blank, number = text.rpartition(" ") if text[-1:].isdecimal() else (text, "", "")
+    return f"{OWN_WORDS.get(word, word)}{blank}{number}"
+
+
+def _say_flag(frontier: Frontier) -> str:
+    """A name without a blank is a group's, or the broker's own."""
+    return _say_own(frontier.name) if " " in frontier.name else frontier.name
+
+
+def _say_state(state: str, more: Iterable[tuple[str, str]]) -> str:
+    return "; ".join(filter(None, map(_say_own, [state, *map(" ".join, more)])))
 
 
 def _join(names: Sequence[str], most: int = 4) -> str:
@@ -198,7 +224,11 @@ def _text_lines(report: Report) -> Iterator[str]:
 
 
 def _gap_lines(gaps: Iterable[Gap]) -> list[str]:
-    return [line for gap in gaps for line in _wrapped(f"{gap.what}: {gap.why}")]
+    return [line for gap in gaps for line in _wrapped(_say_gap(gap))]
+
+
+def _say_gap(gap: Gap) -> str:
+    return str(ITEM(what=gap.what, says=gap.why))
 
 
 def _next_lines(future: Future | None) -> Iterator[tuple[Text, list[str]]]:
@@ -206,7 +236,7 @@ def _next_lines(future: Future | None) -> Iterator[tuple[Text, list[str]]]:
         lines = _wrapped(str(FROM_HERE)) + [str(IDLE)] * (not future.answers)
         for wish, way, answer in list_rows(future):
             lines += _wrapped(wish) if wish else []
-            lines += _wrapped(f"{way}: {answer}", "  ", "    ")
+            lines += _wrapped(str(ITEM(what=way, says=answer)), "  ", "    ")
         yield NEXT, lines
         yield TAKEN_OVER, [line for one in future.taken.took for line in _wrapped(str(one))]
         yield LEFT_OUT, _gap_lines(future.taken.left)
@@ -232,12 +262,13 @@ def _finding_lines(number: int, finding: Finding, reading: Reading) -> Iterator[
     yield from _wrapped(str(finding.says), "   ")
     for one in finding.evidence:
         yield from _wrapped(f"▸ {one.line}  [{one.source}]", "   ", "     ")
-    yield from _wrapped(f"{RISK}: {finding.kind.risk}", "   ")
+    yield from _wrapped(str(ITEM(what=RISK, says=finding.kind.risk)), "   ")
     if finding.advice.en:
-        yield from _wrapped(f"{DO}: {finding.advice}", "   ")
+        yield from _wrapped(str(ITEM(what=DO, says=finding.advice)), "   ")
     yield from (f"     {command}" for command in finding.commands)
     if finding.kind.see:
-        yield from _wrapped(f"{SEE}: {', '.join(map(_say_reference, finding.kind.see))}", "   ")
+        see = ", ".join(map(_say_reference, finding.kind.see))
+        yield from _wrapped(str(ITEM(what=SEE, says=see)), "   ")
 
 
 def _say_reference(name: str) -> str:
@@ -259,13 +290,14 @@ def _log_lines(log: LogRead) -> Iterator[str]:
     """A log as lines of text: its offsets and frontiers (LSO, high watermark …), then each strip of
     records that it was cut into, with each frontier as |NAME| before the record at its offset."""
     # an inclusive frontier is printed at the last record before it
-    flags = " ".join(f"{f.name} {f.at - f.inclusive}" for f in log.frontiers)
-    counts = ", ".join(f"{number:,} {what}" for what, number in log.counts)
-    yield f"{log.name}  {log.start} … {log.end - 1}  {flags}  {counts}".rstrip()
+    flags = " ".join(f"{_say_flag(f)} {f.at - f.inclusive}" for f in log.frontiers)
+    counts = ", ".join(f"{_say_own(what)} {number:,}" for what, number in log.counts)
+    span = f"{log.start} … {log.end - 1}"
+    yield "  ".join(filter(None, (log.name, span, flags, counts)))
     for strip in cut_strips(log):
         flags_at: dict[int, str] = {}  # by offset, the names of all frontiers that are there
         for f in strip.frontiers:
-            flags_at[f.at] = "|".join(g.name for g in strip.frontiers if g.at == f.at)
+            flags_at[f.at] = "|".join(_say_flag(g) for g in strip.frontiers if g.at == f.at)
         words = []
         for cell in strip.cells:
             words += [f"|{flags_at.pop(cell.offset)}|"] if cell.offset in flags_at else []
@@ -325,7 +357,7 @@ def _html_pieces(report: Report, title_tag: str, heading_tag: str) -> Iterator[s
         if len(rows_of) > 1:
             yield _tag(heading_tag, str(title)) + _html_table(rows_of)
     if reading.gaps:
-        yield _tag(heading_tag, str(GAPS)) + _list(f"{gap.what}: {gap.why}" for gap in reading.gaps)
+        yield _tag(heading_tag, str(GAPS)) + _list(map(_say_gap, reading.gaps))
     if report.future is not None:
         yield from _next_html(report.future, heading_tag)
 
@@ -350,7 +382,7 @@ def _next_html(future: Future, heading_tag: str) -> Iterator[str]:
             title = escape_unseen(str(RUN(wish=answer.wish, way=answer.way.says)))
             yield Player(answer.trace, title=title, lang=spoken(), level="protocol").html("h3")
     yield _tag("h3", str(TAKEN_OVER)) + _list(map(str, future.taken.took))
-    yield _tag("h3", str(LEFT_OUT)) + _list(f"{gap.what}: {gap.why}" for gap in future.taken.left)
+    yield _tag("h3", str(LEFT_OUT)) + _list(map(_say_gap, future.taken.left))
 
 
 def _tag(name: str, text: str, cls: str = "") -> str:
@@ -386,7 +418,8 @@ def _offsets(strip: Log) -> range:
 def _escape_strip(strip: Log) -> Log:
     """With its names and labels as they may be shown."""
     cells = tuple(replace(cell, label=escape_unseen(cell.label)) for cell in strip.cells)
-    return replace(strip, name=escape_unseen(strip.name), cells=cells)
+    flags = tuple(replace(f, name=escape_unseen(_say_flag(f))) for f in strip.frontiers)
+    return replace(strip, name=escape_unseen(strip.name), cells=cells, frontiers=flags)
 
 
 def _html_table(rows: list[tuple[str, ...]], cls: str = "rows") -> str:

@@ -51,7 +51,7 @@ def test_all_that_was_broken_is_found(version: str, tmp_path: Path) -> None:
     assert [(f.name, f.at) for f in report.reading.logs[1].frontiers] == [("LSO", 5), ("HW", 9)]
     hanging, zombie = report.findings[:2]
     assert hanging.commands[0].endswith("abort --topic orders --partition 0 --start-offset 5")
-    assert hanging.evidence[0].source == "orders-0/00000000000000000000.log at byte 311"
+    assert hanging.evidence[0].source == "orders-0/00000000000000000000.log position: 311"
     assert "state=Empty producerEpoch=1" in zombie.evidence[1].line
 
 

@@ -111,7 +111,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     words = ["inspect", "kafka", str(root), "--lang", "en"]
     assert main([*words, "--topic", "orders:0", "-o", str(page)]) == 1
     out = capsys.readouterr()
-    assert "Hanging transaction · orders-0" in out.out and "reading orders-0 (1 of 1)" in out.err
+    assert "Hanging transaction · orders-0" in out.out and "orders-0 (1/1)" in out.err
     assert "Hanging transaction · orders-0" in page.read_text("utf-8")
     assert main([*words, "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["findings"][0]["where"] == "orders-0"

@@ -68,7 +68,7 @@ def test_the_coordinator_and_the_partition_together(version: str, tmp_path: Path
     """Now it can be said that the transaction hangs: its producer is not in the list."""
     report = look_at(tmp_path, version, "list", "describe-producers", topic="orders", partition=0)
     assert list_found(report) == [("hanging", "orders-0")]
-    assert report.findings[0].evidence[0].source.startswith("line ")
+    assert report.findings[0].evidence[0].source.startswith("all.txt:")
     assert report.findings[0].commands[0].endswith("--partition 0 --start-offset 5")
 
 

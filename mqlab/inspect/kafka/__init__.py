@@ -39,7 +39,7 @@ def read(ask: Ask) -> Reading:
         from .tools import read_tools
 
         if ask.target == "-":
-            return read_tools(ask, sys.stdin.buffer, "the standard input", ask.now_ms)
+            return read_tools(ask, sys.stdin.buffer, "stdin", ask.now_ms)
         try:
             with path.open("rb") as file:
                 return read_tools(ask, file, ask.target, round(path.stat().st_mtime * 1000))

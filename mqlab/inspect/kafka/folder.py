@@ -89,18 +89,18 @@ class Folder:
         logs: list[LogRead] = []
         scans: dict[str, Scan] = {}
         for topic, number in self._list_partitions(STATES):
-            self.ask.say(f"reading {STATES}-{number}")
+            self.ask.say(f"{STATES}-{number}")
             partition = self.partition(topic, number)
             # a gap where a file beside the log, such as a snapshot, was written at a later offset
             partition.check_end(self._read_states(partition, number))
         for topic, number in self._list_partitions(GROUPS):
-            self.ask.say(f"reading {GROUPS}-{number}")
+            self.ask.say(f"{GROUPS}-{number}")
             partition = self.partition(topic, number)
             scan = self._read_groups(partition)
             partition.check_end(scan.end)
             opens += scan.list_open(self.labels)
         for index, (topic, number) in enumerate(wanted, 1):
-            self.ask.say(f"reading {topic}-{number} ({index} of {len(wanted)})")
+            self.ask.say(f"{topic}-{number} ({index}/{len(wanted)})")
             scan, log = self._read_log(self.partition(topic, number), f"{topic}-{number}")
             scans[scan.name] = scan
             opens += scan.list_open(self.labels)
@@ -254,7 +254,7 @@ class Folder:
         for number, (row, _) in enumerate(part.read(first, last), 1):
             scan.take(row)
             if number % EVERY == 0:
-                self.ask.say(f"reading {scan.name}: at offset {row.base}")
+                self.ask.say(f"{scan.name}: {row.base}")
 
     def _list_gaps(self) -> tuple[Gap, ...]:
         """List what was not read, and why: the damage found, coordinators' logs that are not in

@@ -100,7 +100,7 @@ class Cluster:
         coordinators' states, the groups' positions, and records of DRAWN partitions at most. A
         transaction counts as open only if it is so at two looks."""
         ask = self.ask
-        ask.say(f"asking {ask.target} for its partitions")
+        ask.say("Metadata, ListOffsets")
         leaders = self._find_partitions()
         # (leaders, timestamp, isolation level): timestamps -2 and -1 stand for a log's begin and
         # end, and with level 1, read_committed, the end is the LSO
@@ -108,10 +108,10 @@ class Cluster:
         lsos = self._list_offsets(leaders, -1, 1)
         held_back = [place for place, end in ends.items() if lsos.get(place, end) < end]
         to_describe = list(leaders) if ask.topic else held_back
-        ask.say(f"asking for the producers of {len(to_describe)} partitions")
+        ask.say(f"{DESCRIBED} ({len(to_describe)})")
         # by partition (topic, number), the transactions open now; `after`: at a second look
         before = self._list_producers({place: leaders[place] for place in to_describe})
-        ask.say("asking for the transactions")
+        ask.say("ListTransactions, DescribeTransactions")
         states = self._list_states({one.pid for found in before.values() for one in found})
         # What is under way between two questions is no finding: it is over at the next look.
         if decided := [state for state in states.values() if state.state in DECIDED]:
@@ -119,7 +119,7 @@ class Cluster:
             self._update_states(states, decided)
         after = self._list_producers({place: leaders[place] for place in before if before[place]})
         opens = {place: _stay(found, after.get(place, [])) for place, found in before.items()}
-        ask.say("asking for the groups")
+        ask.say("ListGroups, OffsetFetch")
         committed = self._list_positions()
         # groups that have read all but a few records: these may be only markers (`committed`: by
         # (group, partition), the offset, whether another one is pending, the group's state)
@@ -129,7 +129,7 @@ class Cluster:
         shown = [place for place in by_interest if place[0] != GROUPS and place in ends]
         scans, logs = {}, []
         for place in shown[:DRAWN]:
-            ask.say(f"reading {_name(place)}")
+            ask.say(f"Fetch {_name(place)}")
             frontiers = (starts.get(place, 0), lsos.get(place, ends[place]), ends[place])
             scan, log = self._read_log(place, leaders[place], frontiers, opens.get(place, []))
             scans[scan.name] = scan
@@ -240,7 +240,7 @@ class Cluster:
             answer = self._request(node, STATES, 66, 0, state_filters=(), producer_id_filters=())
             if answer and not self._note(STATES, 66, answer.error_code):
                 for row in answer.transaction_states:
-                    name, source = row.transactional_id, f"ListTransactions of broker {node}"
+                    name, source = row.transactional_id, f"ListTransactions, broker {node}"
                     state = row.transaction_state
                     states[name] = State(name, row.producer_id, state=state, source=source)
         going = [s for s in states.values() if s.state in (ONGOING, *DECIDED) or s.pid in pids]
@@ -259,7 +259,7 @@ class Cluster:
                     names = tuple(f"{topic}-{number}" for topic, number in row.partitions)
                     states[row.txn_id] = State(
                         row.txn_id, row.pid, row.epoch, row.timeout_ms, row.state, -1, row.start_ms,
-                        names, f"DescribeTransactions of broker {node}",
+                        names, f"DescribeTransactions, broker {node}",
                     )  # fmt: skip
 
     def _list_positions(self) -> dict[tuple[str, Place], tuple[int, bool, str]]:
@@ -285,7 +285,7 @@ class Cluster:
 
     def _fetch_offsets(self, node: int, group: str, stable: bool) -> dict[Place, int]:
         """`stable`: without those of which the coordinator says that another one is pending."""
-        name, row = f"OffsetFetch of {group}", Row(group_id=group, topics=None)
+        name, row = f"OffsetFetch {group}", Row(group_id=group, topics=None)
         answer = self._request(node, name, 9, 8, groups=(row,), require_stable=stable)
         if not answer or self._note(name, 9, answer.groups[0].error_code):
             return {}
@@ -363,7 +363,7 @@ class Cluster:
             answered = answer.responses[0].partitions[0] if answer else None
             if answered is None or self._note(name, 1, answered.error_code):
                 return
-            data, previous, source = bytes(answered.records or b""), at, f"Fetch of {name}"
+            data, previous, source = bytes(answered.records or b""), at, f"Fetch {name}"
             for row, batch in read_batches(BytesIO(data), len(data), source, say_none):
                 at = max(at, row.last + 1)
                 if row.base < wanted.stop and row.last >= wanted.start:

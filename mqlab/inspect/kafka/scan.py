@@ -42,7 +42,7 @@ class Row:
 
     @property
     def place(self) -> str:
-        return f"{self.file} at byte {self.at}" if self.at >= 0 else self.file
+        return f"{self.file} position: {self.at}" if self.at >= 0 else self.file
 
 
 @frozen

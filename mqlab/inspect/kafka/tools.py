@@ -101,15 +101,16 @@ class Tools:
         self._columns: list[str] = []
         self._group: re.Pattern[str] | None = None  # a row, if a group's table
 
-    def read(self, lines: Iterable[str]) -> None:
+    def read(self, lines: Iterable[str], name: str) -> None:
+        """`name`: of their file, for evidence."""
         for number, line in enumerate(lines, 1):
-            self._read_line(line.rstrip("\r\n"), f"line {number}")
+            self._read_line(line.rstrip("\r\n"), f"{name}:{number}")
         self._close_row()
 
     def _read_line(self, line: str, place: str) -> None:
         """Take one line of a tool's output: the begin of a segment's dump or of a table, a row of
         the table, or a line of the dump. Inside a table or a dump, a line that is none of these is
-        counted as missed; outside it is passed over. `place`: "line 12", for evidence."""
+        counted as missed; outside it is passed over. `place`: "all.txt:12", for evidence."""
         # What was copied from a terminal has blanks where the tool prints tabs.
         cells = [cell.strip() for cell in line.split("\t")] if "\t" in line else line.split()
         if line.startswith("Dumping "):
@@ -169,7 +170,7 @@ class Tools:
         """Add a line of `kafka-dump-log.sh` to the scan of the log that is dumped: the head of a
         batch, a record of that batch, or a line of a producer snapshot or an index of aborted
         transactions. A batch that is not valid, or was read before, is passed over with its
-        records, and `gaps` says so. `place`: where the line is, as "line 7"."""
+        records, and `gaps` says so. `place`: where the line is, as "all.txt:7"."""
         scan, fields = self._scan, dict(FIELD.findall(line))
         if scan is None:
             return
@@ -473,7 +474,7 @@ def read_tools(ask: Ask, stream: BinaryIO, name: str, at_ms: int) -> Reading:
             yield line
 
     try:
-        tools.read(keep_first())
+        tools.read(keep_first(), PurePath(name).name)
     except OSError as error:
         raise Unreadable("cannot read {}: {}", name, error.strerror) from error
     except (KeyError, TypeError, ValueError) as error:

@@ -151,7 +151,7 @@ class Saved:
         """Load answers of the admin API that were saved as JSON: a file ("-": the standard input),
         or the first MOST_FILES *.json below a folder. A file that holds none is noted as a gap;
         raises Unreadable where there is no answer at all."""
-        self.name = ask.target
+        self.name = "stdin" if ask.target == "-" else ask.target
         self.gaps: list[Gap] = []
         self._answers: dict[str, Any] = {}
         root = Path(ask.target)

@@ -46,7 +46,7 @@ def _list_cases(facts: Facts, reading: Reading) -> Iterator[Row]:
     states = [(f"state {state}", Text(state)) for state in facts.states if state != "Ready"]
     for line, state in [(facts.unloaded, NOT_LOADED)] if facts.unloaded and held_back else states:
         words: dict[str, Any] = {"state": state, "n": len(held_back)}
-        yield "coordinator-not-ready", "coordinator", line, "coordinatorStats", (), words
+        yield "coordinator-not-ready", "coordinatorStats", line, "coordinatorStats", (), words
     if facts.missing:
         words = {"topic": facts.missing, "space": facts.missing.rpartition("/")[0]}
         line = f"Topic not found {facts.missing}"

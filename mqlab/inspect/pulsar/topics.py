@@ -321,9 +321,10 @@ class _Reader:
             txns = [txn for txn in self.txns if where in txn.where]
             self.positions.append(Position(
                 sub, topic.name, ledgers.after(cursor["markDeletePosition"]), ledgers.end,
-                f"{found.get('type', '')} {len(found.get('consumers', ()))} consumers".strip(),
+                str(found.get("type", "")),
                 tuple(txn.label for txn in txns), f"{self.admin.name} {topic.name}/internalStats",
-                (("backlog", str(found.get("msgBacklog", "?"))),),
+                (("consumers", str(len(found.get("consumers", ())))),
+                 ("backlog", str(found.get("msgBacklog", "?")))),
             ))  # fmt: skip
             self._try(_of(PENDING, where), None, self._read_pending, topic.name, sub, txns)
 

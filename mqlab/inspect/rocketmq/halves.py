@@ -171,8 +171,8 @@ class _Reader:
             tuple(halves), tuple(parked), producers, -1 if places is None else check_at, interval,
             most, tuple(self.lags), tuple(self.dead), self.ended,
         )  # fmt: skip
-        txns = [self._txn(half, HALF_TOPIC, "half") for half in halves]
-        txns += [self._txn(half, DISCARD_TOPIC, "parked") for half in parked]
+        txns = [self._txn(half, HALF_TOPIC, "undecided") for half in halves]
+        txns += [self._txn(half, DISCARD_TOPIC, "set aside") for half in parked]
         if len(txns) > MOST_SHOWN:
             source.gaps.append(Gap(REST(what=HALVES, most=MOST_SHOWN), MANY))
         return Reading(
@@ -189,7 +189,7 @@ class _Reader:
         try:
             for n, record in enumerate(self.source.records(topic, queue, first, end), 1):
                 if n % 1_000 == 0:
-                    self.ask.say(f"{name}: {first + n} of {end}")
+                    self.ask.say(f"{name}: {first + n}/{end}")
                 yield record
         except Refused as refused:
             self.source.gaps.append(Gap(Text(name), refused.why, refused.failed))
@@ -258,7 +258,7 @@ class _Reader:
         records = list(self._records(DISCARD_TOPIC, 0, max(first, end - MOST_PARKED), end))
         parked = [_half(record, timeout) for record in records]
         if parked:
-            cells, counts = list(map(self._cell, records, parked)), (("parked", end - first),)
+            cells, counts = list(map(self._cell, records, parked)), (("set aside", end - first),)
             self._note(DISCARD_TOPIC, bounds, (), cells, counts, records[-KEPT:])
         return [half for half in parked if self._is_wanted(half)]
 
@@ -325,8 +325,8 @@ class _Reader:
             self._check_position(name, group, place, end)
             # `readers`: how many consumers the group has, -1 where nobody says
             lag = self._lag(group, topic, queue, place, end) if place < end else None
-            state = f"{lag.readers} readers" if lag and lag.readers >= 0 else ""
-            self.positions.append(Position(group, name, place, end, state))
+            more = (("consumers", str(lag.readers)),) if lag and lag.readers >= 0 else ()
+            self.positions.append(Position(group, name, place, end, more=more))
         cells = list[Cell]()
         # messages are shown of queues with undecided halves and of dead letters
         drawn = name in open_queues or topic.startswith(DLQ_PREFIX)

@@ -80,7 +80,8 @@ def _judge_groups(reading: Reading) -> Iterator[Finding]:
         lags = sorted((one for one in late if one.group == group), key=lambda one: one.oldest_ms)
         lines = [
             Evidence(
-                f"{o.queue}: {group} reads next {o.at}, end {o.end}", f"{reading.source} {o.queue}"
+                f"group={group} queue={o.queue} consumerOffset={o.at} brokerOffset={o.end}",
+                f"{reading.source} {o.queue}",
             )
             for o in lags[:SHOWN]
         ]
@@ -94,6 +95,6 @@ def _judge_groups(reading: Reading) -> Iterator[Finding]:
 def _prove(half: Half, source: str) -> Evidence:
     line = (
         f"UNIQ_KEY={half.key} PGROUP={half.group} REAL_TOPIC={half.queue} "
-        f"TRANSACTION_CHECK_TIMES={half.times} born {say_time(half.born_ms)}"
+        f"TRANSACTION_CHECK_TIMES={half.times} bornTimestamp={say_time(half.born_ms)}"
     )
     return Evidence(line, f"{source} @{half.offset}")
