@@ -12,6 +12,8 @@ from typing import Any
 from ..kernel import Text, Words, frozen, tr
 from .reading import Evidence, Finding, Gap, Kind, Unreadable
 
+OTHER_FORM = Words("the answer is not as this version of mqlab expects it ({why})")
+
 
 class Refused(Exception):
     """There is no answer. `why`: in words; `failed`: it should have come, and is damaged or
@@ -32,7 +34,7 @@ def attempt(
     except Refused as refused:
         gaps.append(Gap(what, refused.why, refused.failed))
     except (ValueError, AttributeError, TypeError, LookupError) as error:  # of another shape
-        gaps.append(Gap(what, Text(f"{type(error).__name__}: {error}"), failed=True))
+        gaps.append(Gap(what, OTHER_FORM(why=f"{type(error).__name__}: {error}"), failed=True))
     return otherwise
 
 

@@ -390,3 +390,14 @@ def test_20_gigabytes_are_read_in_bounded_memory(tmp_path: Path) -> None:
         assert found == end
         peaks[asked] = peak
     assert max(peaks.values()) < 100_000, peaks  # kB
+
+
+@pytest.mark.parametrize("ending", ["delete", "future", "stray"])
+def test_a_folder_that_the_broker_does_not_serve_is_named(ending: str, tmp_path: Path) -> None:
+    root = unpack("4.3.1", tmp_path)
+    before = list_found(look(root))
+    name = f"orders-0.{'5f' * 16}-{ending}"
+    shutil.copytree(root / "node-1" / "orders-0", root / "node-1" / name)
+    report = look(root)
+    (gap,) = (gap for gap in report.reading.gaps if gap.what.en == name)
+    assert f"(-{ending})" in gap.why.en and not gap.failed and list_found(report) == before

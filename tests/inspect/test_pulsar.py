@@ -160,6 +160,52 @@ def test_answers_in_files_by_their_paths_and_by_their_shapes(tmp_path: Path) -> 
     assert found(by_shape) == found(by_path)
 
 
+PRINTED = ("coordinatorStats", "slowTransactions/0", f"transactionBufferStats/{ORDERS}",
+           f"pendingAckStats/{BILLING}", f"{ORDERS}/stats", f"{ORDERS}/internalStats")  # fmt: skip
+LOGGED = "2026-11-28T12:00:00,123+0000 [main] WARN  org.apache.pulsar.PulsarAdmin - slow\n"
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("between", ["", "\n", f"\n{LOGGED}"])
+def test_what_several_commands_print_may_be_in_one_file(
+    between: str, indent: int | None, tmp_path: Path
+) -> None:
+    """Also with an empty answer; cut at the end, all but the last are read."""
+    answers = [answer for end in PRINTED for path, answer in load("open").items()
+               if path.endswith(end)]  # fmt: skip
+    file, whole = tmp_path / "orders.billing.json", {"held-back", "pending-ack", "aborted-share"}
+    text = between.join(json.dumps(one, indent=indent) for one in (*answers, {}))
+    file.write_text(f"{between}{text}")
+    assert len(answers) == len(PRINTED)
+    assert found(read(file, MINUTES_LATER)).keys() >= whole and not failed(read(file))
+    file.write_text(text[: text.rindex("cursors")])
+    report = read(file, MINUTES_LATER)
+    assert failed(report) == [
+        "file orders.billing.json: it ends in the middle of an answer, which was not read: save it "
+        "again, whole"
+    ]
+    assert "aborted-share" in found(report) and report.exit_code == 1
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_a_file_as_a_windows_shell_writes_it(encoding: str, tmp_path: Path) -> None:
+    (tmp_path / "open.json").write_text(json.dumps(load("open")), encoding)
+    assert found(read(tmp_path / "open.json", MINUTES_LATER)).keys() >= {"held-back"}
+
+
+def test_a_null_is_nothing_and_what_was_not_asked_is_not_counted(tmp_path: Path) -> None:
+    answers = load("open")
+    for row in answers["/admin/v3/transactions/slowTransactions/0"].values():
+        row |= {"producedPartitions": None, "ackedPartitions": None}
+    answers[f"/admin/v2/persistent/{ORDERS}/stats"]["subscriptions"] = None
+    (tmp_path / "open.json").write_text(json.dumps(answers))
+    assert not failed(read(tmp_path / "open.json"))
+    (path,) = (path for path in answers if path.endswith("internalStats"))
+    (tmp_path / "open.json").write_text(json.dumps({path: answers[path]}))
+    (log,) = read(tmp_path / "open.json").reading.logs
+    assert (log.end, log.counts) == (14, ()) and "0 … 13" in str(read(tmp_path / "open.json"))
+
+
 def test_damaged_files_are_told_and_the_rest_is_shown(tmp_path: Path) -> None:
     answers = load("open")
     base = "/admin/v3/transactions/"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -235,6 +236,84 @@ def test_a_dump_out_of_order_or_twice_opens_nothing_again(tmp_path: Path) -> Non
         report = look_at_text(tmp_path, *lines)
         assert list_found(report) == []
         assert report.exit_code == 2 * (lines != (*first, *later))
+
+
+WARNING = "[2026-11-28 12:00:00,123] WARN [AdminClient clientId=a-1] Connection to node -1 (b:9092)"
+GROUPS = """
+Consumer group 'old' has no active members.
+
+GROUP    TOPIC   PARTITION  CURRENT-OFFSET  LOG-END-OFFSET  LAG  CONSUMER-ID  HOST  CLIENT-ID
+old      orders  0          5               9               4    -            -     -
+
+Warning: Consumer group 'billing' is rebalancing.
+
+GROUP    TOPIC   PARTITION  CURRENT-OFFSET  LOG-END-OFFSET  LAG  CONSUMER-ID  HOST       CLIENT-ID
+billing  orders  0          9               9               0    c-1-7f       /10.0.0.1  c$
+billing  orders  1          -               3               -    c-1-7f       /10.0.0.1  ops@c-1 $
+"""
+
+
+def test_what_else_is_printed_among_the_lines_of_a_tool(tmp_path: Path) -> None:
+    """Warnings, a shell's prompt, colours, indexes and the first line of 2.x; no row is lost."""
+    report = look_at_text(tmp_path, *GROUPS.splitlines())
+    assert [(p.group, p.log, p.at) for p in report.reading.positions] == [
+        ("billing", "orders-0", 9), ("billing", "orders-1", -1), ("old", "orders-0", 5)
+    ]  # fmt: skip
+    assert report.exit_code == 0 and not report.reading.gaps
+    first, *rest = read_output("4.3.1", "find-hanging").splitlines()
+    jvm = "OpenJDK 64-Bit Server VM warning: Options -Xverify:none and -noverify were deprecated"
+    prompt = "ops@broker-1:~$ bin/kafka-transactions.sh --bootstrap-server b:9092 find-hanging"
+    report = look_at_text(tmp_path, prompt, first, WARNING, *rest, jvm, "[ops@b-1 ~]$ ")
+    assert list_found(report) == [("hanging", "orders-0")] and not report.reading.gaps
+    index = ["Dumping /data/orders-0/0.index", "offset: 26 position: 4096",
+             "Dumping /data/orders-0/0.timeindex", "timestamp: 1795939177279 offset: 8"]  # fmt: skip
+    dump = [OF_ORDERS[0], WARNING, "Starting offset: 0", *OF_ORDERS[1:], *index]
+    for lines in (dump, [f"\x1b[1;32m{line}\x1b[0m" for line in dump]):
+        report = look_at_text(tmp_path, *lines)
+        assert list_found(report) == [("overdue", "orders-0")]
+        assert not [gap for gap in report.reading.gaps if gap.failed]
+
+
+def test_what_a_tool_could_not_do_is_told(tmp_path: Path) -> None:
+    error = "Error: Consumer group 'nope' does not exist."
+    report = look_at_text(tmp_path, *GROUPS.splitlines(), error)
+    (gap,) = report.reading.gaps
+    assert error in str(gap.why) and report.exit_code == 2 and len(report.reading.positions) == 3
+    for line in (error, f"[2026-11-28 12:00:00,123] ERROR {error}"):
+        with pytest.raises(Unreadable, match=r"output.txt: the tool reports: .*nope"):
+            look_at_text(tmp_path, line)
+
+
+def test_a_snapshot_as_2_x_prints_it(tmp_path: Path) -> None:
+    """An Option of Scala, where Java prints an OptionalLong; no time but the last batch's."""
+    new = read_output("3.9.1", "dump-snapshot")
+    old = new.replace("OptionalLong[5]", "Some(5)").replace("OptionalLong.empty", "None")
+    old = re.sub(r"lastTimestamp: \d+ ", "", old)
+    assert "Some(5)" in old and list_found(look_at_text(tmp_path, old)) == OUTPUTS["dump-snapshot"]
+
+
+def test_a_compacted_log_as_2_x_decodes_it(tmp_path: Path) -> None:
+    """What DumpLogSegments of 2.3 writes: keys without braces, a Set of Scala, and that offsets are
+    missing, which compaction does; bytes at the end that are no batch are told."""
+    head, state = f"{RECORD.format(0)} key: ", "__transaction_state-0"
+    plain = BATCH.format(0, "false").replace("isTransactional: true", "isTransactional: false")
+    dump = [DUMPING.replace("orders-0", state), "Starting offset: 0", plain,
+            f"{head}transactionalId=pay payload: producerId:1,producerEpoch:0,state=Ongoing,partitions"
+            f"=Set(orders-0, stock-1),txnLastUpdateTimestamp={WRITTEN_MS},txnTimeoutMs=60000",
+            "Non-consecutive offsets in /data/__transaction_state-0/0.log", "  0 is followed by 4",
+            DUMPING.replace("orders", "__consumer_offsets"),
+            plain, f"{head}offset::a:group:my-topic-3:7 payload: 42:some metadata"]  # fmt: skip
+    report = look_at_text(tmp_path, *dump)
+    assert [t.where for t in report.reading.txns] == [("orders-0", "stock-1")]
+    assert list_found(report) == [("overdue", "pay")]
+    assert [(p.group, p.log, p.at) for p in report.reading.positions] == [
+        ("a:group", "my-topic-3-7", 42)
+    ]
+    assert not report.reading.gaps
+    (gap,) = look_at_text(
+        tmp_path, *dump, "Found 20 invalid bytes at the end of 0.log"
+    ).reading.gaps
+    assert gap.failed and "Found 20 invalid bytes" in str(gap.why)
 
 
 def test_an_open_transaction_without_its_partition_is_not_called_hanging(tmp_path: Path) -> None:

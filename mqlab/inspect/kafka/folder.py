@@ -30,6 +30,7 @@ from .scan import AHEAD, AROUND, COMMIT, Labels, Open, Row, Scan
 from .segments import LOG_STARTS, Partition, label_batch, open_batch
 
 FOLDER = re.compile(r"(.+)-(\d+)")
+PASSED = re.compile(r".+-\d+\.[0-9a-f]{32}-(delete|future|stray)")
 MOST_GAPS = 40
 MOST_SHOWN = 200  # offsets that were asked for and are drawn
 EVERY = 200_000  # batches between two lines of progress
@@ -48,6 +49,8 @@ NO_STATE = tr("no folder of __transaction_state is there: the coordinator of the
               "is another broker, so which of them hang cannot be said")  # fmt: skip
 NO_GROUPS = tr("no folder of __consumer_offsets is there: the groups' coordinator is another "
                "broker")  # fmt: skip
+NOT_SERVED = tr("its folder was not read: the broker is deleting the partition (-delete), copying "
+"it from another disk (-future), or has no assignment for it (-stray)")  # fmt: skip
 ONLY_ASKED = tr("something else was asked for")
 BEFORE = Words("what comes before offset {first} was not counted")
 
@@ -72,7 +75,7 @@ class Folder:
 
     def _note_copies(self, name: str, copies: int) -> None:
         why = TWICE(n=copies) if copies else NO_LOG
-        self.gaps[name, ""] = Gap(Text(name), why, failed=not copies)
+        self.gaps[name, ""] = Gap(Text(name), NOT_SERVED if copies < 0 else why, failed=not copies)
 
     def partition(self, topic: str, number: int) -> Partition:
         path = self.places[topic, number]
@@ -300,7 +303,7 @@ def find_partitions(root: Path, note: Callable[[str, int], None]) -> dict[tuple[
     """Find the partitions in a folder and two levels below it: (topic, partition) → its folder, or
     `root` itself where that is one segment. Of several copies of a partition the one with the
     longest log counts. `note` is called with a partition's name and its number of copies if that is
-    not 1: 0 for a folder without a log. Raises Unreadable where there is none."""
+    not 1: 0 for a folder without a log, -1 for one that the broker no longer serves. Raises Unreadable where there is none."""
     if root.is_file():
         parent = FOLDER.fullmatch(root.parent.name)
         # named by the folder that it is in, which may have been renamed
@@ -317,6 +320,8 @@ def find_partitions(root: Path, note: Callable[[str, int], None]) -> dict[tuple[
                 copies_of.setdefault((match[1], int(match[2])), []).append(path)
             elif match and (path / "leader-epoch-checkpoint").exists():
                 note(path.name, 0)  # a partition's folder, but no log in it
+            elif PASSED.fullmatch(path.name):
+                note(path.name, -1)
     except OSError as error:
         raise Unreadable("cannot read {}: {}", root, error.strerror) from error
     if not copies_of:

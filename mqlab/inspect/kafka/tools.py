@@ -33,15 +33,24 @@ FIELD = re.compile(r"(\w+): (\S+)")
 MARKER = re.compile(r"headerKeys: \[[^\]]*\] endTxnMarker: (COMMIT|ABORT) ")
 BODY = re.compile(r"headerKeys: \[[^\]]*\](?: key: (.*?))?(?: payload: (.*))?$")
 OLD_STATE = re.compile(
-    r"producerId:(-?\d+),producerEpoch:(-?\d+),state=(\w+),partitions=\[(.*)\],"
+    r"producerId:(-?\d+),producerEpoch:(-?\d+),state=(\w+),partitions=(?:\[|\w+\()(.*)[\])],"
     r"txnLastUpdateTimestamp=(-?\d+),txnTimeoutMs=(-?\d+)"
 )
-OPEN = re.compile(r"currentTxnFirstOffset: OptionalLong\[(\d+)\]")
+OPEN = re.compile(r"currentTxnFirstOffset: (?:OptionalLong\[|Some\()(\d+)[\])]")  # 2.x: Some
+#: what a terminal obeys, such as colours; what a tool, its JVM and a shell print among the rows
+COLOURS = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+NOISE = re.compile(
+    r"\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d|(WARN|WARNING|Warning|INFO|DEBUG)\b|SLF4J[:(]|log4j:|"
+    r"Picked up |.*VM warning: |Consumer group '|(Log s|S)tarting offset: |"
+    r"Non-consecutive offsets in |Mismatches in |Found (time|out of order)|  Index |"
+    r"  \d+ is followed by |(\[?\S+@[^|]*?)?[$#](\s*$|\s.*kafka-)"
+)
+FAILED = re.compile(r"(\[[\d ,:.TZ-]+\] )?(Error: |ERROR |Exception in thread |Found \d+ inv)")
 NUMBERS = ("producerId", "producerEpoch", "transactionTimeoutMs",
            "transactionLastUpdateTimestampMs", "transactionStartTimestampMs")  # fmt: skip
-OLD_KEY = "transaction_metadata::transactionalId="
-OLD_PLACE = re.compile(r"offset_commit::group=(.*),partition=(.+)-(\d+)")
-OLD_OFFSET = re.compile(r"offset=(\d+)")
+OLD_KEY = re.compile("(transaction_metadata::)?transactionalId=")  # 2.x: the second only
+OLD_PLACE = re.compile(r"offset(?:_commit::group=|::)(.*)(?:,partition=|:)(.+)[-:](\d+)")
+OLD_OFFSET = re.compile(r"(?:offset=)?(\d+)(?=[,:]|$)")
 DELETED = "<DELETE>"
 #: what a column of `--describe` contains; the others up to LAG contain a number
 GROUP_CELLS = {"GROUP": "(.+?)", "TOPIC": r"(\S+)"}
@@ -58,6 +67,7 @@ UNREAD = Words(
 PLAIN_DUMP = tr(
     "which markers commit and which abort is not printed: dump it with --print-data-log"
 )
+TOOL_FAILED = Words("the tool reports: {line}")
 INVALID = Words("the dump says that the batch at byte {at} is not valid")
 NO_COORDINATOR = tr("the coordinator's record is not in it: add what `kafka-transactions.sh list` "
 "and `describe` print")  # fmt: skip
@@ -113,6 +123,10 @@ class Tools:
         counted as missed; outside it is passed over. `place`: "all.txt:12", for evidence."""
         # What was copied from a terminal has blanks where the tool prints tabs.
         cells = [cell.strip() for cell in line.split("\t")] if "\t" in line else line.split()
+        if FAILED.match(line):
+            why = TOOL_FAILED(line=shorten(line, 300))
+            self.gaps.setdefault("tool", Gap(Text(place), why, failed=True))
+            return
         if line.startswith("Dumping "):
             self._begin()
             self._open_file(line[len("Dumping ") :].strip())
@@ -128,7 +142,7 @@ class Tools:
             self._group = re.compile(rf"{row}(?:\s|$)")
         elif self._take and (values := self._cut_row(line, cells)):
             self._take(dict(zip(self._columns, values, strict=False)), place)
-        elif self._take and line.strip() and not line.startswith("Consumer group "):
+        elif self._take and line.strip() and not NOISE.match(line):
             return self._note_missed(line, place)
         elif self._file:
             return self._read_dumped(line, place)
@@ -164,6 +178,7 @@ class Tools:
         topic, _, number = name.rpartition("-")
         wanted = not number.isdecimal() or topic in (STATES, GROUPS)
         wanted = wanted or self.ask.wants(topic, int(number))
+        wanted = wanted and not path.endswith((".index", ".timeindex"))  # no transactions there
         self._scan = self.scans.setdefault(name, Scan(name, path)) if wanted else None
 
     def _read_dumped(self, line: str, place: str) -> None:
@@ -195,11 +210,12 @@ class Tools:
                 self._read_record(self._row, scan, line, place)
         elif line.startswith("producerId: "):  # a producer snapshot
             if first := OPEN.search(line):
-                self._open(scan, fields, int(first[1]), "lastTimestamp", f"{self._file}, {place}")
+                stamp = "lastTimestamp" if "lastTimestamp" in fields else "timestamp"  # 2.x
+                self._open(scan, fields, int(first[1]), stamp, f"{self._file}, {place}")
         elif line.startswith("version: ") and "firstOffset: " in line:  # an aborted transaction
             pid, first_at, last = _ints(fields, "producerId", "firstOffset", "lastOffset")
             scan.note_aborted(pid, first_at, last)
-        elif line.strip() and not line.startswith("Log starting offset: "):
+        elif line.strip() and not NOISE.match(line):
             return self._note_missed(line, place)
         else:
             return
@@ -207,6 +223,7 @@ class Tools:
 
     def _open(self, scan: Scan, row: dict[str, str], first: int, stamp: str, place: str) -> None:
         """A producer's open transaction, however its columns begin."""
+        # names begin with a capital letter in a table
         row = {name[:1].lower() + name[1:]: value for name, value in row.items()}
         pid, epoch, at_ms = _ints(row, "producerId", "producerEpoch", stamp)
         scan.opens[pid] = Open(pid, epoch, first, at_ms, place)
@@ -252,11 +269,11 @@ class Tools:
         transaction began, so the last update stands for that. `place`: where that is, for
         evidence."""
         key_fields = _json(key, "transactionalId")
-        txn_id = str(key_fields.get("transactionalId", key.removeprefix(OLD_KEY)))
+        txn_id = str(key_fields.get("transactionalId", OLD_KEY.sub("", key, count=1)))
         if match := OLD_STATE.fullmatch(payload):
             # producer id, epoch, timeout, last update, and that again for the start
             numbers = [int(match[n]) for n in (1, 2, 6, 5, 5)]
-            names = tuple(filter(None, match[4].split(",")))
+            names = tuple(filter(None, map(str.strip, match[4].split(","))))
             self.states[txn_id] = _state(txn_id, numbers, match[3], names, place)
         elif data := _json(payload, "producerId"):
             topics = data.get("transactionPartitions") or ()
@@ -453,11 +470,12 @@ def _lines(stream: BinaryIO) -> Iterator[str]:
     """Lines, of which each is cut where it is too long."""
     data = stream.readline(LONGEST).removeprefix(b"\xef\xbb\xbf")
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):  # as a Windows shell writes into a file
-        text = data + stream.read(MOST_UTF16)
-        yield from text.decode("utf-16", "backslashreplace").splitlines()
+        text = (data + stream.read(MOST_UTF16)).decode("utf-16", "backslashreplace")
+        yield from COLOURS.sub("", text).splitlines()
         return
     while data:
-        yield data.decode("utf-8", "backslashreplace")
+        line = data.decode("utf-8", "backslashreplace")
+        yield COLOURS.sub("", line) if "\x1b" in line else line
         data = stream.readline(LONGEST)
 
 
@@ -479,6 +497,8 @@ def read_tools(ask: Ask, stream: BinaryIO, name: str, at_ms: int) -> Reading:
         raise Unreadable("cannot read {}: {}", name, error.strerror) from error
     except (KeyError, TypeError, ValueError) as error:
         raise Unreadable("{} is not the output of a Kafka tool: {}", name, error) from error
+    if not tools.known and "tool" in tools.gaps:
+        raise Unreadable("{}: {}", name, tools.gaps["tool"].why)
     if not tools.known:
         raise Unreadable(UNKNOWN_TEXT.format(path=name, first=shorten(first, 60)))
     return tools.reading(name, at_ms)

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from ...kernel import Words, tr
+from ...kernel import Text, Words, tr
 from ..asking import Refused, read_settings
 from ..reading import Ask, Gap, Unreadable, read_file
 
@@ -53,7 +53,10 @@ SAYS = Words("the broker answers {status}: {reason}")
 LONG = Words("an answer of more than {most} bytes")
 FILE = Words("file {name}")
 NO_JSON = Words("it is no JSON: {why}")
+CUT = tr("it ends in the middle of an answer, which was not read: save it again, whole")
+EMPTY = tr("it has an empty answer, {}, which does not say what was asked for")
 NO_ANSWER = tr("the admin interface's answer has a form that is not known here")
+BEGIN = re.compile(r"^\s*(?=\{|\[\s*[\"\]{])|(?<=[}\]])(?=[{\[])", re.MULTILINE)
 #: of an exception in an exception the last line, also where it stands inside a quoted text
 MESSAGE = re.compile(r"Message: ((?:(?!\\n).)+)")
 
@@ -158,13 +161,14 @@ class Saved:
         for path in sorted(root.rglob("*.json"))[:MOST_FILES] if root.is_dir() else [root]:
             name = path.relative_to(root).as_posix() if path != root else path.name
             try:
-                answers = dict(_answers_in_file(name, json.loads(_read(path))))
-                why = NO_ANSWER
+                for content in _cut_answers(_read(path)):
+                    answers = dict(_answers_in_file(name, content))
+                    if not answers:
+                        why = NO_ANSWER if content else EMPTY
+                        self.gaps.append(Gap(FILE(name=name), why, failed=bool(content)))
+                    self._answers |= answers
             except (OSError, ValueError, RecursionError) as error:
-                answers, why = {}, NO_JSON(why=str(error))
-            if not answers:
-                self.gaps.append(Gap(FILE(name=name), why, failed=True))
-            self._answers |= answers
+                self.gaps.append(Gap(FILE(name=name), _say_damage(error), failed=True))
         if not self._answers:
             first = f": {self.gaps[0].what}: {self.gaps[0].why}" if self.gaps else ""
             raise Unreadable(
@@ -191,12 +195,31 @@ class Saved:
         return sorted({"/".join(three) for three in parts if len(three) == 3})
 
 
+def _say_damage(error: Exception) -> Text:
+    if isinstance(error, json.JSONDecodeError) and error.doc.strip():
+        rest = error.doc[error.pos :]
+        if not rest.strip() or error.msg.startswith("Unterminated"):
+            return CUT
+    return NO_JSON(why=str(error))
+
+
 def _read(path: Path) -> str:
-    if str(path) == "-":
-        return sys.stdin.read(MOST_BYTES)
-    if path.stat().st_size > MOST_BYTES:
+    if str(path) != "-" and path.stat().st_size > MOST_BYTES:
         raise ValueError(LONG(most=MOST_BYTES).en)
-    return read_file(path).decode()
+    data = sys.stdin.buffer.read(MOST_BYTES) if str(path) == "-" else read_file(path)
+    return data.decode(json.detect_encoding(data))  # UTF-16 is what a Windows shell writes
+
+
+def _cut_answers(text: str) -> Iterator[Any]:
+    """Yield the answers in a file, several behind each other, or with lines of a tool's log between
+    them. ValueError for one that is damaged or cut."""
+    at, ends = 0, None
+    while begin := BEGIN.search(text, at):
+        content, at = json.JSONDecoder().raw_decode(text, begin.end())
+        yield content
+        ends = at
+    if ends is None:
+        yield json.loads(text)  # whose error says what is there
 
 
 def _answers_in_file(name: str, content: Any) -> Iterator[tuple[str, Any]]:

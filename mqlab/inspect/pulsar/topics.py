@@ -198,11 +198,11 @@ class _Reader:
         True; where it is refused, `_try` returns False instead."""
         rows = self._get_noting_missing("slowTransactions/0").values()
         for row in sorted(rows, key=lambda row: (int(row["openTimestamp"]), row["txnId"])):
-            name, produced = str(row["txnId"]), row.get("producedPartitions", {})
+            name, produced = str(row["txnId"]), row.get("producedPartitions") or {}
             for topic, details in produced.items():
                 # where the transaction begins in this topic, "LEDGER:ENTRY"
                 self.starts[_bare_name(topic), name] = details.get("startPosition") or ""
-            acked = row.get("ackedPartitions", {}).items()
+            acked = (row.get("ackedPartitions") or {}).items()
             places = [
                 *map(_bare_name, produced),
                 *(f"{_bare_name(t)}/{sub}" for t, subs in acked for sub in subs),
@@ -266,6 +266,7 @@ class _Reader:
             path, what = f"persistent/{name}/internalStats", _of(STATS, name)
             internal = self._try(what, {}, self.admin.get, path)
             ledgers = self._try(what, None, Ledgers, internal) if internal else None
+            topic = replace(topic, end=ledgers.end if ledgers else 0)
             topic = self._try(_of(BUFFER, name), topic, self._read_buffer, name, stats, ledgers)
         return topic, stats, internal, ledgers
 
@@ -313,8 +314,8 @@ class _Reader:
         """Read the subscriptions of a topic into `positions`: the position of each, with the open
         transactions that acknowledge in it; and its pending acknowledgements into `pending`.
         `stats`, `internal`: the topic's statistics and internal statistics."""
-        stats_of = stats.get("subscriptions", {})
-        for sub, cursor in sorted(internal["cursors"].items()):
+        stats_of = stats.get("subscriptions") or {}
+        for sub, cursor in sorted((internal["cursors"] or {}).items()):
             if sub.startswith("__"):
                 continue  # Pulsar's own
             found, where = stats_of.get(sub, {}), f"{topic.name}/{sub}"
@@ -343,10 +344,11 @@ class _Reader:
         drawn = sum(bool(log.cells) for log in self.logs) < MOST_DRAWN
         if drawn and (self.ask.topic or (topic.state and topic.readable < topic.end)):
             cells = self._try(_of(ENTRIES, topic.name), (), self._cells, topic, ledgers, rows)
-        flags = (Frontier(MAX_READ, topic.readable, inclusive=True),) if topic.state else ()
+        known = bool(topic.state)  # whether its buffer has answered
+        flags = (Frontier(MAX_READ, topic.readable, inclusive=True),) * known
         counts = (("open", topic.open), ("committed", topic.committed), ("aborted", topic.aborted))
         source = f"{self.admin.name} {topic.name}"
-        log = LogRead(topic.name, 0, topic.end, flags, cells, counts, source, tuple(rows))
+        log = LogRead(topic.name, 0, topic.end, flags, cells, counts * known, source, tuple(rows))
         self.logs.append(log)
 
     def _cells(self, topic: Topic, ledgers: Ledgers, rows: list[Row]) -> tuple[Cell, ...]:
