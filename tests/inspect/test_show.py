@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -119,6 +122,15 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "is neither a folder, nor a file" in capsys.readouterr().err
     assert main([*words, "-o", str(tmp_path / "x.png")]) == 2
     assert main([*words, "-o", str(tmp_path / "no" / "x.html")]) == 2
+
+
+@pytest.mark.parametrize("broker", ["kafka", "rocketmq", "pulsar"])
+@pytest.mark.parametrize(("lang", "word"), [("en_US", "running"), ("zh_CN", "运行中")])
+def test_help_says_what_may_be_read(broker: str, lang: str, word: str) -> None:
+    command = [sys.executable, "-m", "mqlab", "inspect", broker, "--help"]
+    done = subprocess.run(command, env=os.environ | {"LANG": lang, "LC_ALL": lang}, text=True,
+                          capture_output=True, check=True)  # fmt: skip
+    assert word in done.stdout and "--config" in done.stdout
 
 
 @pytest.mark.parametrize("offsets", ["3", "a..b", "5..3", "1-2"])

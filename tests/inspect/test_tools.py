@@ -266,7 +266,8 @@ def test_what_else_is_printed_among_the_lines_of_a_tool(tmp_path: Path) -> None:
     report = look_at_text(tmp_path, prompt, first, WARNING, *rest, jvm, "[ops@b-1 ~]$ ")
     assert list_found(report) == [("hanging", "orders-0")] and not report.reading.gaps
     index = ["Dumping /data/orders-0/0.index", "offset: 26 position: 4096",
-             "Dumping /data/orders-0/0.timeindex", "timestamp: 1795939177279 offset: 8"]  # fmt: skip
+             "Dumping /data/orders-0/0.timeindex",
+             f"timestamp: {WRITTEN_MS} offset: 8"]  # fmt: skip
     dump = [OF_ORDERS[0], WARNING, "Starting offset: 0", *OF_ORDERS[1:], *index]
     for lines in (dump, [f"\x1b[1;32m{line}\x1b[0m" for line in dump]):
         report = look_at_text(tmp_path, *lines)
@@ -298,9 +299,11 @@ def test_a_compacted_log_as_2_x_decodes_it(tmp_path: Path) -> None:
     head, state = f"{RECORD.format(0)} key: ", "__transaction_state-0"
     plain = BATCH.format(0, "false").replace("isTransactional: true", "isTransactional: false")
     dump = [DUMPING.replace("orders-0", state), "Starting offset: 0", plain,
-            f"{head}transactionalId=pay payload: producerId:1,producerEpoch:0,state=Ongoing,partitions"
-            f"=Set(orders-0, stock-1),txnLastUpdateTimestamp={WRITTEN_MS},txnTimeoutMs=60000",
-            "Non-consecutive offsets in /data/__transaction_state-0/0.log", "  0 is followed by 4",
+            f"{head}transactionalId=pay payload: producerId:1,producerEpoch:0,state=Ongoing,"
+            f"partitions=Set(orders-0, stock-1),txnLastUpdateTimestamp={WRITTEN_MS},"
+            "txnTimeoutMs=60000",
+            "Non-consecutive offsets in /data/__transaction_state-0/0.log",
+            "  0 is followed by 4",
             DUMPING.replace("orders", "__consumer_offsets"),
             plain, f"{head}offset::a:group:my-topic-3:7 payload: 42:some metadata"]  # fmt: skip
     report = look_at_text(tmp_path, *dump)

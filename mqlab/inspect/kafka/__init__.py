@@ -22,7 +22,7 @@ TARGETS = (
     "Reads a running cluster (HOST:PORT; --config takes your client's settings), a "
     "broker's data folder (even while the broker is down), or a file (- for the "
     "standard input) with the output of kafka-dump-log.sh, kafka-transactions.sh or "
-    "kafka-consumer-groups.sh --describe."
+    "kafka-consumer-groups.sh --describe, or with several of these outputs together."
 )
 
 

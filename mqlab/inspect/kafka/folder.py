@@ -303,7 +303,8 @@ def find_partitions(root: Path, note: Callable[[str, int], None]) -> dict[tuple[
     """Find the partitions in a folder and two levels below it: (topic, partition) → its folder, or
     `root` itself where that is one segment. Of several copies of a partition the one with the
     longest log counts. `note` is called with a partition's name and its number of copies if that is
-    not 1: 0 for a folder without a log, -1 for one that the broker no longer serves. Raises Unreadable where there is none."""
+    not 1: 0 for a folder without a log, -1 for one that the broker does not serve. Raises
+    Unreadable where there is none."""
     if root.is_file():
         parent = FOLDER.fullmatch(root.parent.name)
         # named by the folder that it is in, which may have been renamed

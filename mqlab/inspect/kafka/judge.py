@@ -55,7 +55,7 @@ OVERDUE = Kind(
 )  # fmt: skip
 PENDING = Kind(
     "pending-offset", tr("A consumer group waits for a pending position"),
-    tr("A consumer that requests the group's position has to retry until then "
+    tr("Until that transaction ends, a consumer that requests the group's position has to retry "
     "(UNSTABLE_OFFSET_COMMIT)."),
     ("kafka/offsets-commit", "lab 08"),
 )  # fmt: skip

@@ -69,8 +69,8 @@ PLAIN_DUMP = tr(
 )
 TOOL_FAILED = Words("the tool reports: {line}")
 INVALID = Words("the dump says that the batch at byte {at} is not valid")
-NO_COORDINATOR = tr("the coordinator's record is not in it: add what `kafka-transactions.sh list` "
-"and `describe` print")  # fmt: skip
+NO_COORDINATOR = tr("not given, so it cannot be said which open transactions hang: add what "
+"`kafka-transactions.sh list` and `describe` print")  # fmt: skip
 NO_TIMES = tr("`kafka-transactions.sh list` prints no times: `describe` does, for one id")
 NO_PLACE = tr("`describe-producers` does not print its partition: name it with --topic T:P, and "
               "hand in one partition's at a time")  # fmt: skip

@@ -11,15 +11,17 @@ where nobody uses it, and `slowTransactions` asks every topic that a transaction
 
 from __future__ import annotations
 
-from ...kernel import tr
 from ..reading import Ask, Reading
 from .judge import judge
 
 __all__ = ["TARGETS", "judge", "read"]
 
-TARGETS = tr(
-    "The admin interface (http://host:8080); or its saved answers: a folder of JSON files named by "
-    "the path that was asked, or as TOPIC.KIND.json and TOPIC.SUBSCRIPTION.json."
+TARGETS = (
+    "Reads the admin interface of a running cluster (http://HOST:8080; --config takes your "
+    "client's settings), or its answers saved as JSON: a file, - for the standard input, or a "
+    "folder. A file holds what one or several pulsar-admin commands have printed, and is named "
+    "after its topic and subscription in public/default (orders.billing.json) or after the path "
+    "that was requested (persistent/TENANT/NAMESPACE/TOPIC/stats.json)."
 )
 
 

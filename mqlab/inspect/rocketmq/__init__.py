@@ -13,15 +13,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ...kernel import tr
 from ..reading import Ask, Reading, Unreadable
 from .judge import judge
 
 __all__ = ["TARGETS", "judge", "read"]
 
-TARGETS = tr(
-    "A running broker (host:port), or its store folder (with commitlog, consumequeue, config), "
-    "also while the broker is down."
+TARGETS = (
+    "Reads a running broker (HOST:PORT; --config takes accessKey and secretKey), or its store "
+    "folder (with commitlog, consumequeue and config), even while the broker is down."
 )
 
 

@@ -52,7 +52,7 @@ CUT = Words(
     "the file of its entries from offset {at} has {size:,} bytes of {full:,} and no empty entry at "
     "its end: it is cut, and entries may be missing"
 )
-LOST = Words("{n} entries lead to no message, the first at offset {at}: {why}")
+LOST = Words("entries that lead to no message: {n}, the first at offset {at}: {why}")
 ELSEWHERE = "there lies another message"
 BEYOND = "the commit log has no such place"
 

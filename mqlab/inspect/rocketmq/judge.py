@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from ...kernel import tr
 from ...rocketmq.config import DISCARD_TOPIC, HALF_TOPIC
 from ..asking import load_cases
 from ..reading import Evidence, Finding, Reading
 from ..show import say_age, say_time
 from .halves import Facts, Half
 
+NOT_KNOWN = tr("unknown")
 SHOWN = 5  # lines of evidence
 OLD_MS = 60_000  # from this age on an unread message is no matter of the moment
 
@@ -88,7 +90,7 @@ def _judge_groups(reading: Reading) -> Iterator[Finding]:
         yield cases["lag"].find(
             group, lines, [one.queue for one in lags[:SHOWN]], group=group, queues=len(lags),
             n=sum(one.end - one.at for one in lags), age=say_age(reading.at_ms - lags[0].oldest_ms),
-            readers=lags[0].readers if lags[0].readers >= 0 else "?",
+            readers=lags[0].readers if lags[0].readers >= 0 else NOT_KNOWN,
         )  # fmt: skip
 
 
