@@ -155,7 +155,7 @@ def keep(of: Scene, version: str, name: str) -> None:
     read_admin(recorder, ask)
     folder = DATA / f"pulsar-{version}"
     folder.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(recorder.answers, indent=0, sort_keys=True)
+    text = json.dumps(recorder.answers, indent=1, sort_keys=True)
     (folder / f"{name}.json").write_text(text + "\n", "utf-8")
 
 
