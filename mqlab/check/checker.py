@@ -21,6 +21,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from ..kernel.text import Text, Words, tr
 from .history import (
     ABORTED,
     COMMIT,
@@ -58,6 +59,30 @@ ANOMALIES = (
     UNKNOWN_VALUE,
     ZOMBIE,
 )
+#: of a transaction, as a sentence names them
+OUTCOMES = {
+    "committed": tr("committed", "outcome"), "aborted": tr("aborted", "outcome"),
+    "unknown": tr("unknown", "outcome"), "never": tr("never", "outcome"),
+}  # fmt: skip
+GONE = Words("{} was committed, but none of its messages is there any more; {} had been read")
+CUT_OFF = Words("{} ends before offset {}, which was read before: its end is {}")
+UNANSWERED = Words("commits without an answer: {}, of which {} were read and {} were not")
+UNREAD = Words(
+    "committed transactions in partitions that were not read to the end afterwards, so that they "
+    "may be lost: {}"
+)
+ENDED_TWICE = Words(
+    "{0} ended as {3} in line {1} and as {4} in line {2}, so its outcome counts as unknown"
+)
+TWICE = Words(
+    "{} is sent twice, in lines {} and {}, so the two messages cannot be distinguished"
+)
+
+
+def name_anomaly(name: str) -> Text:
+    """An anomaly as a history's head names it; before it, where Chinese is spoken, its Chinese."""
+    zh = tr(name, "cell").zh
+    return Text(name, f"{zh}（{name}）" if zh else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +90,7 @@ class Finding:
     """An anomaly: its name among ANOMALIES, one sentence, and the events that show it."""
 
     anomaly: str
-    sentence: str
+    sentence: Text
     events: tuple[Event, ...]
 
 
@@ -75,7 +100,7 @@ class Report:
     `findings`: the anomalies."""
 
     findings: tuple[Finding, ...]
-    undecided: tuple[str, ...]
+    undecided: tuple[Text, ...]
     counts: dict[str, int]
 
 
@@ -165,9 +190,9 @@ class Notes:
                 sends = self.txn(name).sends
                 if sends and sends[0].process != process:
                     raise HistoryError(
-                        f"lines {sends[0].line} and {event.line}: {sends[0].process} and {process} "
-                        f'send in one transaction, "{name}": a transaction has one producer, so '
-                        "give each a name of its own"
+                        'lines {} and {}: {} and {} send in one transaction, "{}": a transaction '
+                        "has one producer, so give each a name of its own",
+                        *(sends[0].line, event.line, sends[0].process, process, name),
                     )
                 sends.append(event)
             case End(process=process, txn=name):
@@ -263,7 +288,7 @@ def check(history: Iterable[Event], allowed: Collection[str] = ()) -> Report:
     counts = Counter(txn.outcome for txn in notes.txns.values())
     judged = tuple(finding for finding in findings if finding.anomaly not in allowed)
     undecided = [
-        f"{name}: not judged, because the history's head allows it"
+        Words("{}: not judged, because the history's head allows it")(name_anomaly(name))
         for name in sorted({finding.anomaly for finding in findings} & set(allowed))
     ]
     return Report(judged, (*undecided, *_list_undecided(notes)), dict(notes.counts) | dict(counts))
@@ -301,17 +326,18 @@ def _find_lost_or_torn(notes: Notes) -> Iterator[Finding]:
             if send.value in notes.committed_reads and send.value not in notes.twice
         ]
         if missing and present:
-            sentence = (
-                f"{txn.name} ({txn.outcome}): {len(missing)} of {len(txn.sends)} messages are "
-                f"missing, {missing[0].value} first"
+            sentence = Words("{} ({}): {} of {} messages are missing, {} first")(
+                txn.name, OUTCOMES[txn.outcome], len(missing), len(txn.sends), missing[0].value
             )
             events = (_find_last_read(notes, present[0]), missing[0])
             yield Finding(TORN, sentence, _lines(*events, txn.end, txn.ended))
         elif missing and (read_before or known):
-            outcome = "committed" if known else "read"
-            sentence = f"{txn.name} was {outcome}, but none of its messages is there"
-            if read_before and known:
-                sentence += f" any more; {read_before[0].value} had been read"
+            if not known:
+                sentence = Words("{} was read, but none of its messages is there")(txn.name)
+            elif not read_before:
+                sentence = Words("{} was committed, but none of its messages is there")(txn.name)
+            else:
+                sentence = GONE(txn.name, read_before[0].value)
             yield Finding(LOST, sentence, _lines(missing[0], txn.end, txn.ended, *read_before[:1]))
 
 
@@ -331,11 +357,8 @@ def _fits(send: Send, read: Read) -> bool:
 def _find_cut_off(notes: Notes) -> Iterator[Finding]:
     """An end of a log only moves forward."""
     for (topic, partition), (read, drained) in notes.cut_off.items():
-        sentence = (
-            f"{topic}-{partition} ends before offset {read.offset}, which was read before: "
-            f"its end is {drained.end}"
-        )
-        yield Finding(LOST, sentence, (read, drained))
+        where = f"{topic}-{partition}"
+        yield Finding(LOST, CUT_OFF(where, read.offset, drained.end), (read, drained))
 
 
 def _find_read_too_early(notes: Notes) -> Iterator[Finding]:
@@ -345,21 +368,21 @@ def _find_read_too_early(notes: Notes) -> Iterator[Finding]:
         send = notes.sent[value]
         txn = notes.txns[send.txn]
         if txn.outcome == ABORTED:
-            sentence = f"{value} was read although its transaction {txn.name} was aborted"
+            sentence = Words("{} was read although its transaction {} was aborted")(value, txn.name)
             yield Finding(ABORTED_READ, sentence, _lines(send, txn.ended, read))
         elif txn.outcome == "never":
-            sentence = f"{value} was read although no commit of {txn.name} was requested"
+            unasked = Words("{} was read although no commit of {} was requested")
+            sentence = unasked(value, txn.name)
             yield Finding(DIRTY_READ, sentence, _lines(send, txn.end, read))
         elif read.time < (txn.end or send).time:
-            sentence = f"{value} was read before a commit of {txn.name} was requested"
+            sentence = Words("{} was read before a commit of {} was requested")(value, txn.name)
             yield Finding(DIRTY_READ, sentence, _lines(send, read, txn.end))
 
 
 def _find_duplicates(notes: Notes) -> Iterator[Finding]:
     for value, reads in notes.reads.items():
         if len(reads) > 1 and value not in notes.twice:
-            places = " and ".join(map(_place, reads[:2]))
-            sentence = f"{value} was read at {places}"
+            sentence = Words("{} was read at {} and {}")(value, *map(_place, reads[:2]))
             sent = (notes.sent[value],) if value in notes.sent else ()
             yield Finding(DUPLICATE, sentence, _lines(*sent, *reads[:2]))
 
@@ -375,32 +398,34 @@ def _find_reordered(notes: Notes) -> Iterator[Finding]:
         key = (send.process, *place[:2])
         before = latest.get(key)
         if before is not None and send.line < before.line:
-            sentence = f"{send.value} was sent before {before.value}, but comes after it in the log"
+            sentence = Words("{} was sent before {}, but comes after it in the log")
             reads = (notes.reads[before.value][0], notes.reads[send.value][0])
-            yield Finding(REORDERED, sentence, (send, before, *reads))
+            events = (send, before, *reads)
+            yield Finding(REORDERED, sentence(send.value, before.value), events)
         else:
             latest[key] = send
 
 
 def _find_steps_back(notes: Notes) -> Iterator[Finding]:
     for before, read in notes.steps_back:
-        sentence = f"{read.process} read {_place(read)} after offset {before.offset}"
-        yield Finding(NON_MONOTONIC, sentence, (before, read))
+        sentence = Words("{} read {} after offset {}")
+        told = sentence(read.process, _place(read), before.offset)
+        yield Finding(NON_MONOTONIC, told, (before, read))
     for one, other in notes.divergent:
-        sentence = f"at {_place(one)}, {one.process} read {one.value}, "
-        sentence += f"but {other.process} read {other.value}"
-        yield Finding(DIVERGENT, sentence, (one, other))
+        values = (one.process, one.value, other.process, other.value)
+        told = Words("at {}, {} read {}, but {} read {}")(_place(one), *values)
+        yield Finding(DIVERGENT, told, (one, other))
 
 
 def _find_unknown(notes: Notes) -> Iterator[Finding]:
     for value, reads in notes.reads.items():
         send = notes.sent.get(value)
         if send is None:
-            yield Finding(UNKNOWN_VALUE, f"{value} was read but never sent", (reads[0],))
+            sentence = Words("{} was read but never sent")(value)
+            yield Finding(UNKNOWN_VALUE, sentence, (reads[0],))
         elif value not in notes.twice and not _fits(send, reads[0]):
-            sentence = (
-                f"{value} was read in {reads[0].topic}-{reads[0].partition}, but never sent there"
-            )
+            elsewhere = Words("{} was read in {}-{}, but never sent there")
+            sentence = elsewhere(value, reads[0].topic, reads[0].partition)
             yield Finding(UNKNOWN_VALUE, sentence, (send, reads[0]))
 
 
@@ -412,59 +437,53 @@ def _find_zombies(notes: Notes) -> Iterator[Finding]:
             continue
         for heir in notes.inits[mine.identity]:
             if mine.time < heir.time < txn.end.time and heir.process != mine.process:
-                sentence = f"{txn.name} was committed after {heir.process} took its identity over"
-                yield Finding(ZOMBIE, sentence, _lines(heir, txn.end, txn.ended))
+                sentence = Words("{} was committed after {} took its identity over")
+                told = sentence(txn.name, heir.process)
+                yield Finding(ZOMBIE, told, _lines(heir, txn.end, txn.ended))
                 break
 
 
-def _list_undecided(notes: Notes) -> Iterator[str]:
+def _list_undecided(notes: Notes) -> Iterator[Text]:
     """Yield a sentence for each thing that the history cannot decide: unanswered commits,
     partitions that were not read to the end, values sent twice, readers of uncommitted data."""
     unanswered = [txn for txn in notes.txns.values() if txn.outcome == "unknown"]
     if unanswered:
         # of how many at least one message was read
         seen = sum(any(send.value in notes.reads for send in txn.sends) for txn in unanswered)
-        yield (
-            f"commits without an answer: {len(unanswered)}, of which {seen} were read and "
-            f"{len(unanswered) - seen} were not"
-        )
+        yield UNANSWERED(len(unanswered), seen, len(unanswered) - seen)
     unread = [
         t for t in notes.txns.values() if t.outcome == COMMITTED and not _drained_after(notes, t)
     ]
     if unread:
-        yield (
-            f"committed transactions in partitions that were not read to the end afterwards, so "
-            f"that they may be lost: {len(unread)}"
-        )
+        yield UNREAD(len(unread))
     for first, second in notes.twice.values():
-        yield (
-            f"{first.value} is sent twice, in lines {first.line} and {second.line}, so the two "
-            "messages cannot be distinguished"
-        )
+        yield TWICE(first.value, first.line, second.line)
     for txn in notes.txns.values():
         if txn.ended is not None and txn.other is not None:
-            yield (
-                f"{txn.name} ended as {txn.ended.outcome} in line {txn.ended.line} and as "
-                f"{txn.other.outcome} in line {txn.other.line}, so its outcome counts as unknown"
-            )
+            outcomes = (OUTCOMES[one.outcome] for one in (txn.ended, txn.other))
+            yield ENDED_TWICE(txn.name, txn.ended.line, txn.other.line, *outcomes)
     if notes.any_uncommitted:
-        yield "a reader used read_uncommitted, so it may get aborted and dirty messages"
+        yield tr("a reader used read_uncommitted, so it may get aborted and dirty messages")
     if not (notes.counts["read"] or notes.counts["drained"]):
-        yield "nothing was read, so only what the producers were told is checked"
+        yield tr("nothing was read, so only what the producers were told is checked")
 
 
 def _lines(*events: Event | None) -> tuple[Event, ...]:
     return tuple(event for event in events if event is not None)
 
 
-def _place(read: Read) -> str:
-    return f"{read.topic}-{read.partition} offset {read.offset}"
+def _place(read: Read) -> Text:
+    return Words("{} offset {}")(f"{read.topic}-{read.partition}", read.offset)
 
 
-def tell_tried(done: Mapping[str, int], never: str) -> Iterator[str]:
+def _join(some: list[Text]) -> Text:
+    return Text(", ".join(one.en for one in some), "；".join(one.of("zh") for one in some))
+
+
+def tell_tried(done: Mapping[Text, int], never: Text) -> Iterator[Text]:
     """What a run has done, and how often; `never`: what no run of this workload does."""
-    told = ", ".join(f"{what} {n}×" for what, n in done.items() if n)
-    yield f"tried: {told or 'nothing'}"
-    if missing := ", ".join(what for what, n in done.items() if not n):
-        yield f"not tried, too short or not possible here: {missing}"
-    yield f"never tried by this command: {never}"
+    tried = [Words("{} {}×")(what, n) for what, n in done.items() if n]
+    yield Words("tried: {}")(_join(tried) if tried else tr("nothing", "tried"))
+    if missing := [what for what, n in done.items() if not n]:
+        yield Words("not tried, too short or not possible here: {}")(_join(missing))
+    yield Words("never tried by this command: {}")(never)

@@ -14,17 +14,19 @@ from dataclasses import MISSING, asdict, dataclass, fields
 from pathlib import Path
 from typing import IO, Any, ClassVar
 
+from ..kernel.text import BadValue, Text, tr
+
 VERSION = 1
 HEAD = "history"
 ALLOWED = "allowed"
 COMMITTED, ABORTED, UNKNOWN = "committed", "aborted", "unknown"
 COMMIT, ABORT = "commit", "abort"
-KINDS: dict[type, str] = {str: "a text", int: "a whole number"}
+KINDS: dict[type, Text] = {str: tr("a text"), int: tr("a whole number")}
 #: more than any offset or time of a broker
 MOST = 1 << 63
 
 
-class HistoryError(ValueError):
+class HistoryError(BadValue):
     """A file that is no history; the message names the line and what was expected there."""
 
 
@@ -164,7 +166,7 @@ def read_allowed(path: Path) -> tuple[str, ...]:
             return ()
     allowed = head.get(ALLOWED, [])
     if not isinstance(allowed, list) or not all(isinstance(one, str) for one in allowed):
-        raise HistoryError(f'{path}: line 1: "{ALLOWED}": expected a list of texts')
+        raise HistoryError('{}: line 1: "{}": expected a list of texts', path, ALLOWED)
     return tuple(allowed)
 
 
@@ -175,7 +177,7 @@ def read(path: Path) -> Iterator[Event]:
         try:
             yield from _read(file, path)
         except UnicodeDecodeError as error:
-            raise HistoryError(f"{path} is not text (UTF-8): give a history") from error
+            raise HistoryError("{} is not text (UTF-8): give a history", path) from error
 
 
 def _read(file: IO[str], path: Path) -> Iterator[Event]:
@@ -192,14 +194,14 @@ def _read(file: IO[str], path: Path) -> Iterator[Event]:
             raise
         if number == 1:
             if values.get(HEAD) != VERSION:
-                raise HistoryError(f'{path}: line 1: expected {{"history": {VERSION}, …}}')
+                raise HistoryError('{}: line 1: expected {{"history": {}, …}}', path, VERSION)
             continue
         try:
             yield _parse(values, number)
         except HistoryError as error:
-            raise HistoryError(f"{path}: line {number}: {error}") from None
+            raise HistoryError("{}: line {}: {}", path, number, error) from None
     if number == 0:
-        raise HistoryError(f"{path} is empty: a history begins with its head")
+        raise HistoryError("{} is empty: a history begins with its head", path)
 
 
 def _decode(line: str, path: Path, number: int) -> dict[str, Any]:
@@ -208,21 +210,21 @@ def _decode(line: str, path: Path, number: int) -> dict[str, Any]:
     except (ValueError, RecursionError):
         values = None
     if not isinstance(values, dict):
-        raise HistoryError(f"{path}: line {number}: expected a JSON object")
+        raise HistoryError("{}: line {}: expected a JSON object", path, number)
     return values
 
 
 def _parse(values: dict[str, Any], number: int) -> Event:
     name = values.pop("event", None)
     if not isinstance(name, str) or name not in EVENTS:
-        raise HistoryError(f'"event": expected one of {", ".join(EVENTS)}')
+        raise HistoryError('"event": expected one of {}', ", ".join(EVENTS))
     kind = EVENTS[name]
     wanted = {field.name: field for field in fields(kind) if field.name != "line"}
     for key, field in wanted.items():
         _check(values, key, int if key in NUMBERS else str, field.default is not MISSING)
         among = kind.allowed.get(key)
         if among and values[key] not in among:
-            raise HistoryError(f'"{key}": expected {" or ".join(among)}')
+            raise HistoryError('"{}": expected {}', key, Text(" or ".join(among), " 或 ".join(among)))
     return kind(line=number, **{key: values[key] for key in wanted})
 
 
@@ -234,4 +236,4 @@ def _check(values: dict[str, Any], key: str, kind: type, optional: bool) -> None
         values.setdefault(key, "")
     value = values.get(key)
     if type(value) is not kind or (isinstance(value, int) and not 0 <= value < MOST):
-        raise HistoryError(f'"{key}": expected {KINDS[kind]}')
+        raise HistoryError('"{}": expected {}', key, KINDS[kind])

@@ -16,10 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from ..brokers import list_brokers
-from ..check.checker import ANOMALIES, Report, check, tell_tried
+from ..check.checker import (
+    ANOMALIES, OUTCOMES, Report, check, name_anomaly, tell_tried,
+)  # fmt: skip
 from ..check.history import End, HistoryError, Send, read, read_allowed, to_dict
 from ..kernel import escape_unseen
-from ..kernel.text import Words, tr
+from ..kernel.text import Text, Words, say_cause, tr
 from .errors import UserError
 from .language import tell
 
@@ -30,6 +32,10 @@ JAVA_ADDRESS = {
     "pulsar": tr("address of its service"), "rocketmq": tr("address of its name server"),
 }  # fmt: skip
 SHOWN = 5  # findings of one kind that are printed
+COUNTS = Words("{:,} messages in {:,} transactions ({:,} committed, {:,} aborted, {:,} unknown, "
+               "{:,} never ended), {:,} reads")  # fmt: skip
+EVENT = Words("    line {}: {}")
+UNREAD = tr("not everything could be read to the end, the cluster did not answer")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -93,7 +99,7 @@ def check_file(path: Path) -> Report:
     except HistoryError as error:
         raise UserError(str(error)) from error
     except OSError as error:
-        raise UserError("cannot read {}: {}", path, error.strerror) from error
+        raise UserError("cannot read {}: {}", path, say_cause(error)) from error
 
 
 def run_kafka(args: argparse.Namespace) -> int:
@@ -121,7 +127,7 @@ def run_kafka(args: argparse.Namespace) -> int:
         workload = Workload(args.address, settings, Path(folder), args.seconds, args.seed)
         tell(
             "writing to {}, which this check creates, and to nothing else",
-            " and ".join(workload.names.topics),
+            Text(" and ".join(workload.names.topics), " 和 ".join(workload.names.topics)),
         )
         try:
             workload.prepare()
@@ -137,23 +143,22 @@ def run_kafka(args: argparse.Namespace) -> int:
         errors, tried = workload.read_errors(), [*workload.tell_tried()]
     report, denied = check_file(path), find_denied(errors)
     if not report.counts.get("send"):
-        last = errors.splitlines()[-1] if errors else "they were given no time"
+        last = errors.splitlines()[-1] if errors else tr("they were given no time")
         # `denied`: the permission that the cluster refused; it explains more than an exception.
-        raise UserError(denied or f"the writers could not write: {last}")
+        raise UserError(denied or Words("the writers could not write: {}")(last))
     status = print_report(report)
     print(*tried, sep="\n")
     if not drained:
-        why = denied or "not everything could be read to the end, the cluster did not answer"
-        _end_early(why, status)
+        _end_early(denied or UNREAD, status)
     return status
 
 
-def _end_early(why: str, status: int) -> None:
+def _end_early(why: Text | str, status: int) -> None:
     """UserError, but where something was found all the same: then that decides the exit code."""
-    why = f"{why}; the lines above are what the history tells so far"
+    said = Words("{}; the lines above are what the history tells so far")(why)
     if not status:
-        raise UserError(why)
-    print(f"mqlab: {why}", file=sys.stderr)
+        raise UserError(said)
+    print(f"mqlab: {said}", file=sys.stderr)
 
 
 def _choose_path(args: argparse.Namespace) -> Path:
@@ -209,44 +214,38 @@ def _try_address(address: str) -> None:
         socket.create_connection((host, int(port)), ANSWER_S).close()
     except (OSError, OverflowError) as error:
         raise UserError(
-            "no broker answers at {}: {}; name one that is running, as HOST:PORT", address, error
+            "no broker answers at {}: {}; name one that is running, as HOST:PORT",
+            address,
+            say_cause(error) if isinstance(error, OSError) else error,
         ) from error
 
 
 def print_report(report: Report) -> int:
     """Print a report; 1 where it holds a finding."""
     for line in _write_lines(report):
-        print(escape_unseen(line))
+        print(escape_unseen(str(line)))
     return 1 if report.findings else 0
 
 
-def _write_lines(report: Report) -> Iterator[str]:
+def _write_lines(report: Report) -> Iterator[Text | str]:
     """The printed lines of a report: how much was checked, each kind of anomaly with its first
     SHOWN findings and their events, and what could not be decided."""
     counts = report.counts
-    yield (
-        f"{counts.get('send', 0):,} messages in {_count_transactions(counts):,} transactions "
-        f"({counts.get('committed', 0):,} committed, {counts.get('aborted', 0):,} aborted, "
-        f"{counts.get('unknown', 0):,} unknown, {counts.get('never', 0):,} never ended), "
-        f"{counts.get('read', 0):,} reads"
-    )
+    outcomes = [counts.get(one, 0) for one in OUTCOMES]
+    yield COUNTS(counts.get("send", 0), sum(outcomes), *outcomes, counts.get("read", 0))
     anomalies = Counter(finding.anomaly for finding in report.findings)
     for anomaly in ANOMALIES:
         if anomalies[anomaly]:
-            yield f"FOUND {anomaly}: {anomalies[anomaly]:,}"
+            yield Words("FOUND {}: {:,}")(name_anomaly(anomaly), anomalies[anomaly])
             findings = [found for found in report.findings if found.anomaly == anomaly]
             for finding in findings[:SHOWN]:
                 yield f"  {finding.sentence}"
-                yield from (f"    line {e.line}: {_write_event(e)}" for e in finding.events)
+                yield from (EVENT(e.line, _write_event(e)) for e in finding.events)
             if anomalies[anomaly] > SHOWN:
-                yield f"  … and {anomalies[anomaly] - SHOWN:,} more"
+                yield Words("  … and {:,} more")(anomalies[anomaly] - SHOWN)
     if not anomalies:
-        yield "found nothing that a correct cluster would not show"
-    yield from (f"not decided: {sentence}" for sentence in report.undecided)
-
-
-def _count_transactions(counts: dict[str, int]) -> int:
-    return sum(counts.get(outcome, 0) for outcome in ("committed", "aborted", "unknown", "never"))
+        yield tr("found nothing that a correct cluster would not show")
+    yield from (Words("not decided: {}")(sentence) for sentence in report.undecided)
 
 
 def _write_event(event: object) -> str:

@@ -98,7 +98,7 @@ class Text:
         """Raises ValueError for what is no text."""
         both = [value] if isinstance(value, str) else value
         if not isinstance(both, list) or not both or not all(isinstance(v, str) for v in both):
-            raise ValueError(f"{str(value)[:40]!r} stands where a text belongs")
+            raise BadValue("{!r} stands where a text belongs", str(value)[:40])
         return Text(both[0], both[1] if len(both) > 1 else "")
 
 
@@ -185,6 +185,21 @@ class WordedError(Exception):
     def __init__(self, english: str | Text, *values: object) -> None:
         done = isinstance(english, Text) or not values
         super().__init__(_find(english) if done else Words(str(english))(*values))
+
+
+#: what an operating system says of an error, as Python passes it on
+CAUSES = (
+    tr("No such file or directory"), tr("Permission denied"), tr("File exists"),
+    tr("Not a directory"), tr("Is a directory"), tr("Read-only file system"),
+    tr("No space left on device"), tr("Connection refused"), tr("Address already in use"),
+    tr("Cannot assign requested address"), tr("Name or service not known"), tr("timed out"),
+)  # fmt: skip
+
+
+def say_cause(error: OSError) -> Text:
+    """What the operating system says of an error; one that is not among CAUSES is said in its own
+    words."""
+    return tr(error.strerror or str(error))
 
 
 def _find(english: str | Text) -> Text:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import count
 
 import pytest
 
 from mqlab.check.checker import (
     ABORTED_READ,
+    ANOMALIES,
     DIRTY_READ,
     DIVERGENT,
     DUPLICATE,
@@ -108,7 +110,7 @@ def test_nothing_is_lost_in_a_partition_that_was_drained_before_the_commit(told)
     told.drain()
     told.end("A", outcome="committed")
     report = check(told.events)
-    assert report.findings == () and "not read to the end" in report.undecided[0]
+    assert report.findings == () and "not read to the end" in str(report.undecided[0])
 
 
 @pytest.mark.parametrize("outcome", ["committed", "unknown", ""])
@@ -128,7 +130,7 @@ def test_an_unknown_transaction_may_be_there_or_not(told, seen):
     told.drain()
     report = check(told.events)
     assert report.findings == ()
-    assert f"of which {bool(seen):d} were read" in report.undecided[0]
+    assert f"of which {bool(seen):d} were read" in str(report.undecided[0])
 
 
 @pytest.mark.parametrize(
@@ -164,7 +166,7 @@ def test_a_partition_that_ends_before_what_was_read_is_named_with_its_lines(told
     told.drain(0, end=9)
     told.drain(1, end=0)
     cut = [one for one in check(told.events).findings if one.anomaly == LOST]
-    assert [one.sentence for one in cut] == [
+    assert [str(one.sentence) for one in cut] == [
         "t-0 ends before offset 9, which was read before: its end is 9"
     ]
     assert [event.name for event in cut[0].events] == ["read", "drained"]
@@ -455,12 +457,12 @@ def test_a_value_that_is_sent_again_accuses_nobody(told):
 def test_a_value_sent_twice_is_named_as_undecided(told):
     told.send("A", "a1/0", "a1/0")
     told.end("A", outcome="committed")
-    assert any("sent twice" in sentence for sentence in check(told.events).undecided)
+    assert any("sent twice" in str(sentence) for sentence in check(told.events).undecided)
 
 
 def test_a_reader_of_uncommitted_messages_is_named(told):
     told.assign(isolation="read_uncommitted")
-    assert "read_uncommitted" in check(told.events).undecided[0]
+    assert "read_uncommitted" in str(check(told.events).undecided[0])
 
 
 def test_a_finding_shows_its_lines(told):
@@ -619,3 +621,74 @@ def test_the_command_refuses_what_is_no_history(tmp_path, capsys, content, told)
         path.write_bytes(content)
     assert main(["check", "history", str(path)]) == 2
     assert told in capsys.readouterr().err
+
+
+# ---- in Chinese ------------------------------------------------------------------------
+
+#: two words of English in a row, or one that is no name of a field, of its value or of an anomaly
+ENGLISH = re.compile(r"\b[A-Za-z]{2,} [A-Za-z]{2,}\b|\b[A-Z]{3,}\b|\b[a-z]{3,}(?=[ :,.]|$)")
+
+
+def list_english(line: str) -> list[str]:
+    """What a line says in English; an anomaly's name stays, in brackets, and so do the fields
+    and values of an event, the process called last, and JSON."""
+    return ENGLISH.findall(re.sub(r"（[a-z -]+）|\b(?:last|JSON)\b|\w+=\S*|\w+\.jsonl", "", line))
+
+
+def tell_every_anomaly(told):
+    """Each anomaly once, and everything that is left undecided."""
+    told.init("w")
+    told.send("A", "a1/0", "a2/1", "a2/1")  # twice
+    told.end("A", outcome="committed")
+    told.send("B", "b5/0", "b3/0")
+    told.end("B", "abort", outcome="aborted")
+    told.send("C", "c8/0")  # nobody asks to commit it
+    told.send("D", "d1/1", "d4/0", "d9/1")
+    told.read("a1/0", "b3/0", "b5/0", "x7/0", "c8/0", "d4/0", "d1/1")
+    told.read("a1/0", at=30)
+    told.read("d1/1", process="s", at=2)
+    told.read("e6/1", process="s", at=2)
+    told.init("v")
+    told.end("D")
+    told.send("E", "e1/0")
+    told.end("E", outcome="committed")
+    for number in range(7):
+        told.send(f"L{number}", f"l{60 + number}/0")
+        told.end(f"L{number}", outcome="committed")
+    told.send("M", "m70/0")
+    told.end("M", outcome="unknown")
+    told.read("m70/0")
+    told.assign("last", isolation="read_uncommitted")
+    told.read("a1/0", "d4/0", "a2/1", process="last")
+    told.drain(0, end=20)
+    told.drain(1, end=20)
+    told.send("Z", "z71/1")
+    told.end("Z", outcome="committed")
+
+
+def test_a_report_in_chinese_has_no_english_sentence(told, tmp_path, capsys, monkeypatch):
+    """Every anomaly occurs in it, and everything that cannot be decided."""
+    tell_every_anomaly(told)
+    assert set(told.found()) == {*ANOMALIES}
+    assert len(check(told.events).undecided) == 4
+    path = write(tmp_path, *map(to_dict, told.events))
+    monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
+    assert main(["check", "history", str(path)]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) > 60
+    assert [line for line in lines if list_english(line)] == []
+
+
+def test_errors_of_a_history_in_chinese(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
+    bad = [("no json\n", HEAD), ({**SEND, "time": "x"}, HEAD), ({**SEND, "value": 1}, HEAD)]
+    for line, head in [*bad, ("", ""), (SEND, '{"history": 2}\n'), (SEND, '{"allowed": 1}\n')]:
+        path = write(tmp_path, line, head=head)
+        assert main(["check", "history", str(path)]) == 2
+        said = capsys.readouterr().err.partition(str(path))[2]
+        assert re.search("[一-龥]{2}", said) and not list_english(re.sub('"[a-z]+"', "", said))
+
+
+def test_english_in_a_report_is_found():
+    for line in ("a1/0 was read but never sent", "发现 lost: 3", "FOUND 撕裂", "not decided：1"):
+        assert list_english(line), line

@@ -38,7 +38,7 @@ def test_a_whole_broker_passes(name):
     report = check_file(HISTORIES / f"{name}.jsonl")
     assert report.findings == ()
     assert report.counts["committed"] > 8 and report.counts["aborted"] > 3
-    assert not any("whether they are lost" in one for one in report.undecided), "all was drained"
+    assert not any("may be lost" in str(one) for one in report.undecided), "all was drained"
 
 
 @pytest.mark.parametrize("name", sorted(FOUND))
@@ -51,7 +51,7 @@ def test_what_a_system_does_not_promise_is_named_and_not_judged(tmp_path):
     """A message of RocketMQ stands where its decision came."""
     path = HISTORIES / "rocketmq-5.5.0.jsonl"
     assert read_allowed(path) == (REORDERED,)
-    assert any(REORDERED in one for one in check_file(path).undecided)
+    assert any(REORDERED in str(one) for one in check_file(path).undecided)
     head, *lines = path.read_text().splitlines(keepends=True)
     strict = {key: value for key, value in json.loads(head).items() if key != "allowed"}
     other = tmp_path / "strict.jsonl"

@@ -70,7 +70,8 @@ LOOKED_UP = ("cell", "head", "belief", "claim", "page")
 HELP = ("HELP", "EPILOG", "EXIT_CODES", "TARGETS", "epilog")
 SPEAKS = {
     "UserError", "ScenarioError", "BadValue", "Damaged", "Unequal", "Unreadable", "IncomeError",
-    "CannotResume", "StillRunning", "ServeError", "RealBrokerError", "NoLabs", "tell",
+    "CannotResume", "StillRunning", "ServeError", "RealBrokerError", "NoLabs", "HistoryError",
+    "SettingsError", "ClusterError", "JournalError", "BrokerError", "tell",
 }  # fmt: skip
 #: where argparse and errors of these names say nothing to the person at a terminal
 SILENT = ("mqlab/serve/kafka/wire/", "mqlab/lessons/course/")
@@ -157,7 +158,8 @@ def _list_comments(story: str) -> Iterator[str]:
     source = f"\n{DASHES}\n".join(block.source for block in split_blocks(story))
     lines = [line.strip() for line in source.splitlines() if line.strip()]
     heads = {said[1]: said[2] for line in lines if (said := HEAD.fullmatch(line))}
-    yield from filter(None, [heads.get("mechanism")])
+    for key in ("mechanism", "versions", "mended"):
+        yield from (said for said in [heads.get(key, "")] if re.search("[a-z]{2} |[a-z]{3}", said))
     yield from heads.get("answers", "").split(" | ") if "answers" in heads else ()
     lines = [line for line in lines if not HEAD.fullmatch(line)]
     title, *head = takewhile(lambda line: line.startswith("#"), lines)

@@ -35,6 +35,7 @@ from confluent_kafka import Consumer, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
+from ...kernel.text import BadValue, Text, WordedError, Words, tr
 from ..checker import tell_tried
 from ..history import merge
 from . import reader, writer
@@ -49,7 +50,7 @@ from . import reader, writer
 SET_BY_WORKLOAD = ("bootstrap.servers", "transactional.id", "group.id", "enable.auto.commit")
 
 
-class SettingsError(ValueError):
+class SettingsError(BadValue):
     """A file of settings that cannot be used; the message names the line."""
 
 
@@ -71,7 +72,7 @@ def read_settings(path: Path) -> Settings:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"cannot read {path}: {error}") from error
+        raise SettingsError("cannot read {}: {}", path, error) from error
     for number, line in enumerate(lines, 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
@@ -80,10 +81,10 @@ def read_settings(path: Path) -> Settings:
         kind, _, rest = name.partition(".")
         group, key = (kind, rest) if kind in ("producer", "consumer") else ("common", name)
         if not equals or not key:
-            raise SettingsError(f"{path}: line {number}: expected name=value")
+            raise SettingsError("{}: line {}: expected name=value", path, number)
         if key in SET_BY_WORKLOAD:
             raise SettingsError(
-                f"{path}: line {number}: {key} is set by the workload: leave it out"
+                "{}: line {}: {} is set by the workload: leave it out", path, number, key
             )
         getattr(settings, group)[key] = value.strip()
     return settings
@@ -99,21 +100,28 @@ TIMEOUT_MS = 10_000  # of a transaction that nobody ends
 FAULT_S = (1.0, 3.0)  # between two faults, from … to …
 ZOMBIE, CUTS = "zombie", "cut"
 TOLD = {
-    ZOMBIE: "a writer continued after its successor had started",
-    "kill": "a writer was killed",
-    "reader": "a reader was killed",
-    CUTS: "a connection was cut under a writer, so that answers are lost",
+    ZOMBIE: tr("a writer continued after its successor had started"),
+    "kill": tr("a writer was killed"),
+    "reader": tr("a reader was killed"),
+    CUTS: tr("a connection was cut under a writer, so that answers are lost"),
 }
-NEVER = (
+FAULTS = {
+    "pause": tr("pause", "fault"), "kill": tr("kill", "fault"), "reader": tr("reader", "fault"),
+}  # fmt: skip
+NEVER = Words(
     "restarts and failovers of brokers, power cuts, consumer groups and their positions, "
-    f"transactions longer than {TIMEOUT_MS // 1000} s, more than {WRITERS} writers"
+    "transactions longer than {} s, more than {} writers"
+)(TIMEOUT_MS // 1000, WRITERS)
+DENIED = Words(
+    "the cluster refuses a right, and says {}: allow CREATE, READ and WRITE of topics and WRITE "
+    "of transactional ids whose names begin with {}"
 )
 BACKOFF_MS = 200  # at most, before a writer whose connection was cut connects again
 HEIR_RESTS_S = 1.0  # before its first transaction, so that a zombie meets nothing but the fence
 PAUSE_S = 0.02  # between two transactions of a writer
 
 
-class ClusterError(RuntimeError):
+class ClusterError(WordedError):
     """The cluster does not answer or refuses; the message says what, and what to do next."""
 
 
@@ -142,7 +150,7 @@ class Workload:
     folder: Path
     seconds: float
     seed: int = 0
-    say: Callable[[str], None] = print
+    say: Callable[[Text], None] = print
     names: Names = field(default_factory=lambda: Names(uuid.uuid4().hex[:8]))
     tried: Counter[str] = field(default_factory=Counter)
     _incarnations: Iterator[int] = field(default_factory=count)
@@ -157,8 +165,9 @@ class Workload:
             admin.list_topics(timeout=ANSWER_S)
         except KafkaException as error:
             raise ClusterError(
-                f"no Kafka broker answers at {self.address}: {_say(error)}; name a broker that "
-                "runs, as HOST:PORT"
+                "no Kafka broker answers at {}: {}; name a broker that runs, as HOST:PORT",
+                self.address,
+                _say(error),
             ) from error
         creations = admin.create_topics([NewTopic(name, PARTITIONS) for name in self.names.topics])
         for name, creation in creations.items():
@@ -167,7 +176,8 @@ class Workload:
             except Exception as error:
                 if denial := find_denied(str(error)):
                     raise ClusterError(denial) from error
-                raise ClusterError(f"the cluster does not create {name}: {_say(error)}") from error
+                why = _say(error)
+                raise ClusterError("the cluster does not create {}: {}", name, why) from error
 
     def _try_settings(self) -> AdminClient:
         """ClusterError where a kind of client does not take its settings."""
@@ -177,7 +187,7 @@ class Workload:
             return AdminClient(self._common())
         except (KafkaException, ValueError, TypeError) as error:
             raise ClusterError(
-                f"confluent-kafka refuses these settings: {_say(error)}; mend the file of --config"
+                "confluent-kafka refuses these settings: {}; mend the file of --config", _say(error)
             ) from error
 
     def read_errors(self) -> str:
@@ -200,7 +210,8 @@ class Workload:
                 if time.monotonic() >= deadline or find_denied(self.read_errors()):
                     break
                 fault = faults[number % len(faults)]
-                self.say(f"{self._left(deadline)} {fault}")
+                left = f"{max(0, deadline - time.monotonic()):5.0f}"
+                self.say(Words("{} s left: {}")(left, FAULTS[fault]))
                 self._inflict(fault, chance.randrange(WRITERS), writers, others)
         finally:
             _end_all([*writers.values(), *others])
@@ -215,7 +226,8 @@ class Workload:
             try:
                 closing.init_transactions(ANSWER_S)
             except KafkaException as error:
-                self.say(f"the cluster does not end what a writer left open: {_say(error)}")
+                refused = Words("the cluster does not end what a writer left open: {}")
+                self.say(refused(_say(error)))
                 if not self._answers():
                     return False
         last = self._reader_job("last reader", DRAIN_S)
@@ -303,7 +315,7 @@ class Workload:
         noted = path.read_text("utf-8").splitlines() if path.exists() else []
         return any(event in line for line in (noted[-1:] if last else noted))
 
-    def tell_tried(self) -> Iterator[str]:
+    def tell_tried(self) -> Iterator[Text]:
         """What was done to the cluster's clients, and what no run of this workload does."""
         files = self.folder.glob(f"*{writer.CUT}")
         cuts = sum(len(one.read_text("utf-8").split()) for one in files)
@@ -371,9 +383,6 @@ class Workload:
         own = {"group.id": f"{PREFIX}-{self.names.run}", "enable.auto.commit": False}
         return self._common() | self.settings.consumer | own
 
-    def _left(self, deadline: float) -> str:
-        return f"{max(0, deadline - time.monotonic()):5.0f} s left:"
-
 
 def _end_all(processes: list[subprocess.Popen[str]]) -> None:
     """In an orderly way; after GRACE_S, or where one is in our way, by force."""
@@ -389,14 +398,10 @@ def _end_all(processes: list[subprocess.Popen[str]]) -> None:
             process.wait()
 
 
-def find_denied(words: str) -> str:
-    """A sentence about the first right that is refused in these words of clients, or nothing."""
-    if (right := re.search(rf"\w+{writer.DENIED}", words)) is None:
-        return ""
-    return (
-        f"the cluster refuses a right, and says {right[0]}: allow CREATE, READ and WRITE of topics "
-        f"and WRITE of transactional ids whose names begin with {PREFIX}"
-    )
+def find_denied(words: str) -> Text | None:
+    """A sentence about the first right that is refused in these words of clients, or None."""
+    right = re.search(rf"\w+{writer.DENIED}", words)
+    return DENIED(right[0], PREFIX) if right else None
 
 
 def _say(error: BaseException) -> str:

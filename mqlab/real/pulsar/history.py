@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from ...kernel.text import Text, tr
 from ..stories import JAVA_FLAGS
 from ..stories import write_history as run
 from .jars import JARS
@@ -13,16 +14,17 @@ SOURCE = Path(__file__).with_name("History.java")
 VERSION = "4.2.4"
 #: what the client itself asks of Java, as its own start script gives it
 FLAGS = (*JAVA_FLAGS, "-Dio.netty.tryReflectionSetAccessible=true", "-Dlog4j2.level=OFF")
-NEVER = (
+NEVER = tr(
     "stops of clients and brokers, lost answers, a second producer, acknowledgements in a "
     "transaction, batches, topics that move to another broker"
 )
 
 
-def count_tried(sent: set[str], how: Mapping[str, str]) -> dict[str, int]:
+def count_tried(sent: set[str], how: Mapping[str, str]) -> dict[Text, int]:
     """What History.java has done, and how often, by the names of transactions and their ends."""
-    left = "a transaction was left open for the coordinator to abort"
-    return {"a transaction was aborted": [*how.values()].count("abort"), left: len(sent - {*how})}
+    left = tr("a transaction was left open for the coordinator to abort")
+    aborted = tr("a transaction was aborted")
+    return {aborted: [*how.values()].count("abort"), left: len(sent - {*how})}
 
 
 def write_history(address: str, prefix: str, path: Path, transactions: int) -> None:
