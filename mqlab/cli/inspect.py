@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     subcommands = parser.add_subparsers(dest="broker", metavar="BROKER", required=True)
     for name, broker in list_brokers("inspect").items():
         command = subcommands.add_parser(
-            name, help=broker.title, epilog=EPILOG, description=load(broker.inspect).TARGETS
+            name, help=broker.title, epilog=EPILOG, description=str(load(broker.inspect).TARGETS)
         )
         command.add_argument(
             "target", metavar="ADDRESS|FOLDER|FILE|-", help="what to read; - is the standard input"

@@ -38,7 +38,8 @@ def test_every_help_is_chinese(
     monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
     monkeypatch.setenv("COLUMNS", "1000")
     below = {"serve": ("kafka", "pulsar", "rocketmq"), "build": ("new", "check", "play"),
-             "check": ("kafka", "pulsar", "history"), "inspect": ("kafka",), "real": ("kafka",),
+             "check": ("kafka", "pulsar", "history"), "real": ("kafka",),
+             "inspect": ("kafka", "pulsar", "rocketmq"),
              "labs": ("open", "copy", "build", "renew", "check", "times")}  # fmt: skip
     for words in ([name], *([name, one] for one in below.get(name, ()))):
         with pytest.raises(SystemExit):
