@@ -74,9 +74,7 @@ UNREAD = Words(
 ENDED_TWICE = Words(
     "{0} ended as {3} in line {1} and as {4} in line {2}, so its outcome counts as unknown"
 )
-TWICE = Words(
-    "{} is sent twice, in lines {} and {}, so the two messages cannot be distinguished"
-)
+TWICE = Words("{} is sent twice, in lines {} and {}, so the two messages cannot be distinguished")
 
 
 def name_anomaly(name: str) -> Text:

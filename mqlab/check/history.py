@@ -224,7 +224,9 @@ def _parse(values: dict[str, Any], number: int) -> Event:
         _check(values, key, int if key in NUMBERS else str, field.default is not MISSING)
         among = kind.allowed.get(key)
         if among and values[key] not in among:
-            raise HistoryError('"{}": expected {}', key, Text(" or ".join(among), " 或 ".join(among)))
+            raise HistoryError(
+                '"{}": expected {}', key, Text(" or ".join(among), " 或 ".join(among))
+            )
     return kind(line=number, **{key: values[key] for key in wanted})
 
 

@@ -17,8 +17,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..brokers import list_brokers
-from ..kernel.text import Words, say_unknown
+from ..kernel.text import Words, say_unknown, tr
 from ..places import ROOT
+from ..registry.tables import pad
 from .errors import UserError
 
 HELP = "measure how fast this machine runs the server, Spark's income, the search and the player"
@@ -54,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     for name in args.parts:
         if name not in PARTS:
             raise UserError(say_unknown("part", name, PARTS))
-    print(f"{'part':<10} {'figure':<62} value")
+    print(pad(str(tr("part", "bench")), 10), pad(str(tr("figure", "bench")), 62), tr("value"))
     for name, measure in PARTS.items():
         if not args.parts or name in args.parts:
             others = {broker: getattr(args, broker) for broker in list_brokers("serve")}
@@ -100,7 +101,7 @@ def _measured(module: str, argument: str, what: str) -> Figures:
     command = [sys.executable, "-m", module, argument]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise UserError(f"{what} could not be measured: {done.stderr.strip()[-300:]}")
+        raise UserError("{} could not be measured: {}", what, done.stderr.strip()[-300:])
     yield from ast.literal_eval(done.stdout.strip().splitlines()[-1]).items()
 
 

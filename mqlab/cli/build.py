@@ -14,7 +14,7 @@ from typing import Any
 from ..explore import Budget, explore
 from ..kernel import escape_unseen, speak
 from ..kernel.play import Token, decode
-from ..kernel.text import Words, say_unknown, tr
+from ..kernel.text import Words, say_cause, say_unknown, tr
 from ..places import LABS
 from ..scenario.language import ScenarioError
 from . import searching as search
@@ -106,7 +106,7 @@ def _new(args: argparse.Namespace) -> int:
             "{} exists and is not overwritten: rename it, or name another FILE", args.file
         ) from None
     except OSError as error:
-        raise UserError("cannot write {}: {}", args.file, error.strerror) from error
+        raise UserError("cannot write {}: {}", args.file, say_cause(error)) from error
     is_default = args.file == COPIES / "coordinator.py"
     command = "mqlab build check" + ("" if is_default else f" {args.file}")
     tell("wrote {}\nnext, when you have saved a change: {}", args.file, command)
@@ -241,7 +241,7 @@ def _play(args: argparse.Namespace) -> int:
         raise UserError(str(error)) from error
     except OSError as error:
         raise UserError(
-            "port {}: {}; choose another, or 0 for any", args.port, error.strerror
+            "port {}: {}; choose another, or 0 for any", args.port, say_cause(error)
         ) from error
     finally:
         hand.close()

@@ -17,7 +17,12 @@ from typing import Any
 
 from ..brokers import list_brokers
 from ..check.checker import (
-    ANOMALIES, OUTCOMES, Report, check, name_anomaly, tell_tried,
+    ANOMALIES,
+    OUTCOMES,
+    Report,
+    check,
+    name_anomaly,
+    tell_tried,
 )  # fmt: skip
 from ..check.history import End, HistoryError, Send, read, read_allowed, to_dict
 from ..kernel import escape_unseen

@@ -22,7 +22,7 @@ from ..explore.swarm import Swarm, swarm
 from ..explore.symmetry import explore_equal
 from ..explore.verdict import name_claim, say_idle
 from ..kernel.system import System
-from ..kernel.text import NOTHING, Text, Words, say_unknown, tr
+from ..kernel.text import NOTHING, Text, Words, say_cause, say_unknown, tr
 from ..places import TO_INSTALL
 from ..registry import system
 from ..registry.searches import (
@@ -221,7 +221,8 @@ def _search_both(
             search = explore_equal if symmetry else explore
             verdict = search(model, bounds, None, choose_progress(), memory)
             clear_line()
-            label = f"{', '.join(model.symmetric)} equal" if symmetry else "each node by itself"
+            equal = Words("{} equal")(", ".join(model.symmetric))
+            label = equal if symmetry else tr("each node by itself")
             print(f"{label}:\n{verdict}", flush=True)
             verdicts.append(verdict)
     except ValueError as error:
@@ -230,7 +231,8 @@ def _search_both(
     lengths = [{n: len(e.schedule) for n, e in v.counterexamples.items()} for v in verdicts]
     if all(v.complete for v in verdicts):  # a search that was cut short tells nothing
         same = lengths[0] == lengths[1] and verdicts[0].missing == verdicts[1].missing
-        print("both tell the same" if same else "THEY DO NOT TELL THE SAME: this is a mistake")
+        differ = tr("THEY DO NOT TELL THE SAME: this is a mistake")
+        print(tr("both tell the same") if same else differ)
     return _print_verdicts(verdicts, args)
 
 
@@ -329,7 +331,7 @@ def _search(
     except OSError as error:
         if not disk:
             raise
-        raise UserError(f"{disk}: {error.strerror}") from error
+        raise UserError(f"{disk}: {say_cause(error)}") from error
     clear_line()
     print(verdict)
     if not verdict.counterexamples:

@@ -112,10 +112,11 @@ def tell(incident: Incident, lang: Lang, whole: bool) -> Iterator[str]:
     """Yield the printed lines of an incident: its title, system, mechanism, recordings and the
     command that shows it; with `whole` also its story and the question to answer before."""
     script, head = incident.script, incident.script.head  # `head`: its comments "# key: value"
-    mended = head.get("mended", "no")  # or the release that mended it
+    mended = incident.said("mended")  # "no", or the release that mended it
     yield script.title.of(lang)
-    state = NOT_MENDED if mended == "no" else MENDED(release=mended)
-    yield "  " + " · ".join((incident.system, head["report"], head["versions"], state.of(lang)))
+    state = NOT_MENDED if mended.en in ("", "no") else MENDED(release=mended)
+    about = (incident.said("versions"), state)
+    yield "  " + " · ".join((incident.system, head["report"], *(one.of(lang) for one in about)))
     yield f"  {incident.said('mechanism').of(lang)}"
     if incident.recordings:
         yield "  " + RECORDED(where=", ".join(incident.recordings)).of(lang)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ..kernel.text import LANGUAGES, Lang
+from ..kernel.text import LANGUAGES, Lang, tr
 from ..places import IS_CLONE, LABS, WORK
+from ..registry.tables import pad
 from .errors import UserError
 from .language import find_language as system_language
 from .language import tell
@@ -14,6 +15,13 @@ from .language import tell
 HELP = "open the labs in JupyterLab; build or check the notebooks"
 
 COPIES = WORK / "my-labs"
+
+#: of `mqlab labs times`, each with its columns on a terminal
+HEADS = {
+    tr("way", "times"): 7, tr("words", "times"): 7, tr("questions", "times"): 11,
+    tr("to write", "times"): 10, tr("minutes", "times"): 9,
+}  # fmt: skip
+SHORT, WHOLE = tr("short", "times"), tr("whole", "times")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -135,14 +143,14 @@ def _check(folder: Path, args: argparse.Namespace) -> int:
 def _times(folder: Path, args: argparse.Namespace) -> int:
     from mqlab.lessons.course import notebooks, ways
 
-    print(f"{'':29}{'way':7}{'words':>7}{'questions':>11}{'to write':>10}{'minutes':>9}")
+    print(" " * 29 + "".join(pad(str(head), w, head.en != "way") for head, w in HEADS.items()))
     try:
         for lab in notebooks.labs_in(folder, args.labs):
             cells = notebooks.read_source(lab).cells
-            for way, shown in (("short", ways.short_way(cells)), ("whole", cells)):
+            for way, shown in ((SHORT, ways.short_way(cells)), (WHOLE, cells)):
                 it = ways.measure(shown)
                 counts = f"{it.words:7}{it.questions:11}{it.to_write:10}{it.minutes:9}"
-                print(f"{lab.name:29}{way:7}{counts}")
+                print(f"{lab.name:29}{pad(str(way), 7)}{counts}")
     except notebooks.LabError as error:
         raise UserError(str(error)) from error
     return 0

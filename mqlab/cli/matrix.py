@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ..kernel import speaking
+from ..kernel import Words, speaking, tr
 from ..recordings.costs import load_costs
 from ..registry.cases.anomalies import MATRIX
 from ..registry.cases.prices import BULK, ORDER
@@ -76,5 +76,5 @@ def _print_matrix(args: argparse.Namespace) -> int:
         return 0
     print()
     failed = prove(MATRIX, lambda line: print(line, flush=True))
-    print(f"{len(failed)} proofs failed" if failed else "every cell is proved")
+    print(Words("{} proofs failed")(len(failed)) if failed else tr("every cell is proved"))
     return 1 if failed else 0

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from mqlab_widgets.style import font_css
 
 from ..kernel import Fact, Trace
-from ..kernel.text import Words, tr
+from ..kernel.text import Words, say_cause, tr
 from . import doctor
 from .errors import UserError
 from .language import add_language, tell
@@ -98,7 +98,7 @@ def write_picture(
     except ValueError as error:
         raise UserError("this scenario cannot be drawn: {}", error) from error
     except OSError as error:
-        raise UserError("cannot write {}: {}", out, error.strerror) from error
+        raise UserError("cannot write {}: {}", out, say_cause(error)) from error
     _show(out, summary, args, shown)
     return 0
 
@@ -122,7 +122,7 @@ def write_comparison(
     except ValueError as error:
         raise UserError(f"{error}") from error
     except OSError as error:
-        raise UserError("cannot write {}: {}", out, error.strerror) from error
+        raise UserError("cannot write {}: {}", out, say_cause(error)) from error
     _show(out, str(Words("{} scenarios")(len(traces))), args, shown=True)
     return 0
 

@@ -11,7 +11,7 @@ from shlex import quote
 from textwrap import fill, indent
 
 from ..kernel import escape_unseen
-from ..kernel.text import NOTHING, Lang, Words, shorten, tr
+from ..kernel.text import NOTHING, Lang, Words, say_cause, shorten, tr
 from ..places import SCENARIOS
 from ..registry import SYSTEMS
 from ..scenario import Golden, load, rewrite
@@ -158,4 +158,4 @@ def open_scenario(path: Path) -> Golden:
     except ScenarioError as error:
         raise UserError(f"{path}: {error}") from error
     except OSError as error:
-        raise UserError("cannot read {}: {}", path, error.strerror) from error
+        raise UserError("cannot read {}: {}", path, say_cause(error)) from error

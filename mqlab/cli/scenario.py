@@ -12,7 +12,7 @@ from textwrap import wrap
 from ..kernel import NOTHING, System, Text
 from ..kernel.catalogue import translate
 from ..kernel.options import Programs, written_fields
-from ..kernel.text import Lang, say_unknown, tr
+from ..kernel.text import Lang, say_cause, say_unknown, tr
 from ..kernel.usages import Usage
 from ..places import SCENARIOS
 from ..registry import SYSTEMS
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
             file.write(text)
     except OSError as error:
         raise UserError(
-            "cannot write {}: {}; name a new file", args.file, error.strerror
+            "cannot write {}: {}; name a new file", args.file, say_cause(error)
         ) from error
     tell("wrote {0}\nnext: mqlab run {0}", args.file)
     return 0

@@ -8,6 +8,7 @@ import webbrowser
 from functools import partial
 from pathlib import Path
 
+from ..kernel.text import say_cause
 from .errors import UserError
 from .language import tell
 
@@ -82,7 +83,7 @@ def _serve(folder: Path, port: int) -> None:
         server = http.server.ThreadingHTTPServer(("127.0.0.1", port), handler)
     except OSError as error:
         raise UserError(
-            "cannot serve at port {}: {}; choose another", port, error.strerror
+            "cannot serve at port {}: {}; choose another", port, say_cause(error)
         ) from error
     with server:
         tell("next: open http://127.0.0.1:{}/ (Ctrl-C ends it)", server.server_port, flush=True)

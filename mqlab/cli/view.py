@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from ..kernel import NOTHING, Trace, escape_unseen
+from ..kernel.text import say_cause
 from ..places import SCENARIOS
 from ..registry import with_evidence
 from .errors import UserError
@@ -60,7 +61,7 @@ def read_trace(path: Path) -> Trace:
     try:
         return Trace.load(path)
     except OSError as error:
-        raise UserError("cannot read {}: {}", path, error.strerror) from error
+        raise UserError("cannot read {}: {}", path, say_cause(error)) from error
     except ValueError as error:
         raise UserError(
             "{} is not a trace: {}; give a file that `mqlab view -o run.json` wrote", path, error

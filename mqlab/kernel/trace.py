@@ -28,7 +28,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from .maps import frozen
 from .snapshot import Cell, Got, Snapshot
-from .text import NOTHING, Lang, Text, escape_unseen, spoken, tr
+from .text import NOTHING, BadValue, Lang, Text, escape_unseen, spoken, tr
 
 FORMAT = "mqlab.trace/1"
 MODEL = tr("model")
@@ -191,11 +191,11 @@ class Trace:
         """Raises ValueError where `data` is not `mqlab.trace/1`, NaN as a number included."""
         if not isinstance(data, dict) or data.get("format") != FORMAT:
             format = data.get("format") if isinstance(data, dict) else data
-            raise ValueError(f"not a {FORMAT} file: its format is {str(format)[:40]!r}")
+            raise BadValue("not a {} file: its format is {!r}", FORMAT, str(format)[:40])
         try:
             return Trace._read(data)
         except KeyError as error:
-            raise ValueError(f"it has no {error.args[0]!r}") from error
+            raise BadValue("it has no {!r}", error.args[0]) from error
         except (AttributeError, IndexError, RecursionError, TypeError) as error:
             raise ValueError("its parts do not fit together") from error
 
@@ -289,9 +289,9 @@ def _build(cls: Any, value: Any) -> Any:
     if isinstance(cls, UnionType):  # a part that may be missing
         return None if value is None else _build(get_args(cls)[0], value)
     if cls is int and type(value) is not int:  # NaN and 1e999 are numbers to Python's JSON
-        raise ValueError(f"{value!r} stands where a whole number belongs")
+        raise BadValue("{!r} stands where a whole number belongs", value)
     if cls in (str, bool) and type(value) is not cls:
-        raise ValueError(f"{str(value)[:40]!r} stands where a {cls.__name__} belongs")
+        raise BadValue("{!r} stands where a {} belongs", str(value)[:40], cls.__name__)
     return value
 
 

@@ -13,15 +13,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 
-from ..kernel import Fact, Outcome
+from ..kernel import Fact, Outcome, Text, Words, tr
 from ..kernel.trace import FactKind
 from ..recordings.costs import FORGOTTEN, MOMENTS, SEEN, TOLD, Costs, Spent
 from ..scenario import perform_in_blocks
 from . import SYSTEMS
+from .tables import in_words
 from .ways import Way, join
 
 #: of a difference that has no reason
-UNKNOWN = "nobody knows why"
+UNKNOWN = tr("nobody knows why")
 MESSAGES = (FactKind.SEND, FactKind.LATE, FactKind.REPLY)
 WRITES = (FactKind.APPEND, FactKind.PUT, FactKind.TRUNCATE)
 
@@ -78,7 +79,7 @@ class Bulk:
     joined: bool
     shows: Callable[[Fact], bool]
     log_of: Callable[[Fact], str] = lambda fact: ""
-    reasons: Mapping[str, str] = field(default_factory=dict)
+    reasons: Mapping[str, Text] = field(default_factory=dict)
 
 
 def count_prices(way: Way) -> dict[str, Price]:
@@ -200,10 +201,10 @@ def list_real_reasons(
         every = chain.from_iterable(compare_real(bulks[name], costs, partitions, orders).values())
         for pair in {pair.row: pair for pair in every if pair.differs}.values():
             why = costs.why if pair.real is None else bulks[name].reasons.get(pair.row, UNKNOWN)
-            lines.append(f"* {name}, {pair.row}: {why}")
+            lines.append(str(Words("* {}, {}: {}")(name, in_words(pair.row), why)))
         if costs.settings:
             settings = ", ".join(f"{key}={value}" for key, value in costs.settings.items())
-            lines.append(f"  {costs.broker} was counted with {settings}")
+            lines.append(str(Words("  {} was counted with {}")(costs.broker, settings)))
     return lines
 
 

@@ -21,7 +21,7 @@ CELLS = (
     Words("{} lost, {} twice"), Words("{} lost"),
     Words("commit marker of {}"), Words("abort marker of {}"), Words("{}, fatal"),
     Words("{}, abortable"), Words("{} lost, up to 120 ms"),
-    Words("refused: {}"), Words("{}, {} of {} twice"),
+    Words("refused: {}"), Words("{}, {} of {} twice"), Words("{} → {}, no answer"),
 )  # fmt: skip
 
 

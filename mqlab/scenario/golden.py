@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 from pathlib import Path
 
-from ..kernel import LANGUAGES, Run, Text
+from ..kernel import LANGUAGES, Run, Text, Words
 from .language import DASHES, Line, Registry, Script, make_system, parse_script, read_comments
 from .runner import Performance, perform_lines
 
@@ -161,7 +161,7 @@ class Golden:
                 self.expected.splitlines(),
                 self.actual.splitlines(),
                 f"{self.path} (expected)",
-                f"{self.path} (this engine)",
+                str(Words("{} (this engine)")(self.path)),
                 lineterm="",
             )
         )

@@ -34,6 +34,7 @@ from itertools import accumulate, count
 from pathlib import Path
 
 from ..kernel import frozen
+from ..kernel.text import WordedError, Words, say_cause
 from .adapter import Adapter
 from .crc import crc32c
 from .disk import Effect, Entries
@@ -118,8 +119,8 @@ def find_damage(path: Path, at: int, entries: Entries) -> str:
             return ""
         behind = _next_frame(data, at, entries)
         if behind is not None:
-            return f"the entry at byte {at} is damaged, and a good one begins at byte {behind}"
-        return "" if _torn(data, at, solid) else f"the entry at byte {at} is damaged"
+            return str(DAMAGED_BEFORE(at, behind))
+        return "" if _torn(data, at, solid) else str(DAMAGED_AT(at))
 
 
 def _torn(data: mmap.mmap, at: int, solid: int) -> bool:
@@ -171,7 +172,20 @@ SMALL = 1 << 20  # a journal of less than this is not worth writing again
 TOGETHER = 1_000  # parts written at once
 
 
-class JournalError(Exception):
+DAMAGED_BEFORE = Words("the entry at byte {} is damaged, and a good one begins at byte {}")
+DAMAGED_AT = Words("the entry at byte {} is damaged")
+ZEROS = Words(
+    "cut off {} zeros at the end. The machine stopped before the disk had what belongs there: "
+    "answered requests may be lost, unless the server ran with --fsync"
+)
+TORN = Words(
+    "cut off {} bytes at the end, which are no whole entry and are now in {}. If only the server "
+    "was killed, nobody was told about them; if the machine stopped, answered requests may be lost "
+    "too, unless the server ran with --fsync"
+)
+
+
+class JournalError(WordedError):
     """The data folder cannot be used; the message says why and what to do."""
 
 
@@ -191,7 +205,9 @@ class Journal:
             folder.mkdir(parents=True, exist_ok=True)
             self._file, self._head = _open_journal(self.path, adapter.name)
         except OSError as error:
-            raise JournalError(f"cannot use the data folder {folder}: {error.strerror}") from error
+            raise JournalError(
+                "cannot use the data folder {}: {}", folder, say_cause(error)
+            ) from error
 
     def replay(self) -> Iterator[Effect]:
         """Every effect there is, in order; what a stop left behind them is put aside.
@@ -213,10 +229,11 @@ class Journal:
 
     def _damage_error(self, damage: str) -> JournalError:
         return JournalError(
-            f"{self.path}: {damage}. Nothing was changed. If there is a copy of this file, "
-            f"put it back; if not, `mqlab serve {self._name} --data-dir {self.path.parent} "
-            "--salvage-to NEW` writes everything before the damage into another folder"
-        )
+            "{}: {}. Nothing was changed. If there is a copy of this file, put it back; if not, "
+            "`mqlab serve {} --data-dir {} --salvage-to NEW` writes everything before the damage "
+            "into another folder",
+            self.path, damage, self._name, self.path.parent,
+        )  # fmt: skip
 
     def _put_torn_aside(self) -> None:
         """Cut the file back to its last whole frame; what was behind it is kept in a file."""
@@ -228,9 +245,10 @@ class Journal:
             os.ftruncate(self._file, self._size)
         except OSError as error:
             raise JournalError(
-                f"{self.path} ends with {torn} bytes that are no whole entry, and there is no way "
-                f"to keep them beside it ({error.strerror}): make room or give write access"
-            ) from error
+                "{} ends with {} bytes that are no whole entry, and there is no way to keep them "
+                "beside it ({}): make room or give write access",
+                self.path, torn, say_cause(error),
+            ) from error  # fmt: skip
         log.warning("%s: %s", self.path, describe_torn(torn, aside))
 
     def is_mostly_dead(self, effects: Iterable[Effect]) -> bool:
@@ -259,7 +277,7 @@ class Journal:
             self._sync()
             new_path.replace(self.path)
         except OSError as error:
-            log.warning("%s cannot be written again: %s", self.path, error.strerror)
+            log.warning("%s", Words("{} cannot be written again: {}")(self.path, say_cause(error)))
             self._unwritten.clear()
             if self._file != old_file:  # the new file was created
                 os.close(self._file)
@@ -307,7 +325,7 @@ def _open_journal(path: Path, broker: str) -> tuple[int, Head]:
     """The file, which no other process may use; begun where there is none. One that is there
     and is no journal of this broker is not touched."""
     if path.is_symlink():
-        raise JournalError(f"{path} is a link: name the folder that it points into")
+        raise JournalError("{} is a link: name the folder that it points into", path)
     try:
         file = os.open(path, os.O_RDWR | BINARY)
     except FileNotFoundError:
@@ -344,18 +362,20 @@ def check_head(file: int, path: Path, broker: str) -> Head:
     # too short for any head, or a head without its line end
     if len(start) < len(OLDER) or (len(start) < LONGEST_HEAD and b"\n" not in start):
         raise JournalError(
-            f"{path} holds {len(start)} bytes, too few for a journal, and was left as it is: if "
-            "there is a copy of it, put it back; if nothing of yours was in it, delete it"
-        )
+            "{} holds {} bytes, too few for a journal, and was left as it is: if there is a copy "
+            "of it, put it back; if nothing of yours was in it, delete it",
+            path, len(start),
+        )  # fmt: skip
     try:
         head = read_head(start)
     except ValueError as error:
-        raise JournalError(f"{path} is no journal of this version: use another folder") from error
+        raise JournalError("{} is no journal of this version: use another folder", path) from error
     if head.broker not in (broker, ""):  # "": an older version did not say
         raise JournalError(
-            f"{path.parent} is the data folder of another broker, {head.broker}, and was left as "
-            f"it is: name another folder for {broker}, or run `mqlab serve {head.broker}`"
-        )
+            "{0} is the data folder of another broker, {1}, and was left as it is: name another "
+            "folder for {2}, or run `mqlab serve {1}`",
+            path.parent, head.broker, broker,
+        )  # fmt: skip
     return head
 
 
@@ -367,30 +387,24 @@ def read_effects(path: Path, entries: Entries) -> Iterator[tuple[int, Effect, in
             effect = entries.decode(body)
         except (ValueError, KeyError, TypeError, AssertionError, struct.error) as error:
             raise JournalError(
-                f"{path}: the entry at byte {at} was written by another version of mqlab, or for "
-                "another broker: use that version, that broker, or another folder"
-            ) from error
+                "{}: the entry at byte {} was written by another version of mqlab, or for another "
+                "broker: use that version, that broker, or another folder",
+                path, at,
+            ) from error  # fmt: skip
         yield at, effect, FRAME.size + len(body)
 
 
 def describe_misfit(at: int, why: ValueError) -> str:
     """An entry at byte `at` that is whole, but not what follows the one before it."""
-    return f"the entry at byte {at} does not follow from those before it ({why})"
+    return str(Words("the entry at byte {} does not follow from those before it ({})")(at, why))
 
 
 def describe_torn(size: int, aside: Path | None) -> str:
     """What is known about the bytes that were cut off; `aside`: where they are, None where all
     of them are zeros. Only a machine that stops leaves zeros."""
     if aside is None:
-        return (
-            f"cut off {size} zeros at the end. The machine stopped before the disk had what "
-            "belongs there: answered requests may be lost, unless the server ran with --fsync"
-        )
-    return (
-        f"cut off {size} bytes at the end, which are no whole entry and are now in {aside.name}. "
-        "If only the server was killed, nobody was told about them; if the machine stopped, "
-        "answered requests may be lost too, unless the server ran with --fsync"
-    )
+        return str(ZEROS(size))
+    return str(TORN(size, aside.name))
 
 
 def _put_aside(path: Path, start: int) -> Path | None:
@@ -427,5 +441,5 @@ def lock(file: int, folder: Path) -> None:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         raise JournalError(
-            f"another server uses the data folder {folder}: stop it or name another folder"
+            "another server uses the data folder {}: stop it or name another folder", folder
         ) from error

@@ -18,12 +18,14 @@ import weakref
 from pathlib import Path
 from typing import IO
 
+from ..kernel.text import WordedError, tr
+
 READY = re.compile(r"ready at (\S+), trace at (\S+)/trace(?:, gate at (\S+))?")
 PATIENCE_S = 60.0  # a journal of a million records is read in a few seconds
 GRACE_S = 5.0
 
 
-class BrokerError(Exception):
+class BrokerError(WordedError):
     """The broker did not start; the message holds what it said."""
 
 
@@ -133,7 +135,7 @@ class RunningBroker:
             self._stderr.seek(0)
             words = self._stderr.read().decode(errors="replace").strip()
             self._release_process()
-            raise BrokerError(f"the broker did not start: {words or 'it said nothing'}")
+            raise BrokerError("the broker did not start: {}", words or tr("it said nothing"))
         self.address, self.trace_url, self.gate_url = ready.groups("")  # "": it has no gate
 
     def _release_process(self) -> None:

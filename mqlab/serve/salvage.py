@@ -10,9 +10,15 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from ..kernel.text import Words, say_cause, tr
 from .adapter import Adapter, keep
 from .disk import ServerDisk
 from .journal import JournalError, check_head, describe_misfit, find_damage, lock, read_effects
+
+DONE = Words(
+    "{} holds {} entries, all before byte {} of {} ({}); {} bytes are in the old file only, which "
+    "is as it was. Go on with: mqlab serve {} --data-dir {}"
+)
 
 
 def salvage(source: Path, target: Path, adapter: Adapter) -> str:
@@ -21,9 +27,9 @@ def salvage(source: Path, target: Path, adapter: Adapter) -> str:
     `target` has a journal already."""
     path = source / "journal"
     if not path.is_file():
-        raise JournalError(f"there is no {path}: name the folder whose journal is damaged")
+        raise JournalError("there is no {}: name the folder whose journal is damaged", path)
     if os.path.lexists(target / "journal"):
-        raise JournalError(f"{target} has a journal already: name a new folder")
+        raise JournalError("{} has a journal already: name a new folder", target)
     file = os.open(path, os.O_RDONLY)
     try:
         lock(file, source)  # so no server writes to it
@@ -42,15 +48,14 @@ def salvage(source: Path, target: Path, adapter: Adapter) -> str:
         target.mkdir(parents=True, exist_ok=True)
         _copy_beginning(path, good_bytes, target / "journal")
     except OSError as error:
-        raise JournalError(f"cannot copy {path} into {target}: {error.strerror}") from error
+        raise JournalError("cannot copy {} into {}: {}", path, target, say_cause(error)) from error
     finally:
         os.close(file)
-    why = damage or ("no whole entry follows" if rest_bytes else "the journal is whole")
-    return (
-        f"{target / 'journal'} holds {entries} entries, all before byte {good_bytes} of {path} "
-        f"({why}); {rest_bytes} bytes are in the old file only, which is as it was. "
-        f"Go on with: mqlab serve {adapter.name} --data-dir {target}"
-    )
+    rest = tr("no whole entry follows") if rest_bytes else tr("the journal is whole")
+    return str(
+        DONE(target / "journal", entries, good_bytes, path, damage or rest, rest_bytes,
+             adapter.name, target)
+    )  # fmt: skip
 
 
 def _copy_beginning(path: Path, size: int, to: Path) -> None:

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from ..kernel import Event, frozen
+from ..kernel.text import Text, Words, say_cause, tr
 from .adapter import BACKLOG, HELD, Adapter, log_loop_error, max_connections, max_traces
 from .connection import Connection
 from .disk import set_up
@@ -182,7 +183,7 @@ class Server:
         try:
             self.driver.end_turn()
         except OSError as error:
-            self._failure = f"the data folder cannot be written: {error.strerror}"
+            self._failure = str(Words("the data folder cannot be written: {}")(say_cause(error)))
             self._stop.set()
             for connection in list(self.connections.values()):
                 connection.abort()
@@ -306,8 +307,8 @@ class Server:
         return Connection(self, self._count)
 
 
-def _reason(error: OSError) -> str:
-    return "in use" if error.errno == errno.EADDRINUSE else (error.strerror or str(error))
+def _reason(error: OSError) -> Text:
+    return tr("in use") if error.errno == errno.EADDRINUSE else say_cause(error)
 
 
 def _loopback(host: str) -> bool:

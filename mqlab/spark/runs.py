@@ -23,6 +23,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from ..kernel.text import say_cause
 from .errors import IncomeError
 from .topics import ANY, Span
 
@@ -72,7 +73,7 @@ def unwritable(folder: Path, error: OSError) -> IncomeError:
     return IncomeError(
         "cannot write the checkpoint {} ({}): free some space, or give another --checkpoint",
         folder,
-        error.strerror,
+        say_cause(error),
     )
 
 

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernel import Words, tr
+from ..kernel.text import say_cause
 from . import files, topics
 from .columns import Judged, judge
 from .cuts import Cut
@@ -646,6 +647,6 @@ def _write_down(rejected: Sequence[Rejected], file: Path) -> Path | None:
         raise IncomeError(
             "cannot write {} ({}): free some space, or give another --checkpoint",
             file,
-            error.strerror,
+            say_cause(error),
         ) from error
     return file

@@ -10,7 +10,7 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any
 
-from mqlab.kernel.text import Lang, Words, spoken, tr
+from mqlab.kernel.text import BadValue, Lang, Words, say_unknown, spoken, tr
 from mqlab.kernel.trace import Fact, Trace
 
 from .encoding import encode
@@ -91,7 +91,7 @@ def position(trace: Trace, step: int | None) -> int:
     if step is None:
         return last
     if not -last - 1 <= step <= last:
-        raise ValueError(f"step={step} is outside the trace; it has positions 0 to {last}")
+        raise BadValue("step={} is outside the trace; it has positions 0 to {}", step, last)
     return step % (last + 1)
 
 
@@ -129,13 +129,13 @@ class Look:
         if lang not in ("en", "zh"):
             raise ValueError(f"lang={lang!r}: the pictures speak 'en' and 'zh'")
         if not 0.25 <= scale <= 4:
-            raise ValueError(f"scale={scale!r}: 1 is normal, 1.5 suits a projector, 4 is the most")
+            raise BadValue("scale={!r}: 1 is normal, 1.5 suits a projector, 4 is the most", scale)
         panel_names = None if panels is None else tuple(SHORT.get(name, name) for name in panels)
         _check_panels(panel_names or ())
         for allowed in LEVELS:
             if allowed == level:
                 return Look(title, lang, scale, panel_names, allowed)
-        raise ValueError(f"level={level!r}: there are {', '.join(LEVELS)}")
+        raise BadValue(say_unknown("level", str(level), LEVELS))
 
     def heading(self, trace: Trace) -> str:
         return trace.title.of(self.lang) if self.title is None else self.title
@@ -165,9 +165,7 @@ def _check_panels(panels: Sequence[str]) -> None:
     known = [*SHORT, *(name for name in PANELS if "/" not in name)]
     for name in panels:
         if name not in known:
-            near = get_close_matches(name, known, 1)
-            guess = f"did you mean {near[0]!r}? " if near else ""
-            raise ValueError(f"there is no panel {name!r}; {guess}there are {', '.join(known)}")
+            raise BadValue(say_unknown("panel", name, known))
 
 
 def build(

@@ -39,7 +39,8 @@ from nbgrader.apps.api import NbGraderAPI
 from nbgrader.plugins import CsvExportPlugin
 from traitlets.config.loader import PyFileConfigLoader
 
-from ...kernel import Lang
+from ...kernel import Lang, Words, tr
+from ...kernel.text import WordedError
 from .answering import page_of, read_page
 from .arriving import find_warnings
 from .formgrader import course_settings
@@ -108,7 +109,12 @@ OURS = {
 }  # fmt: skip
 
 
-class ClassError(Exception):
+NOT_OURS = Words(
+    "{} is not empty, and `mqlab class` did not make it: nothing was changed; name a new folder"
+)
+
+
+class ClassError(WordedError):
     """A step of a course that cannot be done; the message says why and what to do."""
 
 
@@ -179,7 +185,7 @@ class Course:
         """ClassError unless this is a course."""
         if self.kind() is None:
             raise ClassError(
-                f"{self.folder} is no course: make one with `mqlab class {self.folder}`"
+                Words("{0} is no course: make one with `mqlab class {0}`")(self.folder)
             )
 
 
@@ -193,16 +199,13 @@ def create(folder: Path, kind: str) -> Course:
     stored = course.kind()
     if stored is None:
         if course.folder.exists() and (not course.folder.is_dir() or any(course.folder.iterdir())):
-            raise ClassError(
-                f"{course.folder} is not empty, and `mqlab class` did not make it: nothing was "
-                "changed; name a new folder"
-            )
+            raise ClassError(NOT_OURS(course.folder))
         course.folder.mkdir(parents=True, exist_ok=True)
         (course.folder / MARKER).write_text(json.dumps({"kind": kind}) + "\n", "utf-8")
     elif stored != kind:
+        what = tr("the sample class") if stored == SAMPLE else tr("a real course")
         raise ClassError(
-            f"{course.folder} holds {'the sample class' if stored == SAMPLE else 'a real course'}: "
-            "nothing was changed; name another folder"
+            Words("{} holds {}: nothing was changed; name another folder")(course.folder, what)
         )
     config = course.folder / "nbgrader_config.py"
     if not config.exists():

@@ -45,8 +45,9 @@ from nbgrader import preprocessors, utils
 from nbgrader.nbgraderformat import SchemaTooOldError, ValidationError
 from nbgrader.nbgraderformat.v3 import MetadataValidatorV3
 
-from ...kernel import Lang
+from ...kernel import Lang, Words
 from ...kernel.catalogue import translate_text
+from ...kernel.text import WordedError
 from .ways import fold_deeper_parts
 
 Notebook = nbformat.NotebookNode
@@ -86,7 +87,7 @@ MOST_LINES = 15  # of text that a cell prints in sight: more is a picture, or it
 MOST_PRINTED = 240  # lines that all cells of a lab print
 
 
-class LabError(Exception):
+class LabError(WordedError):
     """A lab that cannot be built; the message says which cell and what to do."""
 
 
@@ -117,7 +118,7 @@ def labs_in(folder: Path, names: list[str] | None = None) -> list[Lab]:
     for name in names:
         if not any(lab.name.startswith(name) for lab in every):
             have = ", ".join(lab.name for lab in every) or "none"
-            raise LabError(f"no lab begins with {name}; there are: {have}")
+            raise LabError(Words("no lab begins with {}; there are: {}")(name, have))
     return [lab for lab in every if lab.name.startswith(tuple(names))]
 
 

@@ -7,7 +7,7 @@ number of partitions costs nothing.
 
 from __future__ import annotations
 
-from ...kernel import Fact
+from ...kernel import Fact, tr
 from ..prices import Bulk, Formula
 from ..ways import Victim, Way
 
@@ -64,17 +64,23 @@ def _shows(fact: Fact) -> bool:
 
 #: why a real broker's count differs
 KAFKA_REASONS = {
-    "SendMarkers": "within the coordinator's process the engine sends a message of its own",
-    "WriteTxnMarkers": "the coordinator sends one request per broker, with all its partitions; "
-    "here one broker leads them all",
+    "SendMarkers": tr("within the coordinator's process the engine sends a message of its own"),
+    "WriteTxnMarkers": tr(
+        "the coordinator sends one request per broker, with all its partitions; here one broker "
+        "leads them all"
+    ),
 }
 PULSAR_REASONS = {
-    "TcClientConnect": "part of making a client, which the real count leaves out",
-    "snapshot as a message": "a topic sends its snapshot through a producer of its own, and its "
-    "reader of snapshots is told; the engine writes the snapshot at once",
-    "coordinator's cursor": "it moves once the client has been answered",
-    "flushes": "a bookie flushes its journal before it answers, several entries at once where they "
-    "come together; the engine does not model bookies",
+    "TcClientConnect": tr("part of making a client, which the real count leaves out"),
+    "snapshot as a message": tr(
+        "a topic sends its snapshot through a producer of its own, and its reader of snapshots is "
+        "told; the engine writes the snapshot at once"
+    ),
+    "coordinator's cursor": tr("it moves once the client has been answered"),
+    "flushes": tr(
+        "a bookie flushes its journal before it answers, several entries at once where they come "
+        "together; the engine does not model bookies"
+    ),
 }
 
 NONE = Formula(0, 0, 0)
