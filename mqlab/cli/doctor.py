@@ -20,7 +20,7 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
-from ..kernel.text import Text, Words, tr
+from ..kernel.text import Said, Text, Words, tr
 from ..places import IS_CLONE, ROOT
 
 HELP = "check this machine: what is missing, and what to do about it"
@@ -44,7 +44,7 @@ class Finding:
 
     def line(self) -> str:
         state = OK if self.detail else MISSING if self.needed else OPTIONAL
-        return f"{state.of():9} {self.title}{COLON}{self.detail or self.todo}"
+        return f"{Said(state.of()):9} {self.title}{COLON}{self.detail or self.todo}"
 
 
 def _says(*command: str) -> str:

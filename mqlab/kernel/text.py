@@ -10,6 +10,7 @@ program compares (a narration, a line, a digest) is English in any case.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -53,11 +54,28 @@ def speaking(lang: Lang) -> Iterator[None]:
         speak(before)
 
 
+def count_columns(text: str) -> int:
+    """How many columns a text takes on a terminal: a Chinese character takes two."""
+    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
+
+
+class Said(str):
+    """A text that an f-string pads by columns of a terminal, as in `f"{said:<20}"`, where a plain
+    one counts characters."""
+
+    def __format__(self, how: str) -> str:
+        padded = re.fullmatch(r"([<>^]?)(\d+)", how)
+        if not padded:
+            return super().__format__(how)
+        doubled = count_columns(self) - len(self)
+        return super().__format__(f"{padded[1]}{max(0, int(padded[2]) - doubled)}")
+
+
 def say(english: str, /, **values: object) -> str:
     """A label in a cell of a notebook, in the language that is spoken; with `values` it is a
     template. The labs' catalogue has its Chinese."""
     said = Text(english, translate(english, domain="labs")).of()
-    return said.format(**values) if values else said
+    return Said(said.format(**values) if values else said)
 
 
 def pick(entry: Any, said: Collection[str], lang: Lang | None = None, domain: str = "mqlab") -> Any:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from unicodedata import east_asian_width
 
 from ..kernel import Outcome, Trace, Words, spoken, translate
+from ..kernel.text import Said, count_columns
 
 CJK = "\u2e80-\u9fff\uff00-\uffef"
 CLOSING = "，。：；？！、）》”…"
@@ -41,7 +41,7 @@ def columns(rows: list[tuple[str, ...]]) -> str:
     the catalogue has (context "cell") is said in the language that is spoken; names of the
     systems' own things, answers of recordings and code stay as they are."""
     rows = [tuple(map(in_words, row)) for row in rows]
-    wide = [max(_cells(row[i]) for row in rows) for i in range(len(rows[0]))]
+    wide = [max(count_columns(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = []
     for row in rows:
         padded = [pad(cell, w) for cell, w in zip(row, wide, strict=True)]
@@ -56,11 +56,11 @@ def in_words(cell: str) -> str:
     if spoken() == "en" or isinstance(cell, Name):
         return cell
     if said := translate(cell, "cell") or translate(cell, "claim"):
-        return said
+        return Said(said)
     for one in CELLS:
         pattern = re.escape(one.en).replace(r"\{\}", "(.+?)")
         if match := re.fullmatch(pattern, cell):
-            return one(*match.groups()).of()
+            return Said(one(*match.groups()).of())
     return cell
 
 
@@ -69,7 +69,7 @@ def wrap(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
     behind any character that no closing sign follows."""
     lines = [first]
     for piece in PIECE.findall(text):
-        if _cells(lines[-1] + piece) > width:
+        if count_columns(lines[-1] + piece) > width:
             lines.append(rest + piece.lstrip())
         else:
             lines[-1] += piece
@@ -78,13 +78,8 @@ def wrap(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
 
 def pad(cell: str, width: int, right: bool = False) -> str:
     """The cell with blanks up to so many columns of a terminal; `right`: they precede it."""
-    blanks = " " * (width - _cells(cell))
+    blanks = " " * (width - count_columns(cell))
     return blanks + cell if right else cell + blanks
-
-
-def _cells(text: str) -> int:
-    """Columns on a terminal: a Chinese character takes two."""
-    return sum(2 if east_asian_width(char) in "WF" else 1 for char in text)
 
 
 ROOM = 91  # columns for a call and its answer: JupyterLab shows 106 beside its files at 1280 px

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 from confluent_kafka import KafkaException
 
 from ..kernel import Words, tr
+from ..kernel.text import Said
 from . import feeder, pipeline, runs, sinks, topics
 from .cuts import END_MS, Plan, day_plan
 from .errors import CannotResume, IncomeError, SlowStart
@@ -176,12 +177,16 @@ class Result:
         return write_minutes(self.rows)
 
 
+HEADS = tr("minute (UTC)", "income"), tr("income", "income"), tr("lines", "income")
+
+
 def write_minutes(rows: Sequence[Row]) -> str:
     """The rows as plain text; the middle is left out where there are more than 200."""
     lines = [f"{row.minute}  {pounds(row.tenths):>14}  {row.lines:>6,}" for row in rows]
     if len(lines) > 200:
-        lines[10:-10] = [f"… {len(lines) - 20:,} minutes more …"]
-    return "\n".join([f"{'minute (UTC)':16}  {'income':>14}  {'lines':>6}", *lines])
+        lines[10:-10] = [str(Words("… {:,} minutes more …")(len(lines) - 20))]
+    minute, income, count = (Said(one) for one in HEADS)
+    return "\n".join([f"{minute:16}  {income:>14}  {count:>6}", *lines])
 
 
 def income(

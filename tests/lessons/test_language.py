@@ -16,6 +16,7 @@ import pytest
 from mqlab import lessons
 from mqlab.cli import lab_server, main
 from mqlab.kernel import Text, pick, speak, speaking, spoken, translate
+from mqlab.kernel.text import Said, count_columns, say
 from mqlab.lab import Player, Predict, scenario
 from mqlab.lessons.check import Belief
 from mqlab.lessons.choice import ANY_FAILURE, Situation
@@ -32,6 +33,7 @@ from mqlab.lessons.rocketmq.exercises.listener import ListenerBelief
 from mqlab.lessons.spark.decide import Steps
 from mqlab.lessons.verdict import Verdict, find_belief
 from mqlab.places import LABS
+from mqlab.registry.tables import in_words
 from tests.lessons.course.sample_lab import SAMPLE
 
 RUN = """
@@ -261,3 +263,16 @@ def test_each_belief_that_a_wrong_answer_is_told_has_a_name_in_chinese(number: s
     with speaking("zh"):
         told = {belief: find_belief(belief) for belief in wrong}
     assert told and all(told.values()), [belief for belief in told if not told[belief]]
+
+
+@pytest.mark.parametrize("how", ["18", "<18", ">18", "^18"])
+def test_a_label_is_padded_by_the_columns_of_a_terminal(how: str) -> None:
+    """As cells write it: `f"{label:<18}"`; English as a plain text is."""
+    with speaking("zh"):
+        labels = say("two copies"), in_words("reader"), in_words("refused: x")
+        for label in (*labels, "读者", "a（b）"):
+            padded = format(Said(label), how)
+            assert count_columns(padded) == 18 and padded.strip() == label
+        assert all(isinstance(label, Said) for label in labels)
+    assert format(say("two copies"), how) == format("two copies", how)
+    assert (f"{Said('读者'):2}", f"{Said('读者')!r}") == ("读者", "'读者'")
