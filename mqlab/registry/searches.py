@@ -18,12 +18,12 @@ from typing import Any
 from ..brokers import find_broker, list_brokers, load
 from ..explore import Budget, Counterexample, Verdict, explore
 from ..explore.verdict import name_claim
-from ..kernel import Text
+from ..kernel import Text, tr
 from ..kernel.options import write_calls
 from ..kernel.text import Lang, Words
 from ..scenario import write_in_blocks
 from . import SYSTEMS, find_owner, system
-from .tables import columns, in_words, pad
+from .tables import Name, columns, in_words, pad
 
 Progress = Callable[[int, int], None]
 
@@ -171,7 +171,8 @@ def table(searches: Searches, lang: Lang = "en", progress: Progress | None = Non
     for case in searches.cases:
         missing = f"without {case.off}" if case.off else f"all on: {case.name}"
         length = len(search(case, progress).schedule)
-        lines.append((missing, case.anomaly.of(lang), case.broken, str(length)))
+        broken = Name(tr(case.broken, "claim"))  # its cell may mean something else: "once"
+        lines.append((missing, case.anomaly.of(lang), broken, str(length)))
     return columns([("missing", "anomaly", "broken", "choices"), *lines])
 
 
