@@ -225,12 +225,11 @@ def _play(args: argparse.Namespace) -> int:
     speak(args.lang)
     run = _read_run(args.run) if args.run else None
     line = run.line if run else args.system or ""
-    # `begin` makes the playground, here to see that the file can be played, then for each page.
+    with _open_own(args.file):
+        pass  # it can be loaded; a page says of a later change that it cannot
     hand = ByHand(args.file, line, args.sitting, run.choices if run else ())
     try:
-        playground, says = hand.begin()
-        if playground is None:
-            raise UserError(escape_unseen(says.of(args.lang)))
+        hand.begin()  # ValueError where the system or the part is none
         with PageServer(hand.begin, args.lang, args.port) as server:
             tell("{} can be played at {}\nCtrl-C ends it.", args.file, server.address, flush=True)
             if not args.no_browser and has_screen():

@@ -22,7 +22,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "way",
         nargs="*",
-        choices=[*WAYS, []],
+        choices=[*WAYS, []],  # []: none, the default
+        metavar="WAY",
         help="print the reasons for these (default: the table)",
     )
     parser.add_argument(

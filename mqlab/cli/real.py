@@ -1,12 +1,12 @@
 """`mqlab real NAME start|record|compare|cost`: a real broker, and the engine beside it.
 
-What depends on a broker stands in a module of its own, which is imported when it is named:
+What depends on a broker is in a module of its own, which is imported when it is named:
 
     VERSION                        the one that is taken where none is named
     add_arguments(parser)          what else it can be told
     start_broker(args)             serve until somebody stops it
 
-Recorded programs stand in a clone's tests, and so do the tasks that ask them.
+Recorded programs are in a clone's tests, and so are the tasks that ask them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ TASKS = ("start", "record", "compare", "cost")
 
 
 class AnyOrder(argparse.ArgumentParser):
-    """Names may stand before an option or behind it; by itself argparse takes the task for the
+    """Names may come before an option or after it; by itself argparse takes the task for the
     end of the names when an option follows it."""
 
     _splitting = False

@@ -119,7 +119,8 @@ class Levels:
         numbers, new = self.index.add(self.rows, keys)
         is_full = len(new) > (remaining := self._remaining())
         if is_full:
-            # only groups up to that of the last world that still fits are counted
+            # Counted are the groups up to that of the first world that does not fit any more: a
+            # search world by world has tried that choice before it stops.
             last_group = int(np.searchsorted(ends, new[remaining], "right"))
             groups, new = groups[: last_group + 1], new[:remaining]
         # `sums`: how many choices a group has, also those that change nothing

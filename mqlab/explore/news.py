@@ -42,6 +42,7 @@ class News:
             if len(self._nodes[number].part.values) > 1:  # else its number is always 0
                 states = layout.numbers(words, self._parts.node(number)).view(np.int64)
                 table_layout.write(batch, number, read_numbers.all[states])
+        # of the batch, which was written after the table's last row, only new rows are kept
         numbers, new_places = self.index.add(self.rows, mix(batch))
         bits = []
         # `part`: a new row of the table as the judge has it, one integer

@@ -192,7 +192,7 @@ class Quotient(Search):
                     self._check_claims(new)
                     self._add(new, parent, choice)
                     following.append(new)
-                if self.lasting:
+                if self.lasting:  # a *can always* property is judged at the end, from the edges
                     self.edges.append(number)
             if self.lasting:
                 self.ends.append(len(self.edges))

@@ -154,6 +154,7 @@ class Run:
         # (empty where an outsider notices nothing), which `tell_again` changes at a repetition
         record = self.system.name_record(telling.record)
         story = tell(fact, telling.story, new.lanes, txn=telling.txn or SOME, what=record, why=why)
+        # `fold`: whether a picture hides the row at first; a telling may want it shown, or hidden
         self.facts.append(
             replace(
                 fact,

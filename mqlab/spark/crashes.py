@@ -200,11 +200,11 @@ def prepare(
     they read, its division into batches, and the true income. `batch`: the number of the batch to
     be killed in; `master`: Spark's address (None: the default); `minutes`: of a batch (0: what
     suits the orders); `run`: part of all names, random by default."""
-    span = topics.read_span(address)
+    span = topics.read_span(address)  # the timestamps that the broker accepts
     records = feeder.records_of(read(orders), span)
     run = run or uuid.uuid4().hex[:8]
     feeder.feed(address, f"Order-{run}", records)
-    plan = plan_of(records, minutes, 0)
+    plan = plan_of(records, minutes, orders=0)  # 0: not asked for
     victims = Victims(folder, master)
     return Setup(
         address, run, f"Order-{run}", plan, truth_of(orders, span), folder, batch, master, victims
@@ -254,7 +254,9 @@ def restart(
     answers: list[tuple[int, int, str]] = []
     judge = rule or (resume if sink == TWO_PHASE else decide)
 
-    # the rule, with a list of what it was asked and answered
+    # The rule, with a list of what it was asked and answered: whether a batch is to be written or
+    # skipped (its arguments: the last batch in the output, this one), or an open transaction
+    # committed or aborted (its batch, the last one in the checkpoint).
     def note(known: int, other: int) -> str:
         answer = judge(known, other)
         answers.append((known, other, answer))
@@ -331,15 +333,17 @@ def _run_job(
     kill: Kill = NEVER,
     rule: Rule | None = None,
 ) -> tuple[int, str]:
-    """Hand the job to the waiting process `victim`, wait until it ends (after HARD_S it is killed),
-    and return its exit code, -9 after a kill, and the last line it printed."""
+    """Hand the job to the waiting process `victim`, wait until it ends, and return its exit code,
+    -9 where it killed itself, and the last line it printed. Raises IncomeError where it has not
+    ended after HARD_S seconds; it is killed then."""
     from pyspark import cloudpickle
 
     # As Spark sends functions to its workers, for a learner's rule is one.
     task = base64.b64encode(cloudpickle.dumps((target, sink, setup.plan, kill, rule))).decode()
     try:
         output, _ = victim.communicate(task + "\n", timeout=HARD_S)
-    except subprocess.TimeoutExpired:
+    except subprocess.TimeoutExpired as error:
         victim.kill()
-        output, _ = victim.communicate()
+        victim.communicate()
+        raise IncomeError("the job's process has not ended after {} s", HARD_S) from error
     return victim.returncode, (output.strip().splitlines() or [""])[-1]

@@ -9,6 +9,8 @@ from mqlab.inspect import Position, Reading, Txn
 from mqlab.inspect.kafka.internal import Own, State, join_states
 from mqlab.inspect.kafka.judge import judge
 from mqlab.inspect.kafka.scan import Labels
+from mqlab.inspect.reading import Gap
+from mqlab.kernel import Text
 
 NOW = 1_000_000_000
 
@@ -90,6 +92,15 @@ def test_a_position_may_be_pending_for_a_moment(age_ms: int, kinds: list[str]) -
     row = state("Ongoing", start_ms=NOW - age_ms)
     position = Position("g", "a-0", 3, 9, pending=("T1",))
     assert found([row], [opened(age_ms=age_ms)], True, position) == kinds
+
+
+@pytest.mark.parametrize(("where", "advised"), [("a-0/1.log", "find-hanging"), ("a-01", "abort")])
+def test_no_abort_is_advised_where_its_own_log_is_damaged(where: str, advised: str) -> None:
+    """Another log's name may begin with the name of this one."""
+    gap = Gap(Text(where), Text("cut"), failed=True)
+    own = Own((state("Empty"),), True)
+    (one,) = judge(Reading("kafka", "h:1", NOW, (), (opened(),), gaps=(gap,), own=own))
+    assert f"kafka-transactions.sh --bootstrap-server h:1 {advised} " in one.commands[0]
 
 
 def test_names_are_quoted_for_a_shell() -> None:

@@ -355,3 +355,15 @@ def test_what_does_not_wait_is_not_asked_about() -> None:
         assert not tell(report) and "Nothing in the imported state waits" in str(report)
         assert "What happens next?" in write_page(report)
     assert "its buffer was FirstSnapshotting" in str(play(SAVED / "not-ready.json", "pulsar"))
+
+
+def test_a_way_ends_what_is_open_in_its_partition_alone() -> None:
+    """The name of one partition begins the name of another."""
+    opens = [
+        Txn("T1", "", "hanging", "a-1", ("a-1",), "7", 0, 41),
+        Txn("T2", "", "hanging", "a-10", ("a-10",), "8", 0, 3),
+    ]
+    logs = (LogRead("a-1", 0, 0), LogRead("a-10", 0, 0))
+    taken = take_over(Reading("kafka", "x", 0, logs, tuple(opens)))
+    said = [str(way.says) for _, ways in taken.asked for way in ways if way.name == "admin"]
+    assert [("a-1@41" in says, "a-10@3" in says) for says in said] == [(True, False), (False, True)]

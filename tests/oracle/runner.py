@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 
+from mqlab.kernel.text import say_unknown
 from mqlab.real.program import Program
 from mqlab.recordings.recording import Recording, normalise
 
@@ -47,7 +48,7 @@ def select_programs(
     every, level_of = oracle.programs(), oracle.level_of
     unknown = sorted(set(names) - every.keys())
     if unknown:
-        raise ValueError(f"no scenario {', '.join(unknown)}: there are {', '.join(every)}")
+        raise ValueError(say_unknown("program", unknown[0], list(every)))
     all_levels = {level_of(profile) for program in every.values() for profile in program.profiles}
     return [
         (program, profile)

@@ -144,7 +144,7 @@ def test_programs_are_chosen_by_name_level_and_need():
     assert names(levels=(0,)) == ["old/give"]
     assert names(names=("give",)) == ["new/give", "old/give"]
     assert "new/order" not in names(without=(CONTROL,))
-    with pytest.raises(ValueError, match="no scenario dance: there are give, order, climb, fall"):
+    with pytest.raises(ValueError, match="no program 'dance'; there are: give, order, climb, fall"):
         names(names=("dance",))
 
 

@@ -4,14 +4,18 @@ they must be. Each run has every sink, killed around its commit; four commits ha
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from mqlab.spark.errors import IncomeError
 from mqlab.spark.files import DAY, read, read_lines
 from mqlab.spark.kills import Kill, Killed, Point
 from mqlab.spark.sinks import DATABASES
@@ -111,6 +115,22 @@ def test_kill_9_of_jvm_and_driver(setup: Any) -> None:
     crashes.run_apart(setup, target, "exactly-once")
     rows = job.read_rows(target.address, target.topic)
     assert rows and job.error_of(rows, setup.true) == ""
+
+
+def test_a_job_that_hangs_is_not_taken_for_a_killed_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    from mqlab.spark import crashes
+
+    monkeypatch.setattr(crashes, "HARD_S", 1)
+    sleeper = subprocess.Popen(
+        [sys.executable, "-c", "import time; time.sleep(600)"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    setup: Any = SimpleNamespace(
+        victims=SimpleNamespace(take=lambda: sleeper), plan=None, batch=1, minutes=1
+    )
+    with pytest.raises(IncomeError, match="not ended after 1 s"):
+        crashes.kill_hard(setup, None, "exactly-once", Point.OUT)  # type: ignore[arg-type]
+    assert sleeper.returncode is not None, "it was killed"
 
 
 @pytest.mark.parametrize("point", [Point.OUT, Point.COMMITTED], ids=lambda point: point.name)

@@ -35,11 +35,11 @@ MOST_GAPS = 40
 MOST_SHOWN = 200  # offsets that were asked for and are drawn
 EVERY = 200_000  # batches between two lines of progress
 
-NO_FOLDER = (
+NO_FOLDER = Words(
     "{path} is no data folder of Kafka: it holds no folder such as orders-0 with a .log file; "
     "name what log.dirs says in the broker's server.properties, or one partition's folder"
 )
-NOT_ASKED = (
+NOT_ASKED = Words(
     "{path} holds no {topic}; it holds {known}: name one of these with --topic, or leave it out"
 )
 TWICE = Words("it is in {n} folders, the copies of {n} brokers; the longest was read")
@@ -123,7 +123,7 @@ class Folder:
         if not found and (ask.topic or not self.places):
             known = ", ".join(sorted({topic for topic, _ in self.places}))
             wanted = f"{ask.topic}-{ask.partition}" if ask.partition >= 0 else ask.topic
-            raise Unreadable(NOT_ASKED.format(path=ask.target, topic=wanted, known=known))
+            raise Unreadable(NOT_ASKED(path=ask.target, topic=wanted, known=known))
         return sorted(found)
 
     def _list_partitions(self, topic: str) -> list[tuple[str, int]]:
@@ -326,7 +326,7 @@ def find_partitions(root: Path, note: Callable[[str, int], None]) -> dict[tuple[
     except OSError as error:
         raise Unreadable("cannot read {}: {}", root, error.strerror) from error
     if not copies_of:
-        raise Unreadable(NO_FOLDER.format(path=root))
+        raise Unreadable(NO_FOLDER(path=root))
     for (topic, number), copies in copies_of.items():
         if len(copies) > 1:
             note(f"{topic}-{number}", len(copies))

@@ -14,6 +14,7 @@ Source: TransactionsCommand#FindHanging (tools), TransactionCoordinator#abortTim
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 
@@ -165,8 +166,9 @@ def _judge_open(reading: Reading, facts: Own) -> Iterator[Finding]:
             words: tuple[str, ...] = ("abort", *place, "--start-offset", str(txn.first))
             advice = FENCE_FIRST if kind is ZOMBIE else ABORT_IT
             # Where batches are unreadable, the marker, or the newest state, may be among them.
+            of_it = re.compile(rf"{re.escape(txn.seen)}(?![\w.-])|{STATES}")  # a-1, but not a-10
             damage = [Evidence(str(gap.why), str(gap.what)) for gap in reading.gaps
-                      if gap.failed and gap.what.en.startswith((txn.seen, STATES))]  # fmt: skip
+                      if gap.failed and of_it.match(gap.what.en)]  # fmt: skip
             if kind is OVERDUE or damage:
                 words, advice = ("find-hanging", *place), FIND_IT
                 evidence += damage[:1]

@@ -21,7 +21,7 @@ from pathlib import Path
 from kio.index import load_response_schema
 from kio.serial.errors import SerialError
 
-from ...kernel.text import BadValue
+from ...kernel.text import BadValue, Text, Words
 from ...real.kafka.wire import Raw
 from ...serve.kafka.wire.shape import Misfit, walker
 from ..reading import Unreadable
@@ -35,6 +35,11 @@ JAVA = {
     "ssl.keystore.location": "ssl.certificate.location and ssl.key.location (PEM files)",
     "sasl.jaas.config": "sasl.username and sasl.password",
 }
+NO_TLS = Words("no TLS with {address}: {why}; look at ssl.* in --config")
+NO_KAFKA = Words(
+    "what answers at {address} does not speak Kafka's {protocol}: name a listener of a broker, and "
+    "with --config the settings of a client that may read (security.protocol …)"
+)
 BROKEN = (
     OSError, EOFError, AssertionError, Misfit, ValueError, LookupError, struct.error, SerialError
 )  # fmt: skip
@@ -197,10 +202,7 @@ def _wrap_in_tls(plain: socket.socket, address: str, settings: dict[str, str]) -
     return context.wrap_socket(plain, server_hostname=address.rpartition(":")[0].strip("[]"))
 
 
-def _explain(address: str, protocol: str, error: Exception) -> str:
+def _explain(address: str, protocol: str, error: Exception) -> Text:
     if isinstance(error, ssl.SSLError):
-        return f"no TLS with {address}: {error.reason or error}; look at ssl.* in --config"
-    return (
-        f"what answers at {address} does not speak Kafka's {protocol}: name a listener of a "
-        "broker, and with --config the settings of a client that may read (security.protocol …)"
-    )
+        return NO_TLS(address=address, why=error.reason or error)
+    return NO_KAFKA(address=address, protocol=protocol)

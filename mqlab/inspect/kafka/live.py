@@ -46,7 +46,7 @@ NOT_DRAWN = Words("{n} more partitions: nothing is open in them; name one with -
 NO_IDS = tr("no transactional id is shown: without the right DESCRIBE on them, it cannot be said "
             "which transactions hang")  # fmt: skip
 TOO_MANY = Words("only the first {n} were requested")
-NO_TOPIC = "{address} has no topic {topic}, or does not show it: {known}"
+NO_TOPIC = Words("{address} has no topic {topic}, or does not show it: {known}")
 Place = tuple[str, int]
 Topic = Callable[[str, tuple[int, ...]], Any]
 
@@ -167,9 +167,9 @@ class Cluster:
         self.nodes = {b.node_id: f"{b.host}:{b.port}" for b in answer.brokers}
         self.known = {topic.name: topic for topic in answer.topics if topic.name}
         if self.ask.topic and self.ask.topic not in self.known:
-            known = ", ".join(sorted(self.known)[:20]) or "it shows none"
+            known = ", ".join(sorted(self.known)[:20]) or tr("it shows none")
             address, topic = self.ask.target, self.ask.topic
-            raise Unreadable(NO_TOPIC.format(address=address, topic=topic, known=known))
+            raise Unreadable(NO_TOPIC(address=address, topic=topic, known=known))
         leaders = {}
         for name, topic in sorted(self.known.items()):
             # (_note: whether there is an error, of which it makes a gap)
@@ -311,7 +311,8 @@ class Cluster:
         for (group, place), (offset, pending, state) in sorted(committed.items()):
             name, labels = _name(place), tuple[str, ...]()
             if pending:
-                # those open in the partition of `__consumer_offsets` that holds the group
+                # Those open in the partition of `__consumer_offsets` that holds the group. One may be
+                # of another group in it: no answer says which.
                 number = partition_for(group, max(len(self.known[GROUPS].partitions), 1))
                 labels = tuple(txn.label for txn in opens if txn.seen == f"{GROUPS}-{number}")
             end = ends.get(place, -1)

@@ -293,7 +293,8 @@ class _TakeOver:
         for markers that are still to be written. A Way is (name, sentence, the system with the
         calls for it, what a search of it may use)."""
         # STILL: a budget without faults, clocks or restarts; a way adds what it allows
-        open_here = [txn for txn in self.opens if where and txn.seen.startswith(where)]
+        place = re.compile(f"{GROUPS}-.*" if where == GROUPS else re.escape(where))
+        open_here = [txn for txn in self.opens if place.fullmatch(txn.seen)]
         yield Way("restart", NOTHING, system, STILL)
         timers = sum(s.state == ONGOING for s in self.states)
         if timers and where:
@@ -306,6 +307,7 @@ class _TakeOver:
             restarted = dataclasses.replace(system, programs=calls)
             says = AGAIN(ids=", ".join(s.txn_id for s in owners))
             yield Way("again", says, restarted, STILL)
+        # (AbortHanging names a log that the engine took over; it has none of the groups' offsets)
         if open_here and where != GROUPS:
             aborts = tuple(AbortHanging(t.seen, t.first) for t in open_here)
             says = BY_ADMIN(calls=", ".join(f"{t.seen}@{t.first}" for t in open_here))

@@ -55,10 +55,10 @@ DELETED = "<DELETE>"
 #: what a column of `--describe` contains; the others up to LAG contain a number
 GROUP_CELLS = {"GROUP": "(.+?)", "TOPIC": r"(\S+)"}
 
-UNKNOWN_TEXT = (
+UNKNOWN_TEXT = Words(
     "{path} is nothing that kafka-dump-log.sh, kafka-transactions.sh or kafka-consumer-groups.sh "
-    "--describe prints; it begins with “{first}”: hand in what one of these has printed, its lines "
-    "whole, neither wrapped nor cut"
+    "--describe prints; it begins with “{first}”: give what one of these printed, with whole "
+    "lines"
 )
 UNREAD = Words(
     "lines that were not understood: {n}, the first of them “{line}”. Were they wrapped or cut? "
@@ -73,7 +73,7 @@ NO_COORDINATOR = tr("not given, so it cannot be said which open transactions han
 "`kafka-transactions.sh list` and `describe` print")  # fmt: skip
 NO_TIMES = tr("`kafka-transactions.sh list` prints no times: `describe` does, for one id")
 NO_PLACE = tr("`describe-producers` does not print its partition: name it with --topic T:P, and "
-              "hand in one partition's at a time")  # fmt: skip
+              "give one partition's output at a time")  # fmt: skip
 AGAIN = Words(
     "offset {at} comes after a later one, and was skipped: give each dump once, the one with the "
     "lowest offsets first"
@@ -500,5 +500,5 @@ def read_tools(ask: Ask, stream: BinaryIO, name: str, at_ms: int) -> Reading:
     if not tools.known and "tool" in tools.gaps:
         raise Unreadable("{}: {}", name, tools.gaps["tool"].why)
     if not tools.known:
-        raise Unreadable(UNKNOWN_TEXT.format(path=name, first=shorten(first, 60)))
+        raise Unreadable(UNKNOWN_TEXT(path=name, first=shorten(first, 60)))
     return tools.reading(name, at_ms)

@@ -96,8 +96,9 @@ class Live:
             if url.scheme not in ("http", "https") or url.port == 0:
                 raise ValueError(url.scheme)
         except ValueError as error:
-            reason = f"{ask.target}: no such file, and no address (http://host:8080)"
-            raise Unreadable(reason) from error
+            raise Unreadable(
+                "{}: no such file, and no address (http://host:8080)", ask.target
+            ) from error
         except OSError as error:
             raise Unreadable("cannot read tlsTrustCertsFilePath: {}", error) from error
         self._base = f"{url.scheme}://{url.netloc}"

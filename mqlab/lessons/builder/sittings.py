@@ -104,6 +104,8 @@ class BuildSystem(Built, KafkaSystem):
             Property("delivered", DELIVERED(), self._delivered, "can_always", self._reads),
             Property("returns", RETURNS(), self._returns, "can_always", self._reads_waits),
         )
+        # Only where time passes does a coordinator end what its client has left. "can_always": on
+        # the way something may be open, or not yet read.
         if self.timed:
             ended = Property("ended", ENDED(), self._ended, "can_always", self._reads)
             kept = Property("kept", KEPT(), self._kept, "can_always", self._reads)

@@ -193,6 +193,7 @@ def trace_of(sink: str, killed: str) -> Trace:
     # Calls of the second process, as `_write` has them: two a batch, or init and three a batch.
     first_call, calls = ("", 2 * len(todo)) if sink == PLAIN else ("init, ", 1 + 3 * len(todo))
     kind = "plain" if sink == PLAIN else "income-job"
+    # `owed`: the income of each half hour that must be there when `last` has made its calls
     lines = [
         f"system sink producers=job:{kind},again:{kind} owed={','.join(list_owed(KILLED))} "
         f"last=again calls={calls}",

@@ -196,7 +196,9 @@ def finish_opening(client: Client, answer: ProducerOpened) -> Result:
         return client, ()
     assert isinstance(call, Send)
     if not answer.ok:
+        # the message sent there has no answer any more
         return _fail(client.forget_requests(answer.partition), call, answer)
+    # `waits_for`: the message was sent, and its own answer ends the call
     return (client, ()) if client.waits_for(answer.partition) else client.proceed()
 
 

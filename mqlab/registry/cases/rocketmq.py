@@ -84,6 +84,8 @@ def _quick_systems() -> tuple[Searched, ...]:
     )
     one_order, plain = lesson_system(twin=False), f"rocketmq persist_ms=0 {ORDER}"
     two_orders = f"queues=2 {TWIN} {ORDER} {NEXT.replace('orders-0', 'orders-1')}"
+    # `listener A B …`: what the local transaction returns, then what each check is answered.
+    # `early=on`: the broker knows the producers before they send.
     unanswered = "'app=listener UNKNOW UNKNOW; send-in-transaction orders-0 A; listener {}; {}'"
     next_unanswered = unanswered.format("COMMIT_MESSAGE UNKNOW", "send-in-transaction orders-0 B")
     next_rolled_back = unanswered.format(

@@ -43,7 +43,8 @@ def draw_progress(
     """Draw below a log's cells how far one of its readers has come: a thin bar for each cell, over
     it what is done with (read, or acknowledged) and what is held by open transactions, and a small
     flag before which all is done. `y`: top of the reader's row; `first`: the first offset in sight;
-    `w`: width of a cell; `spacing`: px from one cell to the next."""
+    `w`: width of a cell; `spacing`: px from one cell to the next. x counts from offset 0 of the
+    log: the group around it is moved, so that `first` is at the left."""
     key = f"{log.name}:{row.name}"
     bar = y + (ROW_SPACING - BAR) / 2
     for cell in log.cells:

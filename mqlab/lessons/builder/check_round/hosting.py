@@ -77,7 +77,7 @@ class BuiltBroker(Broker):
 def make_round(broker: BuiltBroker, disk: Disk, at_ms: int) -> tuple[Broker, Effects]:
     """Do a round of the check of half messages as the learner's function decides, and return the
     broker and the effects. The function's `half_to` and `op_to`, the offsets from which the next
-    round reads, are written last. Raises Broken where the function fails, or decides what no round
+    round reads, are noted last (a timer of the broker writes them). Raises Broken where the function fails, or decides what no round
     does."""
     shown = read_round(broker, disk)
     actions, half_to, op_to = broker.host.ask(shown)
@@ -93,7 +93,7 @@ def make_round(broker: BuiltBroker, disk: Disk, at_ms: int) -> tuple[Broker, Eff
             case Park():
                 writer.put(stored_halves.build_parked(half))
             case Ask():
-                producers, client = producers.choose(half.message.get(PGROUP) or "", None)
+                producers, client = producers.choose(half.message.get(PGROUP) or "")
                 if client is not None:
                     # the question names the copy, if the half message was put back
                     current = copies.get(action.half, half)

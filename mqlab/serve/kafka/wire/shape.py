@@ -91,6 +91,8 @@ def _field_walk(field: Any, flexible: bool) -> Move:
         length = _compact if flexible else LONG_OR_SHORT[wire_type]
         longest = LONGEST_TEXT if wire_type == "string" else LONGEST
         walk, size = _sized(length, 0 if array else least_length, longest), 1
+    # A nullable struct would have a byte that says whether it is there: no request here has one.
+    # A tagged one is null by being absent.
     elif is_dataclass(kind) and (array or "tag" in field.metadata or kind is field.type):
         walk, size = walker(kind), 1
     else:

@@ -272,9 +272,10 @@ def list_all_producers(front: Front, caller: Caller, ask: Ask, at_ms: int, disk:
 
 
 def reset_offset(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
-    """Handle the command RESET_OFFSET: at its next pull the group reads on from these offsets, of
-    one queue or of all (queue_id -1). Refused where topic or group does not exist, an offset is
-    outside its queue, or the broker is of 4.9."""
+    """Handle the command RESET_OFFSET: at its next pull the group reads one queue on from the
+    offset given, or, without one and for all queues (queue_id -1), each from its first message at
+    or after the time `body.at_ms` (below 0: from its end). Refused where topic or group does not
+    exist, an offset is outside its queue, or the broker is of 4.9."""
     body: answers.ResetOffset = ask.body
     if front.is_older:
         return refuse(front, caller, ResponseCode.REQUEST_CODE_NOT_SUPPORTED, OLDER_RESET)
@@ -305,6 +306,8 @@ def _is_group(front: Front, group: str, disk: Disk) -> bool:
 
 
 def _find_target(body: answers.ResetOffset, number: int, disk: Disk) -> int:
+    """The offset to which a queue is reset. One offset for all queues is ignored, as by a broker
+    of 5.5: it would mean another message in each."""
     queue = name_queue(body.topic, number)
     if body.offset is not None and body.queue_id >= 0:
         return body.offset
