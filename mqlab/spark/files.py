@@ -363,7 +363,7 @@ def _parquet(path: Path) -> Reading:
         column = table.column(names[columns[name]])
         # a number that has a type has no mark for thousands
         if not (pa.types.is_floating(column.type) or pa.types.is_decimal(column.type)):
-            check_points(name, _texts(path, column.unique()).to_pylist())
+            check_points(name, _texts(path, column).unique().to_pylist())
     texts = [_texts(path, table.column(names[index])) for index in columns.values()]
     date = COLUMNS.index("InvoiceDate")
     # each distinct time is rewritten once
