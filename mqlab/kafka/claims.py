@@ -6,7 +6,7 @@ their markers one after the other, and a reader may see half of it meanwhile.
 Three lists. `ALWAYS` and `LIVE` hold in every reachable world of a correct cluster, with
 both clients. `V2` holds because every end of a transaction gives a v2 client a new epoch.
 What real Kafka does *not* promise, though many expect it, is a claim one may name
-(`claims=whole_read` in a system line) to be shown the run that refutes it.
+(`claims=whole_read` in a system line) to be shown the execution that refutes it.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from .states import COMPLETED, PREPARED, TxnState
 # What an application may rely on, as properties over a world: its calls against the logs
 #
 # The claims of the brokers (below) ask whether the brokers agree with each other. These ask what
-# the application asked for, what it was told, and what a reader is then given. A claim about
-# an application is about its present run: a client that was killed has forgotten its calls.
+# the application asked for, what was reported to it, and what a reader is then given. A claim about
+# an application is about its present process: a client that was killed has forgotten its calls.
 
 Sent = tuple[str, str]  # partition, value
 Signature = tuple[str, int]  # member, generation
@@ -142,7 +142,7 @@ def list_committed(node: NodeState) -> tuple[Sent, ...]:
 
 
 def is_unfinished(cluster: Cluster, world: World) -> bool:
-    """Whether anything is still to come: a partition is led by nobody, a decision has not reached
+    """Whether anything is still to come: a partition has no leader, a decision has not reached
     every one, a record is not replicated, or retention has cut a log."""
     seen = read_world(cluster, world)
     leaders = {p: cluster.leader(world, p) for p in cluster.partitions}
@@ -168,8 +168,8 @@ def once(cluster: Cluster, world: World) -> bool:
 
 
 def replicated_positions(cluster: Cluster, world: World) -> bool:
-    """A position that `committed` has told a consumer counts in every copy of the group's log
-    that may lead next, so that no failover takes it back; of one copy, below the HW."""
+    """A position that `committed` has returned to a consumer counts in every copy of the group's
+    log that may lead next, so that no failover takes it back; of one copy, below the HW."""
     for name in (*cluster.readers, *cluster.workers):
         for group, position in find_given_positions(world.nodes[name]):
             log = offsets_log(group, cluster.config)
@@ -181,7 +181,7 @@ def replicated_positions(cluster: Cluster, world: World) -> bool:
 
 
 def _counts(log: Iterable[Batch], group: str, position: str) -> bool:
-    """Whether this log holds the position, written plainly or with a commit behind it."""
+    """Whether this log holds the position, written plainly or with a commit after it."""
     waiting: set[int] = set()
     for batch in log:
         if batch.control:
@@ -198,7 +198,7 @@ def _counts(log: Iterable[Batch], group: str, position: str) -> bool:
 
 
 def find_given_positions(node: NodeState) -> tuple[tuple[str, str], ...]:
-    """(group, position) of every committed position that an application was told."""
+    """(group, position) of every committed position reported to an application."""
     results = node.app.results if node.app is not None else ()
     details = ((r.call.group, r.detail) for r in results if r.ok and isinstance(r.call, Committed))
     return tuple(
@@ -440,7 +440,7 @@ def reads(cluster: Cluster, name: str, node: NodeState) -> Hashable:
 
 
 def reads_calls(cluster: Cluster, name: str, node: NodeState) -> Hashable:
-    """The same, and what applications have asked for and were told."""
+    """The same, and what applications have asked for and what was reported to them."""
     return reads(cluster, name, node) or look_at_calls(cluster, name, node)
 
 
@@ -464,12 +464,12 @@ def reads_signatures(cluster: Cluster, name: str, node: NodeState) -> Hashable:
 
 
 def reads_committed(cluster: Cluster, name: str, node: NodeState) -> Hashable:
-    """What a view is made of, and what applications were told is committed."""
+    """What a view is made of, and what was reported to applications as committed."""
     return reads(cluster, name, node) or list_committed(node)
 
 
 def reads_given(cluster: Cluster, name: str, node: NodeState) -> Hashable:
-    """The logs of groups, and which positions consumers were told."""
+    """The logs of groups, and which positions were reported to consumers."""
     return reads(cluster, name, node) or find_given_positions(node) or None
 
 

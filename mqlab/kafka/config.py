@@ -27,8 +27,8 @@ class KafkaConfig(Config):
     transactional id (at its coordinator) and an idle producer id (on a partition) are forgotten; 0:
     never, which keeps a lesson free of timers that no lesson waits for. Kafka: 7 days, looked at
     every hour; 1 day, looked at every 10 minutes. `max_message_bytes`, `max_ahead_ms`:
-    max.message.bytes and message.timestamp.after.max.ms of a lesson's topics; -1: somebody
-    else looks at it. `release`: "4.2" or "4.3", where the two differ. `skip_leaderless_marker`:
+    max.message.bytes and message.timestamp.after.max.ms of a lesson's topics; -1: checked
+    elsewhere. `release`: "4.2" or "4.3", where the two differ. `skip_leaderless_marker`:
     4.3.1 and 4.4.0 do: a partition that has no leader just now is taken for deleted, and gets no
     marker. `max_timeout_ms`: transaction.max.timeout.ms; `sweep_ms`: how often timed-out
     transactions are looked for; `id_sweep_ms`, `pid_sweep_ms`: how often idle ids are;

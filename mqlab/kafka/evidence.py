@@ -13,7 +13,7 @@ from .log.role import FRONTIERS
 from .messages import AddPartitionsToTxn, EndTxn, EndTxnResponse, Fetch
 
 VERSION = "4.3.1"
-#: a coordinator or a leader: nobody sees from outside what they ask
+#: a coordinator or a leader: what they ask is not visible from outside
 BROKERS = re.compile(r"^coordinator(@|$)|-\d+(@\d+)?$")
 #: producer ids: a broker hands out blocks of 1,000, so they are never the same twice
 IDS = re.compile(r"\bpid=(-?\d+)")

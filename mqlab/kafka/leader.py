@@ -92,7 +92,7 @@ from .messages import (
 
 # ---- DeleteRecords: the log begins later than it did ---------------------------------
 #
-# Nothing is copied: the *log start offset* moves, and what lies wholly below it may be thrown
+# Nothing is copied: the *log start offset* moves, and what is wholly below it may be thrown
 # away. It never passes the high watermark, and never goes back. A transaction that is open
 # below it stays open; the LSO then stands at the beginning of the batch that holds the new
 # start, because nothing before it can be read by anybody.
@@ -125,9 +125,9 @@ def delete_records(
 # ---- A topic that is deleted, and perhaps created again -------------------------------
 #
 # Who still has to do with a partition that is no more must get an answer. A coordinator that owes
-# it a marker is told that all is well: the transaction is over there, with everything else. Where a
-# topic of the same name is there again by then, the marker goes to that one: nobody looks whether
-# it is the same topic (KAFKA-5202).
+# it a marker is answered without an error: the transaction is over there, with everything else.
+# Where a topic of the same name is there again by then, the marker goes to that one: no check tells
+# whether it is the same topic (KAFKA-5202).
 #
 # **Durable** is the table `DELETED`. Sources: TransactionMarkerChannelManager
 # #addTxnMarkersToBrokerQueue, ReplicaManager#stopPartitions, LogManager#asyncDelete (Kafka 4.3).
@@ -168,7 +168,7 @@ class Gone(Quiet):
 
 
 def delete_topic(leader: Leader, caller: Caller, disk: Disk) -> Result:
-    """All that waits here is told so, and the disk is empty."""
+    """All that waits here is answered so, and the disk is empty."""
     name = leader.name
     tables = (STARTS, role.table_of(name))
     rows = [(table, key) for table in tables for key in disk.table(table)]
@@ -183,9 +183,9 @@ def delete_topic(leader: Leader, caller: Caller, disk: Disk) -> Result:
 #
 # A transactional batch that would open a transaction here first makes the leader ask the
 # coordinator: a legacy client must have added the partition (else the batch is refused), a
-# v2 client's partition is added now. While that question is open a *guard* stands; a marker
+# v2 client's partition is added now. While that question is open there is a *guard*; a marker
 # arriving meanwhile removes it, and a batch that comes back to a removed guard is refused.
-# So nothing late can open a transaction that nobody would end (KIP-890).
+# So nothing late can open a transaction that would never be ended (KIP-890).
 #
 # A broker reads no further request from a connection before the last one is answered. So a batch
 # waits where one of the same connection waits for the coordinator's word.
@@ -193,7 +193,7 @@ def delete_topic(leader: Leader, caller: Caller, disk: Disk) -> Result:
 # Sources: ReplicaManager#handleProduceAppend, AddPartitionsToTxnManager,
 # UnifiedLog#analyzeAndValidateProducerState, SocketServer#Processor (Kafka 4.3).
 
-#: the coordinator moves or loads: a producer is told something that it knows to retry
+#: the coordinator moves or loads: a producer gets an error that it knows to retry
 UNAVAILABLE = frozenset(
     {Error.NOT_COORDINATOR, Error.COORDINATOR_NOT_AVAILABLE, Error.COORDINATOR_LOAD_IN_PROGRESS}
 )
@@ -213,7 +213,8 @@ def _verify_or_append(leader: Leader, ask: Produce, caller: Caller, disk: Disk) 
     # verifies
     is_v2 = ask.version >= 12
     if batch.transactional and ask.txn_id is None:
-        # without the id nobody can check whether it may be used (KafkaApis#handleProduceRequest)
+        # without the id it cannot be checked whether it may be used
+        # (KafkaApis#handleProduceRequest)
         refused = ProduceResponse(Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
         return leader, (Reply(caller, refused),)
     # The coordinator is asked before the log is searched for a duplicate: a duplicate that arrives
@@ -252,7 +253,8 @@ def handle_verification(leader: Leader, corr: int, error: Error, disk: Disk) -> 
 
 
 def _is_behind(leader: Leader, caller: Caller) -> bool:
-    """Whether a request of this connection waits, for the coordinator's word or behind one."""
+    """Whether a request of this connection waits, for the coordinator's answer or after one that
+    does."""
     waiting = (*(one.caller for one in leader.verifying.values()), *(c for _, c in leader.behind))
     return any((one.name, one.conn) == (caller.name, caller.conn) for one in waiting)
 
@@ -284,7 +286,7 @@ def ask_again(leader: Leader, timer: str) -> Result:
 
 
 def translate_error(error: Error, version: int) -> Error:
-    """What a producer is told when the coordinator says no (AddPartitionsToTxnManager)."""
+    """What is answered to a producer when the coordinator refuses (AddPartitionsToTxnManager)."""
     if error is Error.PRODUCER_FENCED:
         return Error.INVALID_PRODUCER_EPOCH
     if error in UNAVAILABLE:
@@ -359,7 +361,7 @@ class Leader:
         return new, (*effects, *schedule_expiry(self.config, self.part, new.part))
 
     def check_invariants(self, disk: Disk) -> None:
-        """AssertionError where a reader could be told more than the log has."""
+        """AssertionError where more could be reported to a reader than the log has."""
         part = self.part
         assert part.lso <= part.hw <= disk.log(self.name).end, (part.lso, part.hw)
 
@@ -387,7 +389,7 @@ class Leader:
 
     def _fail_appends(self, error: str) -> tuple[Leader, Effects]:
         """This broker leads no more, or too few replicas are left: what was appended may
-        be cut off again, and nobody who waits for it is told that it is safe."""
+        be cut off again, and it is not reported as safe to those who wait for it."""
         refusals = tuple(Reply(c, answer.refuse(Error[error])) for _, c, answer in self.acks)
         return replace(self, acks=()), refusals
 
@@ -444,7 +446,7 @@ class Leader:
         return tell_frontiers(None if old is None else old.part, self.part)
 
     def resign(self, error: Error = Error.NOT_LEADER_OR_FOLLOWER) -> Effects:
-        """Another broker leads now, or nobody: who waits here is told."""
+        """Another broker leads now, or none: who waits here is answered so."""
         refusal = ProduceResponse(error)
         _, callers, pauses = role.give_up_questions(self)
         asking = tuple(
@@ -466,7 +468,7 @@ class Leader:
         """Build the leader from its log when it starts. `hw`: up to where the log is known to be
         replicated; None: this is the only replica, so all of it is. `since`: the offset from which
         on this replica has copied the log since its start, and knows its producers. `spare`: the
-        partition does not exist until somebody creates it."""
+        partition does not exist until it is created."""
         part, effects = recover_partition(config, name, disk, hw, since)
         gone = disk.table(DELETED).get(name, spare)
         return cls(config, name, part, gone=gone), (*effects, *schedule_expiry(config, None, part))

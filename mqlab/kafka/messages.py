@@ -191,9 +191,9 @@ class WriteTxnMarkersResponse:
 @frozen
 class Produce:
     """One batch for one partition. `version`: 12 and up add the partition implicitly, 11
-    can be told TRANSACTION_ABORTABLE, older ones get INVALID_TXN_STATE instead. `flaw`: why
+    can be answered TRANSACTION_ABORTABLE, older ones get INVALID_TXN_STATE instead. `flaw`: why
     the batch cannot be appended, as far as its bytes say it; its partition is added to the
-    transaction before that is looked at. `verify` False: the broker was told to open a legacy
+    transaction before that is looked at. `verify` False: the broker is configured to open a legacy
     client's transaction without asking (transaction.partition.verification.enable)."""
 
     batch: Batch
@@ -259,7 +259,7 @@ class Watch:
 
 @worded("Unwatch")
 class Unwatch:
-    """The one who asked to be told under number `corr` no longer wants to know."""
+    """The one who waits for an answer under number `corr` needs it no longer."""
 
     corr: int
 
@@ -335,7 +335,7 @@ def _generation(generation: int) -> str:
 @worded("{partition}@{offset}")
 class Position:
     """A committed offset of one partition: the next record to read, never the last read.
-    `leader_epoch`: that of the last record read, -1 where the client told none; it is kept
+    `leader_epoch`: that of the last record read, -1 where the client gave none; it is kept
     and given back, so that a reader notices a log that was cut since (KIP-320)."""
 
     partition: str

@@ -246,7 +246,7 @@ def _refuse_group(name: str) -> str:
     raise BadValue("this system has no group {!r}; write groups=1 in its line", name)
 
 
-# ---- Which role stands on which node -------------------------------------------------
+# ---- Which role is on which node -----------------------------------------------------
 #
 # With one replica every role is a node of its own, called by what it leads: `coordinator`,
 # `orders-0`. With several, each *copy* is one: `orders-0@1`, `orders-0@2`, `coordinator@1` …; a
@@ -290,7 +290,7 @@ def _producers(
 
 
 def producer_config(system: KafkaSystem, txn_id: str) -> ProducerConfig:
-    """Raises ConfigException for what Java refuses to build, unless it is told not to look."""
+    """Raise ConfigException for what Java refuses to build, unless the check is switched off."""
     return ProducerConfig(
         cluster=system.config,
         txn_id=None if txn_id in ("-", "plain") else txn_id,
@@ -424,7 +424,7 @@ class KafkaSystem(System):
     """`topic`: its name, or several with commas, of `partitions` each; as many as `spare` more
     come with `create-partitions`, and members of a group do not look for them. `producers`: (node,
     transactional id); an id of "-" is a producer without transactions, "plain" one without
-    idempotence either. Two nodes with one id are a producer and its restarted twin.
+    idempotence either. Two nodes with one id are a producer and its restarted second instance.
     `workers`: (node, transactional id) of processes that consume and produce; `admins`:
     administrators' clients. `programs`: (node, what its application does).
 

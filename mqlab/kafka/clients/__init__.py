@@ -6,6 +6,6 @@
     worker.py   both in one process: consume, transform, produce
     admin.py    an administrator: finds hanging transactions and ends them
 
-A client holds nothing durable. What it was not told it does not know: every answer may be lost,
+A client holds nothing durable. It knows only what answers have reported: every answer may be lost,
 and all of them must cope with that.
 """

@@ -1,7 +1,7 @@
 """Administration: what may be asked, and how a hanging transaction is found and ended.
 
 A transaction *hangs* when a partition holds it open and its coordinator knows nothing of
-it: nobody will ever send the marker, so the partition's LSO stands still for good. One
+it: the marker will never be sent, so the partition's LSO never advances again. One
 side alone cannot tell. The partition says which transactions are open and since when
 (DescribeProducers); the coordinators say which transactions there are and which partitions
 they contain (ListTransactions, DescribeTransactions); what only the first knows, and is
@@ -9,7 +9,7 @@ older than any transaction may become, hangs. The end of it is an ABORT marker t
 administrator has the leader write (WriteTxnMarkers with no transactional id).
 
 Topics and groups can be deleted while a transaction still has to do with them. Here a partition's
-leader is told so itself; a real controller writes it down, and brokers hear of it.
+leader is informed directly; a real controller writes it down, and brokers hear of it.
 
 Sources: TransactionsCommand.FindHangingTransactionsCommand, AbortTransactionHandler,
 DescribeProducersHandler, FenceProducersHandler (tools and clients, Kafka 4.3), KIP-664, KIP-1062.

@@ -38,7 +38,7 @@ class Begin:
 
 @frozen
 class SendRecord:
-    """send: returns at once, the batch is under way. `key`, `headers` (name:value) and `bytes`, its
+    """send: returns at once, the batch is in flight. `key`, `headers` (name:value) and `bytes`, its
     size, are written to the log with the value, which alone is shown"""
 
     partition: str

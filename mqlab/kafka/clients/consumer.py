@@ -216,7 +216,7 @@ def handle_offsets(
 
 def return_lag(consumer: Consumer, call: Lag) -> Result:
     """currentLag: the end as of the last fetch (LSO under read_committed) less the
-    position. Nothing is asked; before the first fetch nobody knows."""
+    position. Nothing is asked; before the first fetch it is unknown."""
     end = consumer.ends.get(call.partition)
     if end is None:
         return consumer.return_outcome(build_success(call, "unknown"))
@@ -237,7 +237,7 @@ def return_lag(consumer: Consumer, call: Lag) -> Result:
 RANGE = "range"
 HEARTBEAT = "heartbeat"
 BEAT = 1  # a heartbeat's request has this number and its generation; a call's requests have 0
-#: the member is nobody any more and comes back as a new one
+#: the member has lost its id and comes back as a new one
 UNKNOWN = frozenset({Error.UNKNOWN_MEMBER_ID, Error.ILLEGAL_GENERATION})
 
 
@@ -363,7 +363,7 @@ def send_heartbeat(consumer: Consumer) -> Result:
 def handle_heartbeat(consumer: Consumer, corr: int, answer: HeartbeatResponse) -> Result:
     """The answer is noted; joining again is the next poll's work, in the application's own
     thread. Until then the member reads on and may commit, and be refused. What is said of
-    an older generation concerns nobody any more (AbstractCoordinator's sentGeneration)."""
+    an older generation no longer matters (AbstractCoordinator's sentGeneration)."""
     if corr != BEAT + consumer.membership.generation:
         return consumer, ()
     if answer.error is Error.REBALANCE_IN_PROGRESS:
@@ -435,7 +435,7 @@ class ConsumerConfig(Config):
 @frozen
 class Consumer(Quiet):
     """`positions`: the next offset to read, by partition; `ends`: where each ended at the last
-    fetch. `call`: what has not returned; `in_flight`: its requests under way; `paused`: those that
+    fetch. `call`: what has not returned; `in_flight`: its requests in flight; `paused`: those that
     wait for the retry timer; `got`, `error`: what its answers brought so far. `membership`: in its
     consumer group."""
 
@@ -575,7 +575,7 @@ class Consumer(Quiet):
 
     def _finish_commit(self, error: Error) -> tuple[Consumer, Effects]:
         """A refusal for being outside the group is final: what was to be committed has been,
-        or will be, read by somebody else (CommitFailedException)."""
+        or will be, read by another member (CommitFailedException)."""
         if not error:
             return self.return_outcome(build_success(self.call))
         new = self

@@ -8,11 +8,11 @@ to the producer's transaction instead of committing them itself:
 `sendOffsetsToTransaction(offsets, consumer.groupMetadata())`: what the consumer knows of
 itself, member and generation, goes with the positions. A worker that was silent for too long
 knows an old generation and is refused; without it, only the transactional id could tell it
-from its successor, and a successor with an id of its own would not be told apart at all
+from its successor, and a successor with an id of its own would not be distinguished at all
 (KIP-447).
 
-*What can go wrong.* A kill loses positions and transaction together, which is the point. An
-abort does not: the consumer's position stays behind the records whose transaction was
+*What can go wrong.* A crash loses positions and transaction together, which is the point. An
+abort does not: the consumer's position stays after the records whose transaction was
 aborted, and only `seek` goes back.
 """
 
@@ -64,7 +64,7 @@ class Worker:
         return self.producer.describe_changes(None if old is None else old.producer)
 
     def _carries_offsets(self) -> bool:
-        """Whether the producer has positions under way, be its call over or not."""
+        """Whether the producer has positions in flight, be its call over or not."""
         request = self.producer.request
         return request is not None and isinstance(request.body, TxnOffsetCommit)
 

@@ -23,9 +23,9 @@ The life of a transaction, in the order of this file:
 record is safe nothing was promised: the transaction is still Ongoing, and its client asks
 again or its timeout aborts it. After it, `recover` finds the record and owes every marker
 again. *Invariants:* a decision never changes; no marker leaves before the decision is
-durable; an id has one transition under way at most.
+durable; an id has at most one transition in progress.
 
-With several replicas this role is the leader's half only: `replication/` copies the log and
+With several replicas this role is the leader's part only: `replication/` copies the log and
 moves the leadership. *Left out:* 2PC (KIP-939), ACLs.
 Read on in TransactionCoordinator, TransactionStateManager (core, Kafka 4.3).
 """
@@ -92,7 +92,7 @@ from .entry import (
 # A legacy client asks before it first writes to a partition. With transaction.version 2 the
 # partition's leader asks on the client's behalf, with the first Produce (KIP-890 part 2).
 # For legacy clients the leader only *verifies* that the client has asked (part 1): that is
-# what keeps a late batch from opening a transaction that nobody will ever end.
+# what keeps a late batch from opening a transaction that will never be ended.
 #
 # Sources: TransactionCoordinator#handleAddPartitionsToTransaction,
 # #handleVerifyPartitionsInTransaction (Kafka 4.3).
@@ -469,11 +469,11 @@ def check_end_txn_v2(tc: Coordinator, ask: EndTxn, entry: Entry | None) -> tuple
     return Error.INVALID_TXN_STATE, False
 
 
-# ---- Ids that nobody uses any more ---------------------------------------------------
+# ---- Ids that are not used any more --------------------------------------------------
 #
 # A transactional id in Empty, CompleteCommit or CompleteAbort that was not touched for seven
 # days is forgotten: a tombstone is written and the entry removed. A producer that still holds
-# the old (producer id, epoch) is then told INVALID_PRODUCER_ID_MAPPING, which is fatal; a new
+# the old (producer id, epoch) is then answered INVALID_PRODUCER_ID_MAPPING, which is fatal; a new
 # initTransactions gets a new producer id.
 #
 # Sources: TransactionStateManager#removeExpiredTransactionalIds, TransactionState (Dead).
@@ -524,7 +524,7 @@ CLIENT_ERRORS = {
 
 
 def append_again(tc: Coordinator, txn_id: str, disk: Disk, at_ms: int) -> Result:
-    """The pause before a completion is over; somebody else may have completed it."""
+    """The pause before a completion is over; another action may have completed it."""
     entry: Entry | None = tc.entries.get(txn_id)
     if entry is None or entry.state not in PREPARED or txn_id in tc.pending:
         return tc, ()
@@ -659,7 +659,7 @@ class Coordinator:
         return check_owner(self, ask)
 
     def busy(self, txn_id: str) -> bool:
-        """Whether a transition is under way. A prepared transaction always has its
+        """Whether a transition is in progress. A prepared transaction always has its
         completion pending (TransactionMetadata#prepareComplete)."""
         if txn_id in self.pending:
             return True
@@ -863,7 +863,7 @@ class Coordinator:
         return tc, tuple(effects)
 
     def resign(self) -> Effects:
-        """Another broker leads now: who waits for a record is told to look for it."""
+        """Another broker leads now: who waits for a record is redirected to it."""
         return tuple(
             Reply(p.caller, p.answer.refuse(Error.NOT_COORDINATOR))
             for p in self.pending.values()

@@ -1,4 +1,4 @@
-"""Administration: what the coordinator tells of its transactions, a list of ids or one in full.
+"""Administration: what the coordinator reports of its transactions, a list of ids or one in full.
 
 Sources: TransactionStateManager#listTransactionStates,
 TransactionCoordinator#handleDescribeTransactions (Kafka 4.3).

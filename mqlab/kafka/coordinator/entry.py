@@ -93,7 +93,7 @@ def to_record(entry: Entry, base: int) -> StateRecord:
 class Pending:
     """A transition whose record is being written: while there is one, everything else
     about this id is answered CONCURRENT_TRANSACTIONS. `caller` is answered with `answer`
-    when the record is safe; None where nobody waits."""
+    when the record is safe; None where no caller waits."""
 
     entry: Entry
     caller: Caller | None = None

@@ -19,8 +19,8 @@ same producer state, the same markers.
 group is stable again and its generation goes on.
 
 *What can go wrong.* A reader that starts while an offset is pending must not start from the
-old one: `require_stable` makes it wait. Nor from one that a failover would take back: a
-position is told once it is replicated. A member that was slow, not dead, comes back and
+old one: `require_stable` makes it wait. Nor from one that a failover would take back: a position is
+reported once it is replicated. A member that was slow, not dead, comes back and
 commits what its successor has done already: its generation gives it away. *Invariants:*
 generations only grow; an offset of an open or aborted transaction never counts.
 
@@ -119,8 +119,8 @@ from .membership import Assigning, restart_session
 #
 # Nothing is erased at once. A *tombstone*, a record with the key and no value, is appended
 # like any other record; it takes effect when it is read, now and after every restart, and
-# compaction drops both later. Only a group that nobody is in may be deleted, and only the
-# positions of topics that nobody in the group reads: else a member would find its place gone.
+# compaction drops both later. Only a group without members may be deleted, and only the positions
+# of topics that no member reads: else a member would find its place gone.
 #
 # A tombstone also takes back what an open transaction has written for that position: its
 # commit marker, when it comes, finds nothing that would count.
@@ -200,7 +200,7 @@ def _check_known(group: Group | None) -> Error:
     if group is None or group.state is GroupState.DEAD:
         return Error.GROUP_ID_NOT_FOUND
     if group.state is not GroupState.EMPTY and group.protocol_type != CONSUMER:
-        return Error.NON_EMPTY_GROUP  # what such members read, nobody here can know
+        return Error.NON_EMPTY_GROUP  # what such members read cannot be known here
     return Error.NONE
 
 
@@ -356,7 +356,7 @@ def handle_request(
     raise TypeError(f"a group coordinator is never sent {type(body).__name__}")
 
 
-#: an append's error as a group's member is told (CoordinatorOperationExceptionHelper)
+#: an append's error as it is reported to a group's member (CoordinatorOperationExceptionHelper)
 AS_COORDINATOR = {
     Error.NOT_LEADER_OR_FOLLOWER: Error.NOT_COORDINATOR,
     Error.KAFKA_STORAGE_ERROR: Error.NOT_COORDINATOR,
@@ -402,8 +402,8 @@ class GroupCoordinator:
         return new, (*effects, *schedule_expiry(self.config, self.part, new.part))
 
     def check_invariants(self, disk: Disk) -> None:
-        """AssertionError where a reader could be told more than the log has, or where what is safe
-        will not come to be what counts."""
+        """AssertionError where more could be reported to a reader than the log has, or where what
+        is safe will not come to be what counts."""
         part = self.part
         assert part.lso <= part.hw <= disk.log(self.name).end, (part.lso, part.hw)
         assert (self.timeline[-1][1] if self.timeline else self.safe) == self.committed
@@ -452,8 +452,8 @@ class GroupCoordinator:
         disk: Disk,
         then: tuple[Caller, GroupAnswer] | None = None,
     ) -> tuple[GroupCoordinator, Effects]:
-        """Write a group's record with its assignments; `then`: whom to tell what once it
-        is safe."""
+        """Write a group's record with its assignments; `then`: whom to answer what once it is
+        safe."""
         base = disk.log(self.name).end
         batch = Batch((group.to_record(given),), base=base, at_ms=self.now_ms)
         acks = self.acks if then is None else add_ack(self.acks, (base + 1, *then))
@@ -462,8 +462,8 @@ class GroupCoordinator:
     def write_records(
         self, batch: Batch, disk: Disk, then: tuple[Caller, GroupAnswer] | None
     ) -> tuple[GroupCoordinator, Effects]:
-        """Write records that take effect as they do when they are read; `then`: whom to
-        tell what once they are safe."""
+        """Write records that take effect as they do when they are read; `then`: whom to answer what
+        once they are safe."""
         batch = replace(batch, base=disk.log(self.name).end, at_ms=self.now_ms)
         acks = self.acks if then is None else add_ack(self.acks, (batch.last + 1, *then))
         return replace(self.replay_batch(batch), acks=acks), (Append(self.name, batch),)
@@ -502,7 +502,7 @@ class GroupCoordinator:
         return gc, (*effects, *poll_answers)
 
     def resign(self) -> Effects:
-        """Another broker leads now: who waits here is told to look for it."""
+        """Another broker leads now: who waits here is redirected to it."""
         no = Error.NOT_COORDINATOR
         asking = tuple(Reply(v.caller, OffsetCommitResponse(no)) for v in self.verifying.values())
         return (
@@ -512,7 +512,7 @@ class GroupCoordinator:
         )
 
     def _fail_appends(self, error: Error, disk: Disk) -> tuple[GroupCoordinator, Effects]:
-        """What was appended may be cut off again: nobody is told that it is safe."""
+        """What was appended may be cut off again: it is never reported as safe."""
         effects = self._refuse_waiting(error)
         gc = replace(self, acks=(), assigning=())
         for waiting in self.assigning:

@@ -152,7 +152,7 @@ def handle_lost_coordinator(gc: GroupCoordinator) -> Result:
 
 
 def _translate_error(error: Error, version: int) -> Error:
-    """What a producer is told when the transaction coordinator says no."""
+    """What is answered to a producer when the transaction coordinator refuses."""
     if error is Error.PRODUCER_FENCED:
         return Error.INVALID_PRODUCER_EPOCH
     if error is Error.TRANSACTION_ABORTABLE and version < 4:
@@ -266,11 +266,11 @@ def release_safe(gc: GroupCoordinator, end: int) -> GroupCoordinator:
     return replace(gc, safe=passed[-1][1], timeline=left) if passed else gc
 
 
-# ---- what is told ----------------------------------------------------------------------
+# ---- what is reported ------------------------------------------------------------------
 
 
 def fetch_offsets(gc: GroupCoordinator, ask: OffsetFetch, caller: Caller, disk: Disk) -> Result:
-    """A position that is told must not be lost: a consumer that has started from it would have
+    """A position that was reported must not be lost: a consumer that has started from it would have
     skipped what the group, after a failover, has not read. A stable fetch is therefore a write
     of nothing: its answer waits until all that is in the log is replicated. Any other reads
     what counted at the high watermark (GroupCoordinatorService#fetchOffsets)."""

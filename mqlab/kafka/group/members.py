@@ -1,8 +1,8 @@
 """A group and its members, as their coordinator holds them in memory, and the one record
 of it that is durable.
 
-Everything here is a value that answers questions; who is told what, and when, is said in
-`membership.py`. The messages of membership and the table of a group's states stand here too.
+Everything here is a value that answers questions; who is sent what, and when, is said in
+`membership.py`. The messages of membership and the table of a group's states are here too.
 
 Sources: ClassicGroup, ClassicGroupMember, GroupMetadataValue (Kafka 4.3).
 """
@@ -20,7 +20,7 @@ from ..errors import Error
 
 # ---- The messages of group membership: who is in a group, and who reads what ---------
 #
-# The coordinator never looks into what members tell each other through it: `protocols`
+# The coordinator never looks into what members pass to each other through it: `protocols`
 # (what each would read, by the name of an assignment strategy) and `assignments` (what the
 # leader, itself a consumer, gave each) are the clients' own. In a lesson they are tuples of
 # names, in the server opaque bytes.
@@ -56,7 +56,7 @@ class JoinGroup:
 
 @frozen
 class JoinedMember:
-    """A member as the group's leader is told of it. `instance`: a static member's name."""
+    """A member as it is reported to the group's leader. `instance`: a static member's name."""
 
     member: str
     instance: str | None
@@ -182,7 +182,7 @@ class DescribedMember:
 
 @frozen
 class DescribeGroupResponse:
-    """A group nobody knows is Dead."""
+    """An unknown group is Dead."""
 
     error: Error = Error.NONE
     state: str = "Dead"
@@ -393,7 +393,7 @@ class Group:
         return max((m.rebalance_ms for m in self.members.values()), default=0)
 
     def find_static(self, instance: str | None) -> str | None:
-        """The member id behind a static member's name."""
+        """The member id for a static member's name."""
         if instance is None:
             return None
         return next((m.id for m in self.members.values() if m.instance == instance), None)
@@ -451,7 +451,7 @@ class Group:
         return max(common, key=votes.__getitem__)
 
     def roster(self) -> tuple[JoinedMember, ...]:
-        """The members as their leader is told of them."""
+        """The members as they are reported to their leader."""
         return tuple(
             JoinedMember(m.id, m.instance, dict(m.protocols).get(self.protocol, NOTHING))
             for m in self.members.values()

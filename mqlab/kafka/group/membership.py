@@ -1,7 +1,7 @@
 """JoinGroup: how a member comes in, and comes back.
 
-A new member is first told its id (MEMBER_ID_REQUIRED) and asks again with it, so that a
-lost answer leaves nobody behind whom the others would wait for (KIP-394). The answer to
+A new member is first sent its id (MEMBER_ID_REQUIRED) and asks again with it, so that a
+lost answer leaves no member behind for whom the others would wait (KIP-394). The answer to
 the second request is held back until the rebalance it causes is complete.
 
 A *static* member has a name of its own (`group.instance.id`) and keeps its place over a
@@ -42,12 +42,12 @@ if TYPE_CHECKING:
 #                                               again; who has not when time is up is no member
 #                                               any more
 #     complete_join       CompletingRebalance   the generation's number goes up, the leader is
-#                                               told who is in it
+#                                               sent the list of members
 #     (SyncGroup)         Stable                what the leader gave is safe in the log, and
 #                                               handed out
 #
 # The number is the point: what a member of an older generation still wants to do can be
-# told apart from what a current one does, and refused.
+# distinguished from what a current one does, and refused.
 #
 # *Left out:* group.initial.rebalance.delay.ms (3 s, in which a new group waits for more
 # members; 0 in the settings of the recorded broker), group.max.size.
@@ -85,7 +85,7 @@ def restart_session(group: Group, member: Member) -> SetTimer:
 
 
 def build_join_answer(group: Group, member: Member) -> JoinGroupResponse:
-    """What a member is told when its generation has begun."""
+    """What is sent to a member when its generation has begun."""
     return JoinGroupResponse(
         member=member.id,
         generation=group.generation,
@@ -97,7 +97,7 @@ def build_join_answer(group: Group, member: Member) -> JoinGroupResponse:
 
 
 def rebalance(gc: GroupCoordinator, group: Group, disk: Disk) -> Result:
-    """Somebody came, left or changed: a rebalance begins, or the one under way may be
+    """A member came, left or changed: a rebalance begins, or the one in progress may be
     complete now."""
     if group.state is not _S.PREPARING_REBALANCE:
         return prepare_rebalance(gc, group, disk)
@@ -137,7 +137,7 @@ def complete_join(gc: GroupCoordinator, group: Group, disk: Disk) -> Result:
     """Complete the join phase of a rebalance: remove members that have not rejoined, choose the
     protocol, begin a new generation and answer every JoinGroup. Static members stay even if they
     are silent; where no other member has joined, the phase is prolonged until their sessions
-    expire. A group that nobody is left in becomes empty."""
+    expire. A group without members becomes empty."""
     effects: list[Reply | SetTimer | CancelTimer] = [CancelTimer(join_timer(group.name))]
     silent: dict[str, bool] = {}
     for member in group.members.values():
@@ -162,7 +162,7 @@ def complete_join(gc: GroupCoordinator, group: Group, disk: Disk) -> Result:
 
 
 def _begin_generation(gc: GroupCoordinator, group: Group, effects: Effects) -> Result:
-    """The new generation: everybody who waits is told."""
+    """The new generation: everyone who waits is answered."""
     answers: list[Reply | SetTimer] = []
     for member in group.members.values():
         if member.joining is not None:
@@ -300,7 +300,7 @@ def _replace_static(
     if group.state is _S.STABLE and group.choose_protocol() == group.protocol:
         group = group.with_member(replace(new, joining=None))
         answer = build_join_answer(group, new)
-        if ask.version >= 9:  # from here on a leader can be told not to assign (KIP-814)
+        if ask.version >= 9:  # from here on a leader can be instructed not to assign (KIP-814)
             answer = replace(answer, skip_assignment=group.leader == member)
         else:
             # an older client gets the old leader's id, so that it does not assign partitions
@@ -408,7 +408,7 @@ def _current_group(gc: GroupCoordinator, waiting: Assigning) -> Group | None:
 
 
 def fail_assignment(gc: GroupCoordinator, waiting: Assigning, error: Error, disk: Disk) -> Result:
-    """The assignment could not be made safe: nobody gets it, and all begins again."""
+    """The assignment could not be made safe: no member gets it, and the rebalance begins again."""
     group = _current_group(gc, waiting)
     if group is None:
         return gc, ()
@@ -424,7 +424,7 @@ def fail_assignment(gc: GroupCoordinator, waiting: Assigning, error: Error, disk
 
 def finish_assignment(gc: GroupCoordinator, waiting: Assigning) -> Result:
     """The assignment is durable in the log: the group is stable, and each member that waits for its
-    SyncGroup gets its partitions. Nothing happens if somebody has joined meanwhile: the assignment
+    SyncGroup gets its partitions. Nothing happens if a member has joined meanwhile: the assignment
     then belongs to a generation that is over."""
     group = _current_group(gc, waiting)
     if group is None:
@@ -446,7 +446,7 @@ def finish_assignment(gc: GroupCoordinator, waiting: Assigning) -> Result:
 # ---- Heartbeats, goodbyes and silence: who is still in the group ---------------------
 #
 # A member that is not heard of for its session's length is no member any more: its part is
-# given to somebody else. It may well be alive, only slow, and come back with its old id and
+# given to another member. It may well be alive, only slow, and come back with its old id and
 # generation. *That* is why commits are fenced by both.
 #
 # Source: GroupMetadataManager#classicGroupHeartbeat, #classicGroupLeave,
@@ -490,7 +490,7 @@ def handle_leave(gc: GroupCoordinator, ask: LeaveGroup, caller: Caller, disk: Di
     errors: list[Error] = []
     leaving: dict[str, bool] = {}
     static = {m.instance: m.id for m in group.members.values() if m.instance is not None}
-    # ids that were given out and with which nobody has joined yet; they can be given back too
+    # ids that were given out and with which no member has joined yet; they can be given back too
     expected = frozenset(group.expected)
     for name, instance in ask.members:
         # An administrator removes a static member by its instance alone.
@@ -533,7 +533,7 @@ def _answer_leaving(group: Group, name: str) -> list[CancelTimer | Reply]:
 
 
 def dismiss_members(gc: GroupCoordinator, error: Error) -> Effects:
-    """Everybody who waits for a generation or an assignment is told this error."""
+    """Answer this error to everyone who waits for a generation or an assignment."""
     effects: Effects = ()
     for group in gc.groups.values():
         for member in group.members.values():
@@ -565,7 +565,7 @@ def handle_timer(gc: GroupCoordinator, timer: str, disk: Disk) -> Result:
 
 def _expire_session(gc: GroupCoordinator, group: Group, name: str, disk: Disk) -> Result:
     """A session is over. Who waits for an answer of ours is not silent, except a member
-    that nobody has seen in any generation yet."""
+    that has not been in any generation yet."""
     member: Member | None = group.members.get(name)
     waits = member is not None and (member.joining is not None or member.syncing is not None)
     if member is not None and not member.new and waits:

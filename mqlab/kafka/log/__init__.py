@@ -2,9 +2,9 @@
 
 A partition is a sequence of *batches*, each at its offsets. Producers append data to it; the
 transaction coordinators append *markers*, one control batch where a transaction ends. Nothing
-is ever changed in place: what a transaction wrote lies there from the first moment on, and
-the marker decides afterwards what it was. Beside the log lies an index of the transactions
-that were aborted, so that a reader can be told what to skip.
+is ever changed in place: what a transaction wrote is there from the first moment on, and
+the marker decides afterwards what it was. Beside the log is an index of the transactions
+that were aborted, so that a reader learns what to skip.
 
 The leader of a partition also keeps in memory who has written here, whose transaction is
 open, and therefore how far one may read. All of that can be rebuilt from the log. Two roles

@@ -63,7 +63,7 @@ from . import ABORT, COMMIT, MAX_SEQUENCE, AbortedTxn, Batch, batch_at, index_of
 # does not. *First unstable offset*: where the oldest transaction begins that is open, or
 # whose marker is not yet below the HW. *Last stable offset (LSO)*: the smaller of the two.
 # A read_committed reader sees nothing at or above the LSO, be it part of a transaction or
-# not; that is why one open transaction holds up everything behind it in its partition.
+# not; that is why one open transaction holds up everything after it in its partition.
 #
 # Sources: ProducerStateManager, ProducerStateEntry, ProducerAppendInfo,
 # UnifiedLog#analyzeAndValidateProducerState, #lastStableOffset (Kafka 4.3).
@@ -109,10 +109,10 @@ class ProducerEntry:
 
 @frozen
 class Guard:
-    """A verification under way or passed (VerificationStateEntry): who asked first, the lowest
-    sequence seen meanwhile. `number` tells a guard from a later one of the same producer: a marker
-    in between removes it, and the append then fails. `lowest_seq`: that sequence; `v2`: of a client
-    of transaction version 2."""
+    """A verification in progress or passed (VerificationStateEntry): who asked first, the lowest
+    sequence seen meanwhile. `number` distinguishes a guard from a later one of the same producer: a
+    marker in between removes it, and the append then fails. `lowest_seq`: that sequence; `v2`: of a
+    client of transaction version 2."""
 
     number: int
     epoch: int
@@ -150,7 +150,7 @@ class Partition:
 
     @property
     def read_limit(self) -> int:
-        """The LSO as readers are told it, which their read_committed may not reach."""
+        """The LSO as it is reported to readers, which their read_committed may not reach."""
         return self.lso
 
     def advance(self, end: int) -> Partition:
@@ -492,8 +492,8 @@ def recover_partition(
 # ---- Transaction markers (control batches): how a transaction ends on a partition ----
 #
 # It is a batch like any other, with a header that says COMMIT or ABORT and takes exactly one
-# offset. An abort that ends something is noted in the index beside the log, so that readers can
-# be told what to skip; a commit needs no note.
+# offset. An abort that ends something is noted in the index beside the log, so that readers learn
+# what to skip; a commit needs no note.
 #
 # Source: MemoryRecords#withEndTransactionMarker, TransactionIndex#append (Kafka 4.3).
 
@@ -526,8 +526,8 @@ def append_marker(
 #
 # Leader and group coordinator do the same thing here (KIP-890): a *guard* is set up on the
 # partition, the question leaves, and the request waits under a number. The answer comes back
-# to the number; whether the guard still stands says whether a marker came in between. What is
-# told to whom is theirs to say.
+# to the number; whether the guard is still there says whether a marker came in between. What is
+# answered to whom is theirs to decide.
 #
 # A legacy client must have added the partition itself, so the coordinator only verifies; a v2
 # client's partition is added now.
@@ -581,12 +581,12 @@ def ask_coordinator(
 
 
 def close_question(role: R, corr: int) -> R:
-    """It is answered: nobody waits under this number any more."""
+    """It is answered: nothing waits under this number any more."""
     return replace(role, verifying=role.verifying.remove(corr))
 
 
 def give_up_questions(role: R) -> tuple[R, list[Caller], Effects]:
-    """The connection to the coordinator broke: who waited, to be told to try again. The
+    """The connection to the coordinator broke: who waited, to be asked to try again. The
     pauses end with their questions: a number may be used again."""
     callers = [waiting.caller for waiting in role.verifying.values()]
     pauses = tuple(CancelTimer(f"{ADD}{corr}") for corr, w in role.verifying.items() if w.again)
@@ -601,7 +601,7 @@ def give_up_questions(role: R) -> tuple[R, list[Caller], Effects]:
 #
 # Sources: UnifiedLog#read, LocalLog#addAbortedTransactions, TransactionIndex (Kafka 4.3).
 
-LEAST_BYTES = 70  # of a record that no client sent, so that nobody has counted its bytes
+LEAST_BYTES = 70  # of a record that no client sent, so that its bytes were not counted
 
 
 def upper_bound(part: Partition, isolation: str) -> int:
@@ -718,7 +718,7 @@ def _find_since(batch: Batch, at_ms: int) -> ListOffsetsResponse:
 
 # ---- Waiting for a log to grow: long polls, and acknowledgements (`acks`) not yet safe
 #
-# A reader that found too little asks to be told when there is more than it was given; the
+# A reader that found too little asks for an answer when there is more than it was given; the
 # answer comes with the append that makes it so, or at once if it has happened meanwhile. The
 # reader gives up by the number of its question.
 #
@@ -735,7 +735,7 @@ _end_of = itemgetter(0)
 
 
 def add_ack(waiting: tuple[At, ...], new: At) -> tuple[At, ...]:
-    """With one more, in the order of the offsets; behind those with the same one."""
+    """With one more, in the order of the offsets; after those with the same one."""
     at = bisect_right(waiting, new[0], key=_end_of)
     return (*waiting[:at], new, *waiting[at:])
 
@@ -872,7 +872,7 @@ EXPIRE = "expire producers"
 
 
 def schedule_expiry(config: KafkaConfig, old: Partition | None, new: Partition) -> Effects:
-    """The timer that looks for idle producers, once there is somebody to forget; `old` None:
+    """The timer that looks for idle producers, once there is a producer to forget; `old` None:
     none is running."""
     begins = new.remembers and (old is None or not old.remembers)
     if not config.pid_expiration_ms or not begins:
@@ -881,13 +881,13 @@ def schedule_expiry(config: KafkaConfig, old: Partition | None, new: Partition) 
 
 
 def forget_idle(role: R, at_ms: int) -> tuple[R, Effects]:
-    """Producers that nobody hears of any more.
+    """Producers that have been idle for too long.
 
     A leader that remembered every producer for ever would grow for ever. So a timer runs as long as
-    there is somebody to forget, and what was idle for `pid_expiration_ms` is dropped, except
+    there is a producer to forget, and what was idle for `pid_expiration_ms` is dropped, except
     producers whose transaction is open (ProducerStateManager#removeExpiredProducers, Kafka 4.3).
 
-    The timer has fired; it is set again while somebody is left.
+    The timer has fired; it is set again while a producer is left.
     """
     part = role.part.without_expired(at_ms)
     return replace(role, part=part), schedule_expiry(role.config, None, part)

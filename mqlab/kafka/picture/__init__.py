@@ -1,6 +1,6 @@
 """What Kafka looks like, and why each step happened: one picture, for lessons and the server.
 
-A picture of a step has two halves. The *Snapshot* is what there is after it: lanes, logs with
+A picture of a step has two parts. The *Snapshot* is what there is after it: lanes, logs with
 their frontiers, what readers get, tables, the coordinator's graph, lights. The *Telling* is
 what the step means: its transaction, whether it may be folded, one sentence why. A view draws
 both and knows no broker (see `mqlab/kernel/snapshot.py`).
@@ -22,5 +22,5 @@ record belongs to which transaction is worked out there, from `__transaction_sta
 A lesson's whole world can be looked at. A running server has no world:
 `mqlab/serve/kafka/trace.py` takes notes of its steps in bounded memory, and is `Seen` and
 `Known` as a lesson's world is. So a fact folds alike in both, and a log or a table is drawn once.
-The claims behind the lights stand in `mqlab/kafka/claims`; they look at a `Seen` too.
+The claims that the lights show are in `mqlab/kafka/claims`; they look at a `Seen` too.
 """

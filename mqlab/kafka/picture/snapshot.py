@@ -197,7 +197,7 @@ def describe_wait(seen: Seen) -> Text:
     return NOTHING
 
 
-# ---- The internal tables of Kafka, as rows of text: which columns they have and what stands there
+# ---- The internal tables of Kafka, as rows of text: their columns and contents
 #
 # A lesson's world is small and trusted, so its tables are whole. A server keeps thousands of
 # positions, under names that strangers chose: it gives `most` (rows of a kind, the last ones are
@@ -241,7 +241,8 @@ def draw_index(aborted: Iterable[tuple[str, AbortedTxn]]) -> Table:
 
 def draw_positions(gc: GroupCoordinator | None, most: int = 0, cut: Cut = str) -> Table:
     """What a group coordinator has counted, then what is pending in each open transaction; no
-    rows while nobody plays it. `most`: of what has counted, and of each transaction; 0: all."""
+    rows while no node has the role. `most`: of what has counted, and of each transaction; 0:
+    all."""
     rows: list[Cells] = []
     if gc is not None:
         rows += [

@@ -67,7 +67,7 @@ from .words import explain_error
 # ---- What a Kafka fact means: its transaction, whether it may be folded, one sentence why
 #
 # A lesson has a whole world to look at, a server only notes of what went by. What they must know
-# to understand a message is little, and stands in `Known`; everything else is in the message. So
+# to understand a message is little, and is in `Known`; everything else is in the message. So
 # the same message means the same in a lesson and on a server:
 #
 #     request, of a producer     its transaction, by its transactional id and epoch
@@ -78,7 +78,7 @@ from .words import explain_error
 # `fold` is for what a reader knows by heart after the first transaction: every id's first
 # handshake but the first, answers that say ok, what leaders and coordinators only repeat.
 
-#: part of every run, and no news
+#: part of every execution, and no news
 EXPECTED = frozenset({Error.CONCURRENT_TRANSACTIONS, Error.MEMBER_ID_REQUIRED})
 WHY_STATE = {
     TxnState.EMPTY: words.WHY_EMPTY,
@@ -100,7 +100,7 @@ STAGES: dict[TxnState, tuple[Stage, Words | None]] = {
 
 A_RECORD = Words("a record")
 RETURNS = {Commit: TOLD_YES, Abort: TOLD_YES, Flush: TOLD_YES}
-"""What an application is told at the end of its work."""
+"""What is reported to an application at the end of its work."""
 
 
 class Kind(Enum):
@@ -113,7 +113,7 @@ class Kind(Enum):
 
 
 class Known(Protocol):
-    """What one must know of a run to say what a message of it means."""
+    """What one must know of an execution to say what a message of it means."""
 
     def list_txns(self, txn_id: str) -> Sequence[Txn]:
         """The transactions of an id that are remembered, oldest first."""
@@ -220,7 +220,7 @@ def explain_answer(
 
 
 def is_expected(error: Error, sender: str) -> bool:
-    """Whether an error is part of every run. NOT_ENOUGH_REPLICAS is a disguise where there is
+    """Whether an error is part of every execution. NOT_ENOUGH_REPLICAS is a disguise where there is
     one copy, and no others that might be missing: old clients know that they may try again, while
     the coordinator is busy with their last transaction (AddPartitionsToTxnManager)."""
     disguise = error is Error.NOT_ENOUGH_REPLICAS and _partition(sender) == sender
@@ -299,7 +299,7 @@ def explain_change(
 
 @frozen
 class WorldKnown:
-    """What a world says of the run so far: the cluster's ids are known from the beginning."""
+    """What a world says of the execution so far: the cluster's ids are known from the beginning."""
 
     cluster: Cluster
     txns: dict[str, list[Txn]]
@@ -377,13 +377,13 @@ def _change(known: WorldKnown, world: World, role: str, event: Event | None) -> 
 
 
 def _find_txn(cluster: Cluster, world: World, log: str, batch: Batch) -> str:
-    """Whose batch it is; "" for nobody's."""
+    """Whose batch it is; "" where it has no owner."""
     rows = read_world(cluster, world).rows.get(log, [])
     txn = next((txn for row, txn, _ in rows if row.base == batch.base), None)
     return txn.name if txn else ""
 
 
-# ---- What an effect of a Kafka role is called where a stop tells if it had been done -
+# ---- What an effect of a Kafka role is called where a stop shows if it had been done -
 
 MARKER_TO = Words("the marker to {to}")
 MARKERS = Words("markers")

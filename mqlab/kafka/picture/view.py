@@ -35,7 +35,7 @@ from ..states import COMPLETED, PREPARED, TxnState
 @frozen
 class Cluster:
     """The names a picture needs: node names by their part, and the ids in a fixed order. With
-    several `replicas` a partition stands on several nodes, one of which leads; a topic's and a
+    several `replicas` a partition is on several nodes, one of which leads; a topic's and a
     group's on `topic_replicas` of them. `producers`, `workers`: (node, transactional id);
     `readers`, `admins`: node names."""
 
@@ -101,7 +101,7 @@ class Cluster:
 class Txn:
     """A transaction: `name` "T1" …, its id, the (pid, epoch) its data carries, every
     partition it ever named, the states it went through, the last one now. `current`: the
-    (pid, epoch) in its latest record, another than its data's once somebody was fenced."""
+    (pid, epoch) in its latest record, another than its data's once a producer was fenced."""
 
     name: str
     txn_id: str
@@ -113,7 +113,7 @@ class Txn:
 
     @property
     def fenced(self) -> bool:
-        """Whether nobody may add to it any more with the epoch of its data: a newer instance
+        """Whether nothing can be added to it any more with the epoch of its data: a newer instance
         has come, or (transaction.version 2, new client) its end has raised the epoch."""
         return self.current != (self.pid, self.epoch)
 
@@ -273,7 +273,7 @@ def _candidate(
     epochs = (batch.epoch - 1, batch.epoch) if batch.control else (batch.epoch,)
     matching = [txn for epoch in epochs for txn in here.get((batch.pid, epoch), ())]
     if batch.control:
-        # A marker that is sent again comes when the next transaction may be under way.
+        # A marker that is sent again comes when the next transaction may be open already.
         matching = [t for t in matching if t.outcome == batch.control] or matching
     fresh = [t for t in matching if (t.name, t.pid) not in closed]
     return next(iter(fresh or matching), None)
@@ -306,7 +306,7 @@ class Seen:
     parts: Mapping[str, Partition]
 
     def is_up(self, partition: str) -> bool:
-        """Whether somebody leads it."""
+        """Whether it has a leader."""
         return True
 
     def list_copies(self, log: str) -> list[Copy]:
@@ -334,7 +334,7 @@ class Seen:
         raise NotImplementedError
 
     def find_coordinator(self, group: str) -> GroupCoordinator | None:
-        """None while nobody plays it."""
+        """None while no node has the role."""
         raise NotImplementedError
 
 
@@ -388,8 +388,7 @@ class View(Seen):
         return copies
 
     def list_readable(self, partition: str, isolation: str) -> Readable:
-        """By the broker's cut and the client's filter. From a node that is down nobody gets
-        anything."""
+        """By the broker's cut and the client's filter. A node that is down delivers nothing."""
         if not self.is_up(partition):
             return []
         disk = self.world.disk(self.cluster.leader(self.world, partition))
@@ -438,7 +437,7 @@ def read_world(cluster: Cluster, world: World) -> View:
         role = cluster.leading_role(world, name)
         if isinstance(role, Leader | GroupCoordinator):
             parts[name] = role.part
-        else:  # nobody leads it just now: what a leader would know after a restart
+        else:  # it has no leader just now: what a leader would know after a restart
             hw = world.disk(node).table(CHECKPOINT).get(name, 0)
             safe = log.end if cluster.replicas == 1 else hw
             parts[name] = Partition.replay(cluster.config, log.read(0), safe)[0]

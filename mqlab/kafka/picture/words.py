@@ -78,7 +78,7 @@ ENDS = Words("every transaction can still end")
 WHOLE_READ = Words("a reader gets all of a committed transaction or nothing of it")
 
 
-# ---- the story: the same for somebody who knows no protocol
+# ---- the story: the same for a reader who knows no protocol
 
 ANY_COMMITTED = Words("committed data only")
 ANY_READER = Words("everything")

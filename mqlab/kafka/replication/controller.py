@@ -1,7 +1,7 @@
 """The controller: who leads what, and which replicas are in sync.
 
 It decides by what it hears, late and in no certain order: that a broker's session has run
-out (`fence`), that somebody should lead (`elect`), that a follower has caught up
+out (`fence`), that a leader is to be elected (`elect`), that a follower has caught up
 (AlterPartition). Every decision has a higher leader epoch than the last, and a broker that still
 acts on an older one is refused wherever it matters.
 
@@ -46,7 +46,7 @@ def replica_name(partition: str, number: int) -> str:
 
 @frozen
 class Leadership:
-    """Who leads a partition (-1: nobody), since which leader epoch, and which replicas are in
+    """Who leads a partition (-1: no replica), since which leader epoch, and which replicas are in
     sync.
 
     The controller's record of it (PartitionRecord, PartitionChangeRecord in Kafka's
@@ -70,7 +70,7 @@ class Leadership:
 
 @frozen
 class Register:
-    """A broker that has started again asks the controller how things stand."""
+    """A broker that has started again asks the controller for the present state."""
 
     partition: str
     number: int
@@ -188,7 +188,7 @@ class Elect:
 class Fence:
     """Replica `number` sends no more heartbeats: it leaves the ISR, and if it was the leader, the
     next one in sync becomes leader. The last one in sync stays in the ISR, for only it has
-    everything; then nobody leads until it is back."""
+    everything; then there is no leader until it is back."""
 
     partition: str
     number: int
@@ -196,9 +196,9 @@ class Fence:
 
 @frozen
 class Controller(Quiet):
-    """`hears`: for each partition the roles that are told who leads it: its own copies, and those
-    that send to it. `fenced`: replicas that are not heard of: until they register again nobody can
-    let them in (INELIGIBLE_REPLICA). `led`: who leads each partition."""
+    """`hears`: for each partition the roles that are informed who leads it: its own copies, and
+    those that send to it. `fenced`: replicas that are not heard of: until they register again no
+    leader can let them in (INELIGIBLE_REPLICA). `led`: who leads each partition."""
 
     hears: Map[str, tuple[str, ...]]
     led: Map[str, Leadership] = Map()
@@ -223,7 +223,7 @@ class Controller(Quiet):
                 if not is_current or has_fenced:
                     return self, ()
                 return self._decide(replace(leadership, isr=ask.isr))
-        # Brokers do not answer what they are told.
+        # Brokers do not answer what the controller sends.
         return self, ()
 
     def _handle_call(self, call: Elect | Fence) -> tuple[Controller, Effects]:
@@ -256,7 +256,7 @@ class Controller(Quiet):
         if ask.number in led.isr and len(led.isr) > 1:
             self, news = self._decide(_without(led, ask.number))
             return self, (*others, *news)
-        # nobody leads because the last replica in sync was down: this one
+        # there is no leader because the last replica in sync was down: this one
         is_awaited = led.leader == NOBODY and ask.number in led.isr
         if led.leader != ask.number and not is_awaited:
             return self, (*others, Send(replica, led))

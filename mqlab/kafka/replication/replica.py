@@ -12,7 +12,7 @@ the leader finds the place by the leader epochs of both logs.
 
 *Leadership moves* when the controller says so; the news arrives at each broker in its own
 time. Until then the old leader still believes it leads. It can do no harm: its followers
-fetch elsewhere, so nothing it appends becomes safe, nobody is answered, and what it appended
+fetch elsewhere, so nothing it appends becomes safe, no client is answered, and what it appended
 is cut off later. A new leader is a role that recovers from its log, as after a restart, but
 with the high watermark it knew: no higher.
 
@@ -82,19 +82,19 @@ from .router import BrokerRequest, refuse_request
 #
 # Each replica keeps, beside its log, where every leader epoch began (`leader-epoch-
 # checkpoint`). Two logs agree up to the first epoch they disagree about; beyond that the
-# follower's records were appended by a leader that nobody followed any more.
+# follower's records were appended by a leader without followers.
 #
 # Source: LeaderEpochFileCache#endOffsetFor, UnifiedLog#truncateTo (Kafka 4.3).
 
-# Checkpoint files of the replica's own; the dot keeps them out of what a run tells.
+# Checkpoint files of the replica's own; the dot keeps them out of what an execution shows.
 EPOCHS = ".leader epochs"
 CHECKPOINT = ".high watermark"
 Epochs = tuple[tuple[int, int], ...]
 
 
 class Ahead:
-    """A disk as it will be when the step's appends are done: what a parked follower is
-    sent in the same step."""
+    """A disk as it will be when the step's appends are done: what a waiting follower is sent in the
+    same step."""
 
     def __init__(self, disk: Disk, fresh: Mapping[str, list[Any]]) -> None:
         self.disk, self.fresh = disk, fresh
@@ -220,8 +220,8 @@ def handle_fetched(r: Replica, peer: str, fetched: FetchReplicaResponse, disk: D
     """What the leader sent is appended (after what it never had was cut off)."""
     mine = r.mine
     if mine is None or r.leads or peer != mine.role or fetched.error:
-        # From an older leader, or from one that this follower is behind: the news that is
-        # under way makes it ask again.
+        # From an older leader, or from one that this follower is behind: the news that is in flight
+        # makes it ask again.
         return r, ()
     hw, effects, ends = append_copied(r.hw, fetched, disk)
     cuts = {one.log: one.cut for one in fetched.logs if one.cut >= 0}
@@ -258,7 +258,7 @@ def step_inside(r: Replica, event: Event, disk: Disk) -> Result:
 def do_effects(r: Replica, effects: Effects, disk: Disk) -> Result:
     """Carry out the effects of the role that this replica leads with. An append is acknowledged
     only once it is below the high watermark, and fails while too few replicas are in sync; a
-    message to another partition goes to its present leader, and nowhere while nobody leads it.
+    message to another partition goes to its present leader, and nowhere while it has no leader.
     Followers that wait get the new records at once."""
     assert r.mine is not None
     is_alone = maximal_isr(r) == (r.config.number,)  # no other replica is or becomes in sync
@@ -297,8 +297,8 @@ def _leaderless(r: Replica, partition: str) -> bool:
 
 
 def _skip_marker(r: Replica, partition: str, body: object) -> tuple[Event, ...]:
-    """Nothing can be sent to a partition that nobody leads just now. It is asked again when
-    somebody does, for the news counts as a new connection. With the switch of 4.3.1 on a
+    """Nothing can be sent to a partition that has no leader just now. It is asked again when it has
+    one, for the news counts as a new connection. With the switch of 4.3.1 on a
     marker is taken for delivered instead, as to a deleted partition
     (TransactionMarkerChannelManager, "likely deleted already and hence can be skipped"): the
     transaction completes, and hangs where its marker is missing."""
@@ -444,7 +444,7 @@ class ReplicaConfig(Config):
 @frozen
 class Replica:
     """`role`: the role inside while it leads, None while it follows or loads. `led`: who
-    leads what, as far as it was told. `hw`: by log. `since`: where each log ended when it
+    leads what, as far as it was informed. `hw`: by log. `since`: where each log ended when it
     was started; what it has copied since it has noted. `ends`: (follower, log) → how far it
     has fetched. `joining`: who was proposed for the ISR. `parked`: followers that wait for
     something new."""
@@ -509,7 +509,7 @@ class Replica:
                 partition = peer.partition("@")[0]
                 leadership = self.led.get(partition)
                 if leadership is not None and leadership.role != peer:
-                    return self, ()  # from somebody who leads no more
+                    return self, ()  # from one that leads no more
                 return step_inside(self, self._rename_peer(event, partition), disk)
         # A timer of a leader that leads no more.
         return self, ()
@@ -548,8 +548,8 @@ class Replica:
         return do_effects(replace(self, role=role), effects, disk)
 
     def _rename_peer(self, event: Response | ConnectionLost, partition: str) -> Event:
-        """An answer by the name that the role inside knows. While too few are in sync, nobody
-        may be verified: the batch that waits for it could not be appended."""
+        """An answer by the name that the role inside knows. While too few are in sync, nothing is
+        verified: the batch that waits for it could not be appended."""
         if is_short(self) and isinstance(event, Response):
             if isinstance(event.body, AddPartitionsToTxnResponse):
                 unsafe = AddPartitionsToTxnResponse(Error.COORDINATOR_NOT_AVAILABLE)
@@ -585,7 +585,7 @@ class Replica:
         # ends: how far each follower has fetched; parked: the fetches that wait
         new = replace(new, role=None, ends=Map(), parked=Map())
         if news.leader < 0:
-            return new, resignation  # nobody to follow: it waits for the next news
+            return new, resignation  # no leader to follow: it waits for the next news
         if not new.leads:
             return new, (*resignation, build_fetch(new, disk))
         epoch_notes = note_epoch(disk, self.config.logs, news.epoch)

@@ -1,9 +1,9 @@
 """A client's way to the present leader.
 
 A client asks any broker who leads a partition, or coordinates an id, and remembers the
-answer. It forgets it when the connection breaks, or when it is told that somebody else
-leads; then it asks again. As long as the answer is the leader whose connection has just
-broken it pauses, asks once more, and knocks at that leader's door too: perhaps only the
+answer. It forgets it when the connection breaks, or when an answer says that another broker leads;
+then it asks again. As long as the answer is the leader whose connection has just
+broken it pauses, asks once more, and tries that leader too: perhaps only the
 connection was broken. The client inside knows partitions only.
 
 Sources: Metadata, NetworkClient, TransactionManager#lookupCoordinator (clients, Kafka 4.3).
@@ -169,7 +169,7 @@ class Router:
         lost: Leadership | None = self.lost.get(news.partition)
         stale = lost is not None and news.epoch <= lost.epoch and peer != lost.role
         if news.epoch < 0 or news.leader < 0 or stale:
-            # Nobody leads, or this broker has not heard of anything newer either.
+            # There is no leader, or this broker has not heard of anything newer either.
             return self, (SetTimer(PAUSE + news.partition, self.config.pause_ms),)
         mine = tuple(w for w in self.waiting if w.to == news.partition)
         rest = tuple(w for w in self.waiting if w.to != news.partition)

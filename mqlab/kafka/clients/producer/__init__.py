@@ -3,17 +3,17 @@
     proceed               what can be done next: batches, partitions, offsets, the end
     drain                 batches leave, numbered
     append_record, …      batches are kept; what leaders answer: done, again, or given up
-    fail_batch, …         batches given up, and the numbers behind them
+    fail_batch, …         batches given up, and the numbers after them
     handle_answer, …      what coordinators answer, and asking again
     `Producer`            which call, answer or timer goes to which of these
 
-What these take and give is in `flight.py`: a batch under way, a partition's numbers, an open
+What these take and give is in `flight.py`: a batch in flight, a partition's numbers, an open
 question, the configuration, what each error means.
 
-A producer numbers its batches partition by partition, keeps up to five of them under way
+A producer numbers its batches partition by partition, keeps up to five of them in flight
 and sends each again until it is answered: that is safe because the leader recognises what
-it has seen. A transaction is a bracket around such batches; `begin` opens it and tells
-nobody. *The server's* transaction starts with the first partition that is added.
+it has seen. A transaction is a bracket around such batches; `begin` opens it and sends nothing.
+*The server's* transaction starts with the first partition that is added.
 
 Two clients are played here. `legacy` (librdkafka, so confluent-kafka): AddPartitionsToTxn
 before the first batch to a partition, its epoch stays. `v2` (Java 4.x): the first Produce adds
@@ -128,7 +128,7 @@ from .flight import (
 # waits: there a retry changes the order.)
 #
 # Where an idempotent producer of librdkafka must raise its epoch, it sends nothing more until
-# nothing is under way to any partition, and then numbers everything again from 0. A batch that was
+# nothing is in flight to any partition, and then numbers everything again from 0. A batch that was
 # written, and whose answer was lost, is taken for a new one then and is there twice, be it in
 # another partition than the trouble (confluentinc/librdkafka#4953).
 #
@@ -258,7 +258,7 @@ def _send_batch(p: Producer, i: int) -> Result:
 # ---- What can be done next: batches that may leave, then one question to a coordinator
 #
 # A call, an answer, a batch given up: each of them may let the producer go on, and then ends
-# with `proceed`, where the order in which things are done stands in one place: batches first,
+# with `proceed`, where the order in which things are done is in one place: batches first,
 # then partitions that must be added, then the group's offsets, then the end. Questions are asked
 # one at a time.
 #
@@ -283,7 +283,7 @@ def proceed(p: Producer) -> Result:
 
 
 def proceed_after(p: Producer, effects: Effects) -> Result:
-    """The same, behind what this step has done already."""
+    """The same, after what this step has done already."""
     p, more = proceed(p)
     return p, (*effects, *more)
 
@@ -454,8 +454,8 @@ def _put_back(p: Producer, request: TxnRequest) -> tuple[Producer, bool]:
 
 
 def handle_lost_coordinator(p: Producer, peer: str) -> Result:
-    """What this coordinator was asked is asked again, or given up; after an error nobody
-    needs it any more."""
+    """What this coordinator was asked is asked again, or given up; after an error it is not needed
+    any more."""
     if p.request is None or not p.request.sent or p.request.to != peer:
         return p, ()
     if p.state is _S.ABORTABLE_ERROR:
@@ -478,10 +478,10 @@ def unpark_request(p: Producer) -> Producer:
     return replace(p, request=replace(p.request, parked=False, tries=0))
 
 
-# ---- Batches that are given up, and what becomes of the numbers behind them ----------
+# ---- Batches that are given up, and what becomes of the numbers after them -----------
 #
-# A leader that refuses a batch leaves no doubt: those behind it move up. A batch of which nobody
-# knows leaves a hole. A transaction can only be aborted then. A producer without transactions
+# A leader that refuses a batch leaves no doubt: those after it move up. A batch of unknown fate
+# leaves a hole. A transaction can only be aborted then. A producer without transactions
 # raises its own epoch and numbers what is left again from 0, so that the leader takes it; if the
 # lost batch had been written after all and the application sends it again, it is there twice.
 #
@@ -501,7 +501,7 @@ def remove_flight(p: Producer, flight: Flight) -> Result:
 
 
 def name_lost_batch(p: Producer, trouble: Trouble) -> Trouble:
-    """How a transactional producer calls a batch of which nobody knows: it can abort."""
+    """The error state of a transactional producer after a batch of unknown fate: it can abort."""
     if not p.config.transactional:
         return trouble
     return Trouble("TransactionAbortableException", bump=True)
@@ -554,7 +554,7 @@ def _adjust_sequences(p: Producer, gone: Flight) -> Producer:
 def _fail_future(
     p: Producer, flight: Flight, trouble: Trouble, refused: Error | None, effects: Effects
 ) -> Result:
-    """Without transactions one record's future fails, and the next `flush` tells of it."""
+    """Without transactions one record's future fails, and the next `flush` reports it."""
     if refused is not None:
         trouble = Trouble(name_exception(refused))
     p = replace(p, error=p.error or trouble)
@@ -569,8 +569,8 @@ def _fail_future(
 
 
 def resolve_sequences(p: Producer, done: Flight) -> Producer:
-    """A hole in a partition's numbers is none if a later batch was taken; if nothing is under
-    way there any more and none was, the numbers begin again."""
+    """A hole in a partition's numbers is none if a later batch was taken; if nothing is in flight
+    there any more and none was, the numbers begin again."""
     partition = done.partition
     hole: int | None = p.unresolved.get(partition)
     if hole is None or p.config.transactional:
@@ -584,7 +584,7 @@ def resolve_sequences(p: Producer, done: Flight) -> Producer:
 
 def bump_epoch(p: Producer, partition: str) -> Producer:
     """A producer without transactions raises its own epoch. Java numbers again what waits for
-    `partition`; librdkafka everything, as soon as nothing is under way (`drain`)."""
+    `partition`; librdkafka everything, as soon as nothing is in flight (`drain`)."""
     if not p.config.is_java_client:
         return replace(p, draining=True)
     flights = tuple(
@@ -597,7 +597,7 @@ def bump_epoch(p: Producer, partition: str) -> Producer:
 
 # ---- Batches: kept until they are answered, sent again, or given up ------------------
 #
-# OUT_OF_ORDER_SEQUENCE_NUMBER is an error only for the first in line; behind it, it merely says
+# OUT_OF_ORDER_SEQUENCE_NUMBER is an error only for the first in line; after it, it merely says
 # that an earlier batch is still to come. An idempotent producer of librdkafka makes no difference:
 # it raises its epoch.
 #
@@ -728,7 +728,7 @@ class Producer:
     timed out, and what became of it since. `error`: why the state is an error; without
     transactions, why a record's future failed. `bump`: the epoch must be raised after the
     abort (KIP-360). `unresolved`: after a batch of unknown fate, the next sequence number.
-    `draining`: the epoch is raised when no batch is under way (librdkafka). `at_ms`: its clock, as
+    `draining`: the epoch is raised when no batch is in flight (librdkafka). `at_ms`: its clock, as
     of the last call: what a record is stamped with."""
 
     config: ProducerConfig
@@ -882,14 +882,14 @@ class Producer:
 
     def check_invariants(self) -> None:
         """AssertionError where a transaction would be ended, or its coordinator does not know of a
-        partition, while a batch is under way there."""
+        partition, while a batch is in flight there."""
         ends = self.request is not None and isinstance(self.request.body, EndTxn)
         for batch in self.flights if self.config.transactional else ():
             known = batch.partition in self.added and not ends
             assert known or batch.number < 0, (batch, self.added, self.request)
 
     def describe_changes(self, old: Producer | None) -> tuple[Text, ...]:
-        """What nobody else would tell: an error it keeps for the next call, and an epoch
+        """What no answer would report: an error it keeps for the next call, and an epoch
         that it raised by itself."""
         if old is None or old is self:
             return ()

@@ -1,4 +1,4 @@
-"""Batches under way, and what else a producer's functions take and give: how a partition is
+"""Batches in flight, and what else a producer's functions take and give: how a partition is
 numbered, the one question that is open at a coordinator, the call that blocks, the configuration,
 what each error means, the error states."""
 
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 
 # ---- What the application hears: a call that blocks has begun, and returns in the end
 #
-# A call may return before anybody knows what became of it (`max.block.ms`, or no tries are
-# left). The request behind it stays open, and what it brings later is kept for the same call,
+# A call may return before it is known what became of it (`max.block.ms`, or no tries are
+# left). Its request stays open, and what it brings later is kept for the same call,
 # made again.
 #
 # Sources: KafkaProducer#commitTransaction, TransactionalRequestResult (clients, Kafka 4.3).
@@ -68,7 +68,7 @@ def block_call(p: Producer, call: ProducerCall) -> Result:
 
 
 def return_call(p: Producer, status: str = OK, detail: str = "", meaning: object = None) -> Result:
-    """The blocking call, or one that nobody waits for any more, has come to its end."""
+    """The blocking call, or one that has stopped waiting, has come to its end."""
     if p.call is None:
         over = p.timed_out and Outcome(p.timed_out.call, status, detail, meaning)
         return replace(p, timed_out=over), ()
@@ -80,7 +80,7 @@ def return_call(p: Producer, status: str = OK, detail: str = "", meaning: object
 
 def give_up_call(p: Producer) -> Result:
     """No answer, and no more waiting for one: it may have been done, or not. The request
-    stays open; only the same call again can tell (or a new producer, which fences)."""
+    stays open; only the same call again can find out (or a new producer, which fences)."""
     call = p.call
     if call is None:
         return p, ()
@@ -101,7 +101,7 @@ RETRY = "retry"  # the timer of everything that waits before it is sent again
 @frozen
 class Line:
     """How a partition is being written: under which id and epoch, and the next sequence
-    number. All batches of a partition that are under way stand in one line (TxnPartitionEntry).
+    number. All batches of a partition that are in flight form one queue (TxnPartitionEntry).
     """
 
     pid: int
@@ -126,8 +126,8 @@ class Flight:
     `number` -1: it has no sequence number, for it never left, or must be numbered again; else
     the number of its last request. `sent`: it is with the leader now. `paused`: it waits for
     the retry timer. `tries`: how often it was sent again, counted where that is bounded.
-    `stray`: the application sent it outside of a transaction and was told so; nevertheless
-    it is here, and leaves with the next transaction that writes to its partition.
+    `stray`: the application sent it outside of a transaction and this was reported to it;
+    nevertheless it is here, and leaves with the next transaction that writes to its partition.
     """
 
     partition: str
@@ -155,7 +155,7 @@ class Flight:
 
 @frozen
 class TxnRequest:
-    """The one request to a coordinator that is under way (TxnRequestHandler). `sent` False:
+    """The one request to a coordinator that is in flight (TxnRequestHandler). `sent` False:
     it waits for the retry timer, or (`parked`) for the application to call again. `then`:
     the offsets to commit once the group's partition is in the transaction."""
 
@@ -237,7 +237,7 @@ class ProducerConfig(Config):
 # An error is *retriable* (the same request again, after a pause), *abortable* (only `abort` is
 # allowed now, then life goes on) or *fatal* (only a new producer helps). The same code may mean
 # different things: from the coordinator INVALID_PRODUCER_EPOCH is fatal, "you are fenced"; from
-# a partition leader it is abortable for a Java client, whose abort will be told for certain
+# a partition leader it is abortable for a Java client, whose abort will tell it for certain
 # (KIP-588), and fatal for librdkafka.
 #
 # Sources: TransactionManager's …Handler#handleResponse, #maybeTransitionToErrorState, and the
@@ -257,7 +257,7 @@ ILLEGAL_STATE = "IllegalStateException"
 @worded("{exception}, {kind}")
 class Trouble:
     """An error as the application meets it: the exception's name, and what is left to do.
-    `unknown`: whether the thing happened nevertheless cannot be told. `bump`: with a legacy
+    `unknown`: whether the thing happened nevertheless cannot be known. `bump`: with a legacy
     client the epoch must be raised before it may go on (KIP-360). `own`: no broker has said it, the
     client's own state does not allow what was to be done."""
 
@@ -308,7 +308,7 @@ def name_exception(error: Error) -> str:
 
 FENCED = Trouble("ProducerFencedException", Kind.FATAL)
 
-#: what every request to the transaction coordinator may be told
+#: what every request to the transaction coordinator may be answered
 COORDINATOR = {
     _E.PRODUCER_FENCED: FENCED,
     _E.INVALID_PRODUCER_EPOCH: FENCED,
