@@ -7,7 +7,8 @@ socket, and no role can tell which.
 
 Read on in this order: `role.py` (events and effects), `disk.py`, `world.py` (one step of
 one node, the network), `moves.py` (one choice), `run.py` (facts), `play.py`; `system.py` and
-`options.py` say what a broker brings along, `Outcome` in `role.py` is what an application is told.
+`options.py` say what a broker brings along, `Outcome` in `role.py` is what is reported to an
+application.
 """
 
 from .catalogue import translate

@@ -36,7 +36,7 @@ class _Missing(gettext.NullTranslations):
 @lru_cache(10_000)
 def translate(english: str, context: str = "", domain: str = "mqlab") -> str:
     """The Chinese of a text or template; "" where the catalogue of the domain, "mqlab" or "labs",
-    has none. `context` tells apart what English says alike."""
+    has none. `context` distinguishes what English says alike."""
     catalogue = read_catalogue(domain)
     if not english:  # gettext answers with the catalogue's head
         return ""

@@ -5,7 +5,7 @@ pasted.
     app>store           the oldest request from app reaches store
     app<store           the oldest answer from store reaches app
     app>store#0         the same on connection 0, which broke since (a late request)
-    app>store+1         the one behind the oldest (a replica's name may hold an @: orders-0@1)
+    app>store+1         the one after the oldest (a replica's name may hold an @: orders-0@1)
     store.              store's next event of its own (Appended, a message to itself)
     fire store          store's next timer runs out;  `fire store retry` names one
     break app store     the connection breaks;  `lose app>store` loses its oldest request too
@@ -34,7 +34,7 @@ class Choice:
     """`kind` is one of call, request, response, local, fire, break, lose, drop, refuse, kill,
     power, restart. `a` is the node or client role, `b` the server role, a timer's name where one
     is named. `stop`: after how many effects the node stops (-1: it does not), by `how`;
-    `answers`: the clients whom its answers under way still reach, in alphabetical order."""
+    `answers`: the clients whom its answers in flight still reach, in alphabetical order."""
 
     kind: str
     a: str

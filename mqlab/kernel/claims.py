@@ -118,7 +118,7 @@ def keep_answers(read: Callable[..., V]) -> Callable[..., V]:
 
 def keep_last_world(read: Callable[[C, World], V]) -> Callable[[C, World], V]:
     """The function, with its last answer kept. Every light of a picture and every claim of a
-    search asks about one world before the next one comes; worlds are told apart by identity,
+    search asks about one world before the next one comes; worlds are distinguished by identity,
     for comparing two is more expensive than reading one."""
     last: tuple[C, World, V] | None = None
 

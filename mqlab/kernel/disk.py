@@ -122,7 +122,7 @@ class MemoryDisk:
         return self
 
     def _begin_later(self, name: str, start: int) -> MemoryDisk:
-        """Without the entries that lie wholly before `start`."""
+        """Without the entries that are wholly before `start`."""
         log = self.log(name)
         kept = tuple(e for e in log.entries if e.last >= start)
         flushed = max(0, log.flushed - len(log.entries) + len(kept))

@@ -129,7 +129,7 @@ class Map(Generic[K, V]):
 
 _MISSING = object()
 
-# A node is None, a leaf ("", hash, pairs) or a tuple of WIDTH nodes; a leaf is told from a
+# A node is None, a leaf ("", hash, pairs) or a tuple of WIDTH nodes; a leaf is distinguished from a
 # branch by its length, so no class is needed and copying a path is copying small tuples.
 
 

@@ -328,7 +328,7 @@ def _find_node(world: World, name: str) -> NodeState:
 
 
 def list_answered(system: System, world: World, name: str) -> tuple[str, ...]:
-    """The clients to whom answers of a node's roles are under way, in alphabetical order."""
+    """The clients to whom answers of a node's roles are in flight, in alphabetical order."""
     where = placements(system)
     wires = (wire for wire in world.wires if wire[0] == "r" and where[wire[2]][0] == name)
     return tuple(sorted({client for _, client, _, _ in wires if world.nodes[where[client][0]].up}))
@@ -354,7 +354,7 @@ def _stop(
     stopped = world.nodes[name]
     wires = world.wires
     for pair, conn in stopped.conns.items():
-        # answers ("r") to the stopped node reach nobody; its requests stay in flight
+        # answers ("r") to the stopped node reach no client; its requests stay in flight
         wires = wires.remove(("r", *pair, conn))
     world = World(world.nodes.set(name, stop_node(stopped, power)), wires)
     for other, node in world.nodes.items():
@@ -398,7 +398,7 @@ def _restart(system: System, world: World, choice: Choice, at_ms: int) -> list[M
     node = world.nodes[name]
     wires = world.wires
     for pair, conn in node.conns.items():
-        # answers ("r") to the stopped node reach nobody
+        # answers ("r") to the stopped node reach no client
         wires = wires.remove(("r", *pair, conn))
     by_power = choice.how == "power"
     world = World(world.nodes.set(name, stop_node(node, by_power)), wires)

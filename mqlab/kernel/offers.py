@@ -1,6 +1,7 @@
-"""What may happen next in a run, and where in it a node might have died: what a learner is offered.
+"""What may happen next in an execution, and where in it a node might have died: what a learner is
+offered.
 
-Everything is said in words that stand beside the node it is about, as a picture's lanes do.
+Everything is said in words that belong to the node it is about, as a picture's lanes do.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class Option:
     """Something that may happen now. `kind`: call, deliver, local, timer, break, kill,
     power or restart; `what`: the message, call or timer itself. `stops`: what of the step would
     have been done, for each number of effects after which its node may be killed
-    (`f"{choice} kill=1"`), `answered`: whose answers would then be under way (`… answers=app`).
+    (`f"{choice} kill=1"`), `answered`: whose answers would then be in flight (`… answers=app`).
     `sent`: the fact that sent the message, 0 for none. `ends`: of a message its sender and its
     receiver, of a connection its client and its server."""
 
@@ -60,10 +61,10 @@ class Option:
 
 @frozen
 class Gap:
-    """A place in a run at which `node` might have died: after the fact number `after`. The first
-    `keep` choices stay as they are, then comes `kill`, or `power` for a power cut; `progress`: what
-    of the step would have been done, nothing between two steps; `answered`: the clients to whom
-    its answers are under way then."""
+    """A place in an execution at which `node` might have died: after the fact number `after`. The
+    first `keep` choices stay as they are, then comes `kill`, or `power` for a power cut;
+    `progress`: what of the step would have been done, nothing between two steps; `answered`: the
+    clients to whom its answers are in flight then."""
 
     after: int
     node: str
@@ -78,7 +79,7 @@ class Gap:
 class Done:
     """A choice that was made: its step's node, role and effects (of a step that was stopped, or of
     no step: none), the number of its first fact, and for each fact how many effects were done, and
-    to which clients the node's answers were under way."""
+    to which clients the node's answers were in flight."""
 
     choice: str
     node: str
@@ -90,16 +91,16 @@ class Done:
 
 
 Flights = Mapping[tuple[Wire, int], int]
-"""By wire and number: the fact that sent a message which may be under way."""
+"""By wire and number: the fact that sent a message which may be in flight."""
 
 
 def record_choice(run: Run, moved: list[Moved]) -> Done:
-    """Describe the last choice of a run for `list_gaps` (which lists where a node might have been
-    stopped): its step's effects, and for each of its facts how many effects were done by then and
-    to which clients answers were in flight. A step that was itself stopped gets no effects, nor
+    """Describe the last choice of an execution for `list_gaps` (which lists where a node might have
+    been stopped): its step's effects, and for each of its facts how many effects were done by then
+    and to which clients answers were in flight. A step that was itself stopped gets no effects, nor
     does a fault other than a restart: it offers no place for a crash. `moved`: the stages of the
     choice."""
-    # run.counts[i]: the number of facts that the run had after stage i of its last choice
+    # run.counts[i]: the number of facts that the execution had after stage i of its last choice
     facts_before = sum(fact.step < run.steps for fact in run.facts[: run.counts[0]])
     progress: list[int] = []
     answered: list[tuple[str, ...]] = []
@@ -118,7 +119,8 @@ def record_choice(run: Run, moved: list[Moved]) -> Done:
 
 
 def find_flights(run: Run, moved: list[Moved]) -> dict[tuple[Wire, int], int]:
-    """The messages that the last choice of a run has sent, with the facts that tell it."""
+    """The messages that the last choice of an execution has sent, with the facts that narrate
+    it."""
     sent = {}
     for move, now in zip(moved, run.counts, strict=True):
         stage = move.stage
@@ -128,10 +130,10 @@ def find_flights(run: Run, moved: list[Moved]) -> dict[tuple[Wire, int], int]:
 
 
 def list_gaps(system: System, done: tuple[Done, ...], kept: int) -> Iterator[Gap]:
-    """Yield each place in a run at which a node might have died: after each fact of a step that has
-    effects. After its last fact that is before the next choice, so not where there is none. `done`:
-    what `record_choice` returned for each choice; the first `kept` of them cannot be changed and
-    offer no place."""
+    """Yield each place in an execution at which a node might have died: after each fact of a step
+    that has effects. After its last fact that is before the next choice, so not where there is
+    none. `done`: what `record_choice` returned for each choice; the first `kept` of them cannot be
+    changed and offer no place."""
     for position, step in enumerate(done[kept:], kept):
         if not step.effects:
             continue
@@ -220,7 +222,7 @@ def find_sent(world: World, choice: Choice, flights: Flights) -> int:
 def _describe_stops(
     system: System, moved: list[Moved]
 ) -> tuple[tuple[Text, ...], tuple[tuple[str, ...], ...]]:
-    """What would have been done, and whose answers would be under way, after each number of
+    """What would have been done, and whose answers would be in flight, after each number of
     effects."""
     done = [m for m in moved if _has_effect(m)]
     effects = tuple(m.stage.effect for m in done if m.stage is not None and m.stage.effect)

@@ -8,7 +8,7 @@ written and what is refused follow from the annotations. To add a broker is to w
     annotation          written as                what it is
     int                 partitions=2              a whole number of at most 15 digits
     int | None          retries=3                 None is the default and is not written
-    str                 client=v2                 the text as it stands
+    str                 client=v2                 the text as it is
     tuple[str, ...]     readers=one,two           names, in this order
     Pairs               producers=old:id,app      (node, what it goes by); node alone: the same
     Programs            'app=init; commit'        an option for each client: its calls
@@ -57,7 +57,7 @@ IN_STEP = Words(" in {}")
 BRACES = re.compile(rf"({QUOTED})|[{{}},]")
 NAME = re.compile(r"[\w.-]+")
 MOST_NAMES = 100  # a picture has room for so many
-MOST_CALLS = 2_000  # of one application: a run tells no more facts than these (`Run`)
+MOST_CALLS = 2_000  # of one application: an execution has no more facts than these (`Run`)
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class Most:
 
 @frozen
 class Spelling:
-    """How a value is written behind `name=`, and how it is read; `read` is given the name for what
+    """How a value is written after `name=`, and how it is read; `read` is given the name for what
     it has to say in a ValueError. `write`, `read`: these functions."""
 
     write: Callable[[Any], str]
@@ -267,7 +267,7 @@ NAMED = tr(
 
 def check_nodes(system: Written, specs: Sequence[NodeSpec]) -> None:
     """Raise ValueError where the nodes that a system's options make cannot work: two have one name,
-    a client is named like an option (a line could not tell them apart), or a node is missing that
+    a client is named like an option (a line could not distinguish them), or a node is missing that
     the system `needs`."""
     names = [spec.name for spec in specs]
     for name, times in Counter(names).items():
@@ -388,7 +388,7 @@ def read_calls(system: Written, text: str) -> tuple[Any, ...]:
 
 
 def check_calls(number: int) -> None:
-    """ValueError for more calls of one application than a run can tell."""
+    """ValueError for more calls of one application than an execution can record."""
     if number > MOST_CALLS:
         raise BadValue(
             "one client makes {:,} calls, and {:,} is the most shown here: give it "

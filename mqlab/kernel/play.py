@@ -38,12 +38,12 @@ from .text import NOTHING, BadValue, Text, Words, tr
 from .trace import Trace
 from .world import Wire
 
-# ---- Tokens: a run as a piece of text that reopens that run --------------------------
+# ---- Tokens: an execution as a piece of text that reopens it --------------------------
 #
 # A token holds the system line, the choices, a digest of the engine that made it (the source
 # of floors 0 to 2 as far as the system uses them, and of every function that a learner put into
-# the system), and how the run ended: how many facts it had and a digest of its narration. The
-# same engine gives exactly that run. Another one replays the choices, and what it tells is
+# the system), and how the execution ended: how many facts it had and a digest of its narration. The
+# same engine gives exactly that execution. Another one replays the choices, and its narration is
 # compared with what the token says. Committed files hold `.scn`, never tokens.
 
 NO_TOKEN = tr("this is not a token: paste the whole text that was copied")
@@ -63,8 +63,8 @@ UNSAID = tr("if it tells the same as then, so old a token does not say")
 
 @frozen
 class Token:
-    """What a token holds. `made`: the digest of the engine. `facts`: how many the run had;
-    `narration`: the digest of what was told; -1 and nothing in tokens of before. `disks`: the
+    """What a token holds. `made`: the digest of the engine. `facts`: how many the execution had;
+    `narration`: the digest of what was narrated; -1 and nothing in tokens of before. `disks`: the
     digest of what the nodes began with, nothing where that was nothing."""
 
     line: str
@@ -75,7 +75,7 @@ class Token:
     disks: str = ""
 
     def note(self, system: System, trace: Trace) -> Text:
-        """What is to be said of the run that its choices gave here; nothing where the engine
+        """What is to be said of the execution that its choices gave here; nothing where the engine
         that made it is this one."""
         if self.made == digest(system):
             return NOTHING
@@ -87,15 +87,16 @@ class Token:
 
 
 def encode(system: System, trace: Trace) -> str:
-    """The token of a run of this system: URL-safe text."""
+    """The token of an execution of this system: URL-safe text."""
     held = [system.line(), list(trace.choices), digest(system), len(trace), trace.hash_lines()]
     body = json.dumps([*held, *filter(None, [_hash_disks(system)])], ensure_ascii=False)
     return base64.urlsafe_b64encode(zlib.compress(body.encode(), 9)).decode().rstrip("=")
 
 
 def decode(token: str) -> Token:
-    """Read a token, the text that a run is copied as: base64 of a zlib-compressed JSON list. Raises
-    ValueError where the text is no token, or one that would unpack to more than a megabyte."""
+    """Read a token, the text that an execution is copied as: base64 of a zlib-compressed JSON list.
+    Raises ValueError where the text is no token, or one that would unpack to more than a
+    megabyte."""
     try:
         packed = base64.urlsafe_b64decode(token.strip() + "=" * (-len(token.strip()) % 4))
         unpack = zlib.decompressobj()
@@ -137,7 +138,7 @@ def _package(system: type[System]) -> Path:
 
 @cache
 def _sources(folder: Path) -> str:
-    """A digest of a package's source: read once, because a playground tells its token at each
+    """A digest of a package's source: read once, because a playground shows its token at each
     click."""
     text = "\n".join(p.read_text("utf-8") for p in sorted(folder.rglob("*.py")))
     return hashlib.sha256(text.encode()).hexdigest()
@@ -155,7 +156,7 @@ Choices = tuple[str, ...]
 
 @frozen
 class _State:
-    """A run that one was at, and what is known of its choices."""
+    """An execution that one was at, and what is known of its choices."""
 
     run: Run
     done: tuple[Done, ...] = ()
@@ -207,12 +208,12 @@ class Play:
         return tuple(self._states)
 
     def find_trace(self, choices: Choices) -> Trace:
-        """The run of a list of choices that it was at."""
+        """The execution of a list of choices that it was at."""
         return self._states[choices].run.trace
 
     @property
     def token(self) -> str:
-        """The run so far as text that reopens it."""
+        """The execution so far as text that reopens it."""
         return encode(self.system, self._now.run.trace)
 
     def watch(self, claim: Property) -> None:
@@ -224,7 +225,7 @@ class Play:
         self.go_to(choices)
 
     def open_token(self, token: str) -> Text:
-        """Go to the run that a token of this very system holds. What is different here, where
+        """Go to the execution that a token of this very system holds. What is different here, where
         another engine made it, or nothing. Raises ValueError for any other text, and for a
         run that is not possible here."""
         held = decode(token)
@@ -239,10 +240,10 @@ class Play:
         return self.replay(held)
 
     def replay(self, token: Token) -> Text:
-        """Go to the run of a token that belongs to this system. Returns a note where another engine
-        made the token (empty otherwise); BadValue where a choice is not possible here. A token that
-        does not begin with this play's fixed choices is played from the very beginning, and the
-        play then has no fixed choices."""
+        """Go to the execution of a token that belongs to this system. Returns a note where another
+        engine made the token (empty otherwise); BadValue where a choice is not possible here. A
+        token that does not begin with this play's fixed choices is played from the very beginning,
+        and the play then has no fixed choices."""
         if token.choices[: len(self.start)] != self.start:
             elsewhere = Play(self.system, (), self.title)
             elsewhere.claims = self.claims
@@ -274,7 +275,7 @@ class Play:
         self._go_to((*self.choices[:keep], choice))
 
     def go_to(self, choices: Sequence[str]) -> None:
-        """Go to the run of these choices. Raises ValueError where that is not possible."""
+        """Go to the execution of these choices. Raises ValueError where that is not possible."""
         self._go_to(tuple(choices))
 
     def go_on(self, held: Sequence[str] = (), most: int = 200) -> None:
@@ -292,7 +293,7 @@ class Play:
             )
 
     def _go_to(self, choices: Choices) -> None:
-        """Make the run of these choices the current one. It continues from the longest known
+        """Make the execution of these choices the current one. It continues from the longest known
         beginning of them, so only the rest is executed. Raises a ValueError, and the play stays as
         it was, where a choice is not possible or one of the first, fixed choices differs."""
         wanted = tuple(str(parse(choice)) for choice in choices)
@@ -324,7 +325,7 @@ class Play:
         return list_options(self.system, self._now.run.world, self._now.flights)
 
     def gaps(self) -> tuple[Gap, ...]:
-        """Where in this run a node might have died."""
+        """Where in this execution a node might have died."""
         return tuple(list_gaps(self.system, self._now.done, len(self.start)))
 
 

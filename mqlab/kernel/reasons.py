@@ -35,7 +35,7 @@ REFUSED = Words("Nothing listens at its address: what was sent has reached nobod
 
 #: how a timer's name begins → the sentence; the first that fits counts
 Timers = Mapping[str, Words]
-#: the template of a change, or that and the state which it tells of → the sentence
+#: the template of a change, or that and the state which it reports → the sentence
 Changes = Mapping[Words | tuple[Words, str], Words]
 
 

@@ -42,7 +42,7 @@ class Caller:
 
 @frozen
 class Request:
-    """Somebody asks (over a connection, or a role of the same node)."""
+    """A request arrives (over a connection, or from a role of the same node)."""
 
     caller: Caller
     body: Any
@@ -89,7 +89,7 @@ class Fired:
 @frozen
 class ConnectionLost:
     """The connection to `peer` broke. What was asked may still arrive; no answer will. `refused`:
-    there was none, since `peer` is down, and what was asked has reached nobody."""
+    there was none, since `peer` is down, and what was asked has not arrived."""
 
     peer: str
     at_ms: int = 0
@@ -112,7 +112,7 @@ Event = Request | Response | Appended | AppendFailed | Fired | ConnectionLost | 
 
 @frozen
 class Send:
-    """Ask role `to`. `corr` tells this role's open requests to `to` apart."""
+    """Ask role `to`. `corr` distinguishes this role's open requests to `to`."""
 
     to: str
     body: Any
@@ -211,7 +211,7 @@ class Disk(Protocol):
 
 
 class Role(Protocol):
-    """What the drivers need of a role. `describe_changes` tells, in words, what a step changed in
+    """What the drivers need of a role. `describe_changes` reports, in words, what a step changed in
     memory (a frontier that moved, a state entered); most roles inherit `Quiet`."""
 
     def step(self, event: Event, disk: Disk) -> tuple[Any, Effects]: ...
@@ -221,7 +221,7 @@ class Role(Protocol):
 
 @frozen
 class Quiet:
-    """A role that has nothing to add to what its effects already tell."""
+    """A role that has nothing to add to what its effects already show."""
 
     def describe_changes(self, old: Any) -> tuple[Text, ...]:
         return ()
@@ -248,10 +248,10 @@ class Config:
 #
 # There are three kinds of outcome, and a careful application treats all three differently:
 # `ok`, `failed` (definite: it did not happen) and `unknown` (indefinite: it may have). Maelstrom
-# tells its errors apart by the same two words (jepsen-io/maelstrom, doc/protocol.md, "Errors").
+# distinguishes its errors by the same two words (jepsen-io/maelstrom, doc/protocol.md, "Errors").
 #
 # An outcome keeps the call itself, so that a claim about an application asks the call for its
-# fields, and nobody takes its words apart.
+# fields, and does not parse its words.
 
 OK, FAILED, UNKNOWN = "ok", "failed", "unknown"
 
@@ -259,8 +259,8 @@ OK, FAILED, UNKNOWN = "ok", "failed", "unknown"
 @frozen
 class Outcome:
     """`call`: the call as the application made it. `status`: `ok`, `failed` or `unknown`.
-    `detail`: the error's name, or what was read. `meaning`: the same for programs, where they tell
-    several apart: the error itself, its kind, a state; None where they need not."""
+    `detail`: the error's name, or what was read. `meaning`: the same for programs, where they
+    distinguish several: the error itself, its kind, a state; None where they need not."""
 
     call: object
     status: str = OK

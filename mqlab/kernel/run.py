@@ -1,4 +1,4 @@
-"""Runs: choices done one after the other, each told fact by fact.
+"""Executions (`Run`): choices done one after the other, each narrated fact by fact.
 
 `Run` is what `replay`, `play`, `simulate` and the scenario language share. It holds the
 world and writes the Trace; it contains no protocol logic.
@@ -49,8 +49,9 @@ CUT = Words("{log} cut back to {end}")
 FLUSHED = Words("flushed")
 NOTHING_CAME = Words("{call}: ok nothing")
 
-#: Each fact has a Snapshot of the whole world, so the cost of a run grows with the square of its
-#: facts, and nobody steps through more than these.
+#: Each fact has a Snapshot of the whole world, so the cost of an execution grows with the square of
+#its
+#: facts, and more than these are too many to step through.
 MOST_FACTS = 2_000
 TOO_LONG = Words(
     "a scenario has at most {:,} facts, and this one has more: let it make fewer calls, or send "
@@ -69,7 +70,7 @@ def put_in_words(value: object) -> Text:
 class Run:
     """A system being run. `do` makes one choice; `trace` is what happened so far. `claims` have a
     light in each Snapshot, before those of the system. `world`: as it is now; `choices`, `facts`,
-    `snapshots`: what has been chosen and told so far; `steps`: handler runs."""
+    `snapshots`: what has been chosen and narrated so far; `steps`: handler calls."""
 
     system: System
     title: Text = Text("")
@@ -87,7 +88,7 @@ class Run:
         self.snapshots = [self._with_claims(self.system.snapshot(self.world), self.world)]
 
     def fork(self) -> Run:
-        """The same run, which goes on by itself from here."""
+        """A copy of this execution, which goes on by itself from here."""
         twin = copy(self)
         twin.choices, twin.facts, twin.snapshots = (
             list(self.choices),
@@ -131,12 +132,12 @@ class Run:
             self._add(replace(idle, at_ms=at_ms), move)
 
     def _add(self, fact: Fact, move: Moved) -> None:
-        """Add one fact to the run, with all that the system says of it (label, why, transaction,
-        stage, the sentence of the story), and the Snapshot after it. A fact that the system hides
-        is not added; BadValue where the run has MOST_FACTS already. `move`: the stage that the fact
-        is of."""
+        """Add one fact to the execution, with all that the system says of it (label, why,
+        transaction, stage, the sentence of the story), and the Snapshot after it. A fact that the
+        system hides is not added; BadValue where the execution has MOST_FACTS already. `move`: the
+        stage that the fact is of."""
         effect = move.stage.effect if move.stage else None
-        event = move.event if move.what == "step" else None  # a fault stands for itself
+        event = move.event if move.what == "step" else None  # a fault explains itself
         telling = self.system.annotate(move.world, move.role, event, effect)
         if telling.hide:
             return
@@ -197,7 +198,7 @@ class Run:
 
     def judge_again(self) -> None:
         """From here on the `claims` are judged as if nothing had been before: what broke one of
-        them for a moment, in choices that somebody was given, is not hers."""
+        them for a moment, in choices that a learner was given, is not hers."""
         self.red -= {claim.name for claim in self.claims}
         self._judge()
 
@@ -209,8 +210,8 @@ class Run:
         return replace(new, lights=first + tuple(g for g in new.lights if g.name not in names))
 
     def _keep_red(self, new: Snapshot) -> Snapshot:
-        """A light that went red stays red: the invariant was broken in this run. Not that of a
-        claim which can always still be kept: it says how things stand."""
+        """A light that went red stays red: the invariant was broken in this execution. Not that of
+        a claim which can always still be kept: it describes the present state."""
         red = {light.name for light in new.lights if not light.ok}
         self.red = frozenset(name for name in self.red if name not in self._lasting) | red
         lights = tuple(replace(g, ok=g.name not in self.red) for g in new.lights)
@@ -313,7 +314,7 @@ def describe_effect(role: str, effect: Effect) -> Fact | None:
         case Truncate(log=log, end=end):
             return new_fact(FactKind.TRUNCATE, role, CUT(log=log, end=end), "disk")
         case Put(table=table) if table.startswith("."):
-            return None  # a checkpoint that nobody but the role itself reads
+            return None  # a checkpoint that only the role itself reads
         case Put(table=table, key=key, value=value):
             text = NOTED(table=table, key=key, value=value)
             return new_fact(FactKind.PUT, role, text, "disk", value, fold=True)

@@ -65,8 +65,8 @@ class Moving(Protocol):
 
 @dataclass
 class Untold:
-    """A run of which nothing but its world is kept: for figures over many runs, which nobody
-    will look at one by one."""
+    """An execution of which nothing but its world is kept: for figures over many executions, which
+    are not shown one by one."""
 
     system: System
     world: World
@@ -89,7 +89,7 @@ def simulate(
     or `until_ms` has passed. Returns the trace of all that happened.
 
     `faults`: (at_ms, choice) pairs, for example `(500, "kill store")`. A fault that is not possible
-    at its time raises ValueError, and so does a run with too many facts. `timing`: how long
+    at its time raises ValueError, and so does an execution with too many facts. `timing`: how long
     messages and calls take, and how many messages are lost.
     """
     run = Run(system, title)
@@ -100,7 +100,7 @@ def simulate(
 def simulate_world(
     system: System, seed: int, until_ms: int = 60_000, faults: Faults = (), timing: Timing = STEADY
 ) -> World:
-    """The world in which the same run ends, without the telling."""
+    """The world in which the same execution ends, without its facts."""
     run = Untold(system, initial(system))
     advance(run, random.Random(seed), until_ms, sorted(faults), timing)
     return run.world
@@ -175,7 +175,7 @@ def _list_due(
 
 
 def is_message(choice: Choice) -> bool:
-    """Whether a choice delivers something that was under way."""
+    """Whether a choice delivers something that was in flight."""
     return choice.kind in ("request", "response")
 
 

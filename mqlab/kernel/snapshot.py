@@ -17,7 +17,7 @@ from .text import NOTHING, Text
 @frozen
 class Lane:
     """A participant of the space-time diagram. `name` is the role's address. `part`: of what it is
-    a part for somebody who sees it from outside, such as a broker; NOTHING for what stands for
+    a part for those who see it from outside, such as a broker; NOTHING for what is a part by
     itself. `subtitle`: a line below the name; `up`: the node runs."""
 
     name: str
@@ -31,7 +31,7 @@ class Lane:
 class Cell:
     """One offset of a log.
 
-    `kind`: "data" (square), "control" (diamond) or "copy": data that stands earlier in
+    `kind`: "data" (square), "control" (diamond) or "copy": data that is earlier in
     this log too, and was written again because a log cannot be changed (paler square).
     `txn`: "T1", "T2" … or "" outside any transaction. `readable`: a reader of committed data
     may see it now. `aborted`: data of an aborted transaction (struck through, stays in the log).
@@ -47,7 +47,7 @@ class Cell:
 
 @frozen
 class Frontier:
-    """A named position in a log: it stands before the cell with offset `at`. `inclusive`: its
+    """A named position in a log: it is drawn before the cell with offset `at`. `inclusive`: its
     system calls it by the offset of the last cell before it."""
 
     name: str
@@ -59,7 +59,7 @@ class Frontier:
 class Stretch:
     """The offsets `first` to `last` of a log, with which a reader is done, or which transaction
     `txn` has taken for it until that ends. `refused`: a transaction that asked for them as well
-    and was told that they are taken."""
+    and was refused because they are taken."""
 
     first: int
     last: int
@@ -69,8 +69,8 @@ class Stretch:
 
 @frozen
 class Progress:
-    """How far one reader of a log has come, where the log's keeper knows it offset by offset: a row
-    below the cells. Before offset `at` it is done with everything. `stretches`: what is done,
+    """How far one reader of a log has come, where the owner of the log knows it offset by offset: a
+    row below the cells. Before offset `at` it is done with everything. `stretches`: what is done,
     pending or refused after that."""
 
     name: str
@@ -83,8 +83,8 @@ class Log:
     """A row of cells; `start` is the first offset drawn (a long log is windowed).
 
     `ends`: the log whose transactions this log's control records end, where that is not the log
-    itself: a marker stands behind its data, but RocketMQ's op messages stand in a topic of their
-    own and speak of the half topic. `progress`: a row for each reader. `frontiers`: high watermark,
+    itself: a marker comes after its data, but RocketMQ's op messages are in a topic of their own
+    and speak of the half topic. `progress`: a row for each reader. `frontiers`: high watermark,
     last stable offset …"""
 
     name: str
@@ -107,8 +107,8 @@ class Got:
 @frozen
 class Reader:
     """What one isolation level or subscription gets now; `note` says what is odd. `log`: what it
-    reads, where it reads one log only; readers of one name are told apart by it. `plain`: what it
-    is, for somebody who does not know the name. `half`: it holds a part of a transaction now.
+    reads, where it reads one log only; readers of one name are distinguished by it. `plain`: what
+    it is, for a reader who does not know the name. `half`: it holds a part of a transaction now.
     `got`: the records that it gets."""
 
     name: str
@@ -166,7 +166,7 @@ class Money:
     each of them is in words (`owed`, `shown`).
 
     `missing` of what is due will never come, `extra` of what is seen should not be there. What else
-    lies between the two sums is not settled yet: something is still under way. `currency`: its
+    is between the two sums is not settled yet: something is still in flight. `currency`: its
     sign."""
 
     due: int

@@ -81,7 +81,7 @@ def join_names(names: tuple[str, ...]) -> Text:
 
 def describe_progress(effects: tuple[Effect, ...], done: int, name: Naming) -> Text:
     """`effects`: of the whole step; `done`: how many of them had been done. Timers and what a
-    system has no name for are not told; nothing where that is all."""
+    system has no name for are left out; nothing where that is all."""
     counted: dict[tuple[_Verbs, Text], list[tuple[Named, bool]]] = {}
     for i, effect in enumerate(effects):
         verbs, named = find_verbs(effect), name(effect)

@@ -1,10 +1,10 @@
-"""A run for somebody who knows no protocol: one plain sentence for each step that matters to
+"""An execution for a reader who knows no protocol: one plain sentence for each step that matters to
 people, and how far a transaction has come.
 
 Whatever the broker, a transaction passes six stages; each record or message that begins one says
 so (`Telling.stage`). What a sentence says comes from the fact itself, its kind and its body. A
 broker or a model gives the sentences about its own messages and records (`Telling.story`); what is
-the same everywhere, a process that dies or an application that is told nothing, is said here.
+the same everywhere, a process that dies or an application that gets no answer, is said here.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def tell_again(story: Text, record: Text, fact: Fact, before: Sequence[Fact]) ->
     """The sentence of a fact (`story`, empty where it has none), changed where the same happened
     before. Of a record that this node has already, it goes on with "It was there before". A request
     without a sentence gets one where the same request was sent before its connection last broke,
-    as far as the last RECENT facts tell. `record`: the record's name in the sentence, or empty;
+    as far as the last RECENT facts show. `record`: the record's name in the sentence, or empty;
     `before`: the facts so far."""
     is_stored = fact.kind in (FactKind.APPEND, FactKind.CHANGE)
     if is_stored and record.en and record.en in story.en:

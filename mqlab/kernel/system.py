@@ -23,9 +23,10 @@ from .world import NodeState, World
 @frozen
 class Telling:
     """What a system adds to a fact: its transaction, whether it may be folded, a short
-    label for the chart and one sentence why. `hide`: bookkeeping that is not told at all; `show`:
-    no bookkeeping, though facts of its kind are (a row of an application's own table). `stage`
-    and `story`: see `story.py`; `record`: what is written or read here, as its log labels it."""
+    label for the chart and one sentence why. `hide`: bookkeeping that is not narrated at all;
+    `show`: no bookkeeping, though facts of its kind are (a row of an application's own table).
+    `stage` and `story`: see `story.py`; `record`: what is written or read here, as its log labels
+    it."""
 
     txn: str = ""
     fold: bool = False
@@ -48,7 +49,7 @@ class Property:
     `can_always` must stay reachable from every reachable state.
 
     `reads(name, node)` is the part of a node's state that `holds` looks at: where all parts
-    are the same, the answer is. A property never reads messages under way.
+    are the same, the answer is. A property never reads messages in flight.
     """
 
     name: str
@@ -100,7 +101,7 @@ class System(Written):
         return ()
 
     def functions(self) -> tuple[Callable[..., Any], ...]:
-        """Every function somebody wrote into this system: programs, those in the field `rules`
+        """Every function that a user wrote into this system: programs, those in the field `rules`
         where there is one, and what subclasses add."""
         programs = tuple(spec.program for spec in self.nodes() if callable(spec.program))
         return (*programs, *(rule for _, rule in getattr(self, "rules", ())))
@@ -118,7 +119,7 @@ class System(Written):
         return NOTHING
 
     def name_record(self, label: Text) -> Text:
-        """What a record is for somebody who does not know how the application writes it down."""
+        """What a record is for a reader who does not know how the application writes it down."""
         return label
 
     def unguarded(self) -> Unguarded:
@@ -126,7 +127,7 @@ class System(Written):
         return {}
 
     def name_effect(self, role: str, effect: Effect) -> Named | None:
-        """What an effect of a role is called where a stop tells if it was done; None: untold."""
+        """What an effect of a role is called where a stop shows if it was done; None: left out."""
         return name_plainly(effect)
 
     def properties(self) -> tuple[Property, ...]:

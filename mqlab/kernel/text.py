@@ -31,7 +31,7 @@ class _Speech:
 
 
 def speak(lang: str) -> None:
-    """The language of all that is drawn or printed from now on and is not told another one: "en"
+    """The language of all that is drawn or printed from now on and does not name another one: "en"
     or "zh". ValueError for any other."""
     if lang not in LANGUAGES:
         raise ValueError(f"nothing here speaks {lang!r}: “en” is English, “zh” is Chinese (中文)")
@@ -79,7 +79,7 @@ def say(english: str, /, **values: object) -> str:
 
 
 def pick(entry: Any, said: Collection[str], lang: Lang | None = None, domain: str = "mqlab") -> Any:
-    """A file's tables and lists with what stands under the keys `said` in one language; what the
+    """A file's tables and lists with what is under the keys `said` in one language; what the
     catalogue of the domain does not have stays as it is."""
 
     def choose(entry: Any, is_said: bool) -> Any:
@@ -124,7 +124,7 @@ NOTHING = Text("")
 
 
 def tr(english: str, context: str = "") -> Text:
-    """Words as they stand, without a template; the catalogue has their Chinese."""
+    """Words as they are, without a template; the catalogue has their Chinese."""
     return Text(english, translate(english, context))
 
 
@@ -225,12 +225,12 @@ def _find(english: str | Text) -> Text:
 
 
 class BadValue(WordedError, ValueError):
-    """A value that somebody gave and that cannot be used; the message says what was expected."""
+    """A value that a user gave and that cannot be used; the message says what was expected."""
 
 
 @frozen
 class Made:
-    """Which template a `Text` was made of, and the values that stand in it. `words`: that
+    """Which template a `Text` was made of, and the values in it. `words`: that
     template."""
 
     words: Words

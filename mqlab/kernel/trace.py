@@ -1,4 +1,4 @@
-"""A run, written down: facts (one narrated line each) and the Snapshot after each of them.
+"""An execution, written down: facts (one narrated line each) and the Snapshot after each of them.
 
 `print(trace)` narrates. As JSON it is `mqlab.trace/1`: the system line, the choices, the
 facts, the first Snapshot and what changed at each fact; it draws without any role code.
@@ -9,8 +9,8 @@ facts, the first Snapshot and what changed at each fact; it draws without any ro
     ✗  a crash, or a connection broke ↻  recovered
     ⏲  a timer fired                  ·  nothing to do, or a connection closed
 
-The glyph is for eyes, `Fact.kind` for programs; a kind has one glyph, a glyph may stand for
-several kinds.
+The glyph is for eyes, `Fact.kind` for programs; a kind has one glyph, a glyph may mean several
+kinds.
 """
 
 from __future__ import annotations
@@ -88,12 +88,12 @@ class Fact:
     belongs to ("T1"); `fold`: teaches nothing here; `why`: one sentence; `at_ms` the
     simulated time; `evidence`: what the line rests on, "model" or "recorded on V" or
     "contradicts many articles". `stage`: which of its six stages the transaction begins here;
-    `story`: the step for somebody who knows no protocol (see `story.py`).
+    `story`: the step for a reader who knows no protocol (see `story.py`).
 
     `kind` says what it is, and `body` is the thing itself: the message, the entry on the disk,
     the value that a call returned, the request that had nothing to do, a timer's name, the
     template and the values of a change in memory or of a recovery (`Made`); None for the other
-    kinds. A body is there only while the run is in memory; it is not saved.
+    kinds. A body is there only while the execution is in memory; it is not saved.
 
     `plain` is the same fact without what articles say of it, where they say something; it is not
     saved either. `glyph`: the sign before the line (→, ▮, ✗ …)."""
@@ -134,7 +134,7 @@ SAVED = tuple(f for f in fields(Fact) if f.compare)
 
 @dataclass(frozen=True)
 class Trace:
-    """A run. Position 0 is before the first fact, position n after fact n.
+    """An execution. Position 0 is before the first fact, position n after fact n.
 
     `system` is the line that makes the system again, `label` how a picture names it, `terms` the
     broker's words in it with a sentence each. `choices`: the schedule; `facts`: the lines;
@@ -162,7 +162,8 @@ class Trace:
         return self.snapshots[position]
 
     def hash_lines(self) -> str:
-        """Eight hex digits of the English narration, by which a token tells the same run."""
+        """Eight hex digits of the English narration, by which a token recognises the same
+        execution."""
         lines = "\n".join(fact.line("en") for fact in self.facts)
         return hashlib.sha256(lines.encode()).hexdigest()[:8]
 

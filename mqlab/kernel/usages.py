@@ -4,9 +4,9 @@
     CALLS.read(("send", "orders-0", "a", "txn=t1"), {"PARTITION": one_of("partition", names)})
 
 A usage begins with its verb. Then come its arguments: `KIND` is one word, `KIND …` one or more,
-which are given as a tuple, `this|that` one of these words. In brackets stands what may be missing:
-an argument (then "" or an empty tuple is given), or options (`[txn=NAME sequence=N]`). What stands
-behind a comma is for people only. A word with = is a word as others where a usage has no options,
+which are given as a tuple, `this|that` one of these words. In brackets is what may be missing:
+an argument (then "" or an empty tuple is given), or options (`[txn=NAME sequence=N]`). What follows
+a comma is for people only. A word with = is a word as others where a usage has no options,
 or none of that name and no argument `KIND …`, and where it begins with a quotation mark; as a name
 it is refused.
 
@@ -25,7 +25,7 @@ from .maps import frozen
 from .text import BadValue, say_unknown, shorten, tr
 
 Words = tuple[str, ...]
-#: makes of a word what its kind stands for, None where it is none; ValueError says why
+#: makes of a word what its kind means, None where it is none; ValueError says why
 Reader = Callable[[str], Any]
 
 PIECE = re.compile(r"\[[^]]*\]|\S+(?: …)?")
@@ -131,7 +131,7 @@ class Usage:
             read_values = tuple(map(_find_reader(argument.kind, readers), its_words))
             if None in read_values:
                 return None
-            # "" stands for an argument that may be missing and is
+            # "" is given for an argument that may be missing and is
             values.append(read_values if argument.many else read_values[0] if read_values else "")
         given = dict(word.split("=", 1) for word in named)
         if not given.keys() <= self.options.keys():
@@ -192,7 +192,7 @@ class Usages:
         self.by_verb = {usage.verb: usage for usage in usages}
 
     def read(self, words: Words, readers: Mapping[str, Reader]) -> Any:
-        """The call that the words of a line stand for; `readers`: by kind, for a kind without one
+        """The call that the words of a line mean; `readers`: by kind, for a kind without one
         the word itself. Raises ValueError with advice."""
         verb = words[0] if words else ""
         usage = self.by_verb.get(verb)

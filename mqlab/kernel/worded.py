@@ -1,4 +1,4 @@
-"""Messages, calls and records that say themselves in one line, which is how a narration tells them.
+"""Messages, calls and records that say themselves in one line, which is how a narration shows them.
 
 @worded("EndTxn {action} {txn}")
 class EndTxn:

@@ -1,11 +1,11 @@
-"""A world: every node, every message under way, and one step of one node.
+"""A world: every node, every message in flight, and one step of one node.
 
 `run` is one step of one node, effect by effect, so that a driver may stop the node after
 any of them. `moves.py` does one choice to a whole world. The explorer calls `run` once for each
 neighbourhood of a node and keeps a world as one integer; every other driver uses `moves.apply`.
 
 The network is TCP: a *wire* is one direction of one connection, first in, first out. When
-a connection breaks, requests under way may still arrive (late), answers do not; the
+a connection breaks, requests in flight may still arrive (late), answers do not; the
 client hears `ConnectionLost` and what it sends next goes over a new connection. Where it
 breaks because the server stops, what the server had answered may have left before: then the
 client hears these answers first, and of the break after them (`Choice.answers`).
@@ -57,7 +57,7 @@ class NodeSpec:
 
 @frozen
 class Note:
-    """A message under way: the number its sender gave it, and what it says. `corr`: that number."""
+    """A message in flight: the number its sender gave it, and what it says. `corr`: that number."""
 
     corr: int
     body: Any
@@ -135,7 +135,7 @@ def do_effects(spec: NodeSpec, node: NodeState, role: int, effects: Effects) -> 
                 node = replace(node, app=app)
             case _:  # an effect on the disk
                 node = replace(node, disk=node.disk.apply(effect))
-                # notify: the role is told of a durable append by an event of its own
+                # notify: the role is notified of a durable append by an event of its own
                 if isinstance(effect, Append) and effect.notify:
                     safe = Appended(effect.log, effect.entry.last + 1)
                     node = replace(node, inbox=(*node.inbox, (role, safe)))

@@ -1,15 +1,15 @@
 """A partition's transaction buffer: which transactions are open here, and how far one may read.
 
-It buffers nothing. Messages of open transactions lie in the partition's own ledger, between all
+It buffers nothing. Messages of open transactions are in the partition's own ledger, between all
 others; the buffer knows where each open transaction *begins* here, and which ones were aborted.
 From that follows one number:
 
     maxReadPosition = the entry before the first message of the oldest open transaction,
                       or the last entry, when none is open
 
-Nobody is sent what lies above it, a plain message neither. "Oldest" is by the first message in this
-partition: a transaction that commits earlier stays invisible until all that began here before it
-have ended. Committed transactions are not remembered at all.
+Nothing above it is sent to a consumer, a plain message neither. "Oldest" is by the first message in
+this partition: a transaction that commits earlier stays invisible until all that began here before
+it have ended. Committed transactions are not remembered at all.
 
 **Durable** is the topic itself and, now and then, a snapshot: maxReadPosition and the aborted
 transactions. Until the first transactional message there is none (NoSnapshot); that message waits
@@ -17,14 +17,14 @@ until the first one is safe. Recovery loads the last one and reads the topic fro
 (`recover_buffer`), so it knows again what was open.
 
 *What can go wrong.* A message of a transaction that ended long ago arrives: it begins an open
-transaction that nobody will end, and **blocks the partition**. The low watermark, which comes with
-every end, refuses such messages, and aborts what slipped through before. But it is in memory only:
-after a restart it is empty. And the aborted are known by their id alone: aborting a stale message
-of a *committed* transaction hides what that transaction had committed here from anyone who reads it
-later. A snapshot that is lost is no error: the buffer is NoSnapshot then, as where no transaction
-has written, and everything is read, what is open or was aborted too (4.2.4 does so).
+transaction that will never be ended, and **blocks the partition**. The low watermark, which comes
+with every end, refuses such messages, and aborts what slipped through before. But it is in memory
+only: after a restart it is empty. And the aborted are known by their id alone: aborting a stale
+message of a *committed* transaction hides what that transaction had committed here from anyone who
+reads it later. A snapshot that is lost is no error: the buffer is NoSnapshot then, as where no
+transaction has written, and everything is read, what is open or was aborted too (4.2.4 does so).
 
-*Invariant:* no message of an open transaction lies at or below maxReadPosition.
+*Invariant:* no message of an open transaction is at or below maxReadPosition.
 *Left out:* segmented snapshots (PIP-196), and forgetting an aborted transaction once retention has
 deleted its marker.
 Read on in TopicTransactionBuffer, SingleSnapshotAbortedTxnProcessorImpl (4.2).

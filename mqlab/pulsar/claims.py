@@ -2,12 +2,12 @@
 
 Careful wording is the point. "What is committed can be read" is not true, nor is "one open
 transaction hides its own messages only". Nor does anything fence a client that was taken for dead,
-unless somebody else has its topic alone.
+unless another producer has its topic alone.
 
 Three lists. `LIT` and `ALWAYS` hold in every reachable world of a correct broker, whatever stops or
 breaks; what `LIVE` says can still be reached from every one. What real Pulsar does *not* promise,
 though many expect it, is a claim that one may name (`claims=committed_stays` in a system line) to
-be shown the run that refutes it.
+be shown the execution that refutes it.
 """
 
 from __future__ import annotations
@@ -105,8 +105,8 @@ def _overlap(one: AckPosition, other: AckPosition) -> bool:
 
 
 def acked_is_let_go(cluster: Cluster, world: World) -> bool:
-    """Of the types whose consumers hold single entries: nobody is sent one that was acknowledged,
-    so nobody holds it."""
+    """Of the types whose consumers hold single entries: no consumer is sent one that was
+    acknowledged, so no consumer holds it."""
     return not any(
         sub.cursor.is_deleted(position)
         for topic in list_topics(cluster, world)
@@ -117,7 +117,7 @@ def acked_is_let_go(cluster: Cluster, world: World) -> bool:
 
 
 def buffer_kept(cluster: Cluster, world: World) -> bool:
-    """What a load would find, in the last snapshot and behind it, is what the buffer knows: while
+    """What a load would find, in the last snapshot and after it, is what the buffer knows: while
     nothing is being written."""
     for topic in list_topics(cluster, world):
         if topic.buffer.state not in RECOVERED or topic.appends:
@@ -152,7 +152,7 @@ def list_topics(cluster: Cluster, world: World) -> list[Topic]:
 
 
 def reads_receipts(cluster: Cluster, name: str, node: NodeState) -> Hashable:
-    """What is written in partitions, and what clients were told of their sends."""
+    """What is written in partitions, and what was reported to clients of their sends."""
     if name in cluster.clients:
         return list_receipts(node)
     return node.disk if name in cluster.partitions else None
@@ -213,7 +213,7 @@ def as_decided(cluster: Cluster, world: World) -> bool:
 
 
 def told_to_all(cluster: Cluster, world: World) -> bool:
-    """Of commits only: what arrives after an abort, a timeout's for example, is not told."""
+    """Of commits only: what arrives after an abort, a timeout's for example, is not reported."""
     done = read_coordinators(cluster, world).done
     for name in cluster.partitions:
         entries = read_entries(world, name)
@@ -227,8 +227,8 @@ def told_to_all(cluster: Cluster, world: World) -> bool:
 
 
 def _is_told(log: list[PendingAckEntry], done: Mapping[TxnID, TxnStatus]) -> bool:
-    """Unless somebody has acknowledged cumulatively: such a pending acknowledgement keeps other
-    commits from being told (`pending_ack`)."""
+    """Unless a consumer has acknowledged cumulatively: such a pending acknowledgement keeps other
+    commits from being reported (`pending_ack`)."""
     if any(record.ack_type is AckType.CUMULATIVE for record in log):
         return True
     committed = {record.txn for record in log if record.op == COMMIT}
@@ -493,7 +493,7 @@ UNKEPT = (
     _claim("state tells", words.STATE_TELLS, state_tells, reads_states),
     _claim("committed stays", words.COMMITTED_STAYS, committed_stays, reads_topics),
 )
-#: where somebody commits
+#: where a program commits
 SOMETIMES = (_claim("commits", words.COMMITS, commits, kind="sometimes"),)
 #: what a system line may name, by that name
 CLAIMS = claims_by_key((*ALWAYS, *LIVE, *UNKEPT))
@@ -503,7 +503,7 @@ def properties(
     cluster: Cluster, claims: tuple[str, ...] = (), commits: bool = True
 ) -> tuple[Property, ...]:
     """What a search checks: everything that a correct broker keeps, what must be reachable (if
-    anybody `commits`), and the claims that were named."""
+    any program `commits`), and the claims that were named."""
     kept = (*LIT, *ALWAYS, *LIVE)
     named = (CLAIMS[name] for name in claims)
     return list_properties(cluster, kept, named, SOMETIMES if commits else ())

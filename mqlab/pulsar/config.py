@@ -81,13 +81,13 @@ SAFEGUARDS: dict[str, Text] = {
 @frozen
 class PulsarConfig(Config):
     """`partitions`: the topic partitions there are, as "orders-0". `missing`: partitions of a
-    namespace that does not exist, which a client may register and nobody can serve.
+    namespace that does not exist, which a client may register and no broker can serve.
     `coordinators`: how many there are: 1 in a standalone broker, 16 in a cluster, none while
     transactionCoordinatorEnabled has its default, false.
     `max_active`: maxActiveTransactionsPerCoordinator (0: no limit). `snapshot_count`:
     transactionBufferSnapshotMaxTransactionCount. `snapshot_ms`:
     transactionBufferSnapshotMinTimeInMillis; 0: no snapshot by time, which spares a lesson a
-    timer that nobody waits for. `dedup` 1: brokerDeduplicationEnabled. `retry_ms`: how long the
+    timer that it does not need. `dedup` 1: brokerDeduplicationEnabled. `retry_ms`: how long the
     coordinator waits before it ends a transaction again. `batch_index_ack`:
     acknowledgmentAtBatchIndexLevelEnabled (on by default since 4.1). `tick_ms`: of the wheel that
     watches deadlines; a shorter timeout aborts at once. `auto_skip` 1: autoSkipNonRecoverableData,

@@ -1,25 +1,25 @@
 """The transaction coordinator: who counts transactions and ends them.
 
-A coordinator is a number. The number stands in every transaction's id, and the owner of that
+A coordinator is a number. The number is in every transaction's id, and the owner of that
 partition of `transaction_coordinator_assign` keeps its log; a standalone broker has one.
 
 **Durable** is one record for each thing that happens to a transaction: NEW, ADD_PARTITION,
-ADD_SUBSCRIPTION, UPDATE. They lie in a managed ledger that is no topic. When a transaction has
+ADD_SUBSCRIPTION, UPDATE. They are in a managed ledger that is no topic. When a transaction has
 ended, its records are deleted by a cursor, and **it is forgotten**: a client that asks about it
 then, a second commit among them, hears TransactionNotFound. **In memory** are the live
 transactions.
 
     TcClientConnect        here          the first one loads the log: not the broker's start
     NewTxn                 here          an id, one higher than the last
-    AddPartitionToTxn …    here          where the end will have to be told
-    EndTxn                 here          decided in the log, then told to every participant,
+    AddPartitionToTxn …    here          where the end will have to be sent
+    EndTxn                 here          decided in the log, then sent to every participant,
                                          then logged as done, and only then answered
     (its time is over)     here          aborted, if it is still open
     getTransactionMetadata here          an administrator asks
 
 *What can go wrong.* The coordinator dies after COMMITTING was logged: the next load ends the
 transaction again, and a participant that had finished gets a second marker. A participant does
-not answer: a second later all of them are told again, without limit, and the caller waits.
+not answer: a second later it is sent to all of them again, without limit, and the caller waits.
 *Invariants:*
 ids only grow, also over restarts; a decision never changes; no participant hears of an end that is
 not in the log.
@@ -143,7 +143,7 @@ Participant = tuple[str, str]
 
 @frozen
 class TxnMeta:
-    """A live transaction. `partitions` and `subscriptions`: where its end will be told, sorted,
+    """A live transaction. `partitions` and `subscriptions`: where its end will be sent, sorted,
     each once. `records`: its positions in the log, which are deleted when it has ended."""
 
     txn: TxnID
@@ -196,8 +196,8 @@ class Write:
 
 @frozen
 class End:
-    """One END_TXN under way. Two callers may end the same transaction at once, and then each has
-    an End and tells every participant. `owed`: by number, who has not answered; `failed`: some
+    """One END_TXN in progress. Two callers may end the same transaction at once, and then each has
+    an End and informs every participant. `owed`: by number, who has not answered; `failed`: some
     answer was an error, or was lost. `number`: its own, the lowest that was free."""
 
     number: int
@@ -208,17 +208,16 @@ class End:
     failed: bool = False
 
 
-# ---- END_TXN: decide, tell everybody, write that it is done, answer ------------------
+# ---- END_TXN: decide, inform all participants, write that it is done, answer ---------
 #
 #     OPEN        log COMMITTING, and go on when it is safe
 #     COMMITTING  asked to commit again: go on at once, beside the one that is at it already
 #     otherwise   InvalidTxnStatus; TransactionNotFound for what is forgotten
 #
-# Every participant is told in parallel: the subscriptions on which the transaction acknowledged and
-# the partitions it was going to write to. If one does not answer, or cannot, **all** of them are
-# told
-# again a second later; those that had finished append another marker, which changes nothing.
-# Markers are idempotent, not unique.
+# Every participant is informed in parallel: the subscriptions on which the transaction acknowledged
+# and the partitions it was going to write to. If one does not answer, or cannot, **all** of them
+# are informed again a second later; those that had finished append another marker, which changes
+# nothing. Markers are idempotent, not unique.
 #
 # Source: TransactionMetadataStoreService#endTransaction, #endTxnInTransactionBuffer (4.2).
 
@@ -233,7 +232,7 @@ def begin_end(
 ) -> Result:
     """Begin to end a transaction (END_TXN): write the decision to the log if it is open, or send it
     to the participants again if the same decision was made before; otherwise refuse. `caller` None:
-    it has timed out, and nobody waits for an answer."""
+    it has timed out, and no caller waits for an answer."""
     meta = tc.txns.get(txn)
     if meta is None:
         return tc, _answer(caller, ServerError.TransactionNotFound)
@@ -254,18 +253,18 @@ def _build_update(meta: TxnMeta, status: TxnStatus) -> TransactionMetadataEntry:
 
 
 def _answer(caller: Caller | None, error: ServerError) -> Effects:
-    """Nobody waits for the end of a transaction that has timed out."""
+    """No caller waits for the end of a transaction that has timed out."""
     return () if caller is None else (Reply(caller, EndTxnResponse(error)),)
 
 
-# ---- everybody is told -----------------------------------------------------------------
+# ---- all participants are informed ------------------------------------------------------
 
 
 def tell_participants(tc: Coordinator, meta: TxnMeta, caller: Caller | None, disk: Disk) -> Result:
     """Send the end to all participants at once, with this coordinator's low watermark (the
     transaction itself is live until it has ended, so the watermark is below it), and wait for their
     answers; without participants the final state is written at once. `caller`: who is answered in
-    the end; None: nobody."""
+    the end; None: no caller."""
     commits = meta.status is TxnStatus.COMMITTING
     action = TxnAction.COMMIT if commits else TxnAction.ABORT
     number = _find_free_number(tc)
@@ -300,8 +299,8 @@ def handle_answer(tc: Coordinator, number: int, ok: bool, disk: Disk) -> Result:
 
 
 def lose_participant(tc: Coordinator, peer: str, disk: Disk) -> Result:
-    """The connection to a partition broke, which stands for a request's timeout of 3 s, too:
-    whether it was done nobody knows."""
+    """The connection to a partition broke, which takes the place of a request's timeout of 3 s,
+    too: whether it was done is unknown."""
     effects: Effects = ()
     for end in tc.ends:
         owed = Map(pair for pair in end.owed.items() if pair[1][0] != peer)
@@ -312,7 +311,7 @@ def lose_participant(tc: Coordinator, peer: str, disk: Disk) -> Result:
 
 
 def _end_if_answered(tc: Coordinator, end: End, disk: Disk) -> Result:
-    """When nobody is owed any more: log that it is done, or try all of it again."""
+    """When no answer is pending any more: log that it is done, or try all of it again."""
     new = replace(tc, ends=tuple(end if e.number == end.number else e for e in tc.ends))
     if end.owed:
         return new, ()
@@ -344,7 +343,7 @@ def finish(tc: Coordinator, write: Write) -> Result:
 
 
 def refuse(tc: Coordinator, write: Write, error: ServerError) -> Result:
-    """A record came too late: somebody else ended the transaction meanwhile."""
+    """A record came too late: another caller ended the transaction meanwhile."""
     if write.end < 0:
         return tc, _answer(write.caller, error)
     return _leave(tc, _find(tc, write), error)
@@ -369,7 +368,7 @@ def _leave(tc: Coordinator, end: End, error: ServerError) -> Result:
 
 
 def track(tc: Coordinator, meta: TxnMeta, disk: Disk, at_ms: int) -> Result:
-    """Watch a transaction's deadline. A search has no clock: there it always lies ahead."""
+    """Watch a transaction's deadline. A search has no clock: there it is always ahead."""
     if "transaction_timeout" not in tc.config.on:
         return tc, ()
     if meta.timeout_ms < tc.config.tick_ms:
@@ -468,7 +467,7 @@ AddToTxn = AddPartitionToTxn | AddSubscriptionToTxn
 @frozen
 class Coordinator:
     """`sequence`: the last id given, -1 before the first. `writes`: records that are not safe
-    yet, the oldest first. `ends`: END_TXN under way. `cursor`: what of the log is deleted."""
+    yet, the oldest first. `ends`: END_TXN in progress. `cursor`: what of the log is deleted."""
 
     config: PulsarConfig
     tc_id: int = 0
@@ -511,7 +510,7 @@ class Coordinator:
         return self, ()
 
     def check_invariants(self) -> None:
-        """AssertionError where participants are told an end that was not decided."""
+        """AssertionError where participants are sent an end that was not decided."""
         for end in self.ends:
             meta = self.txns.get(end.txn)
             assert meta is None or meta.status is STATES_OF[end.action][0], (end.txn, meta.status)
@@ -652,7 +651,7 @@ class Coordinator:
 
     @staticmethod
     def recover(config: PulsarConfig, tc_id: int, disk: Disk, at_ms: int) -> Result:
-        """After a start nothing is loaded: nobody is timed out before a client connects."""
+        """After a start nothing is loaded: no transaction is timed out before a client connects."""
         return Coordinator(config, tc_id), ()
 
 

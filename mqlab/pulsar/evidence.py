@@ -17,7 +17,7 @@ VERSIONS = {"4.2": "4.2.4"}
 BROKER = "broker"
 #: none: positions and transaction ids are counted from a scenario's first before they are noted
 IDS = NEVER
-#: what nobody answers, in either direction, or what is answered over another connection
+#: what has no answer, in either direction, or what is answered over another connection
 ONE_WAY = re.compile(
     r"^((Message|Subscribed?|OpenProducer|ProducerOpened|Flow|Redeliver|CloseConsumer) .*"
     r"|Ack(?!.* in \().*)$",

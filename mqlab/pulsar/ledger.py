@@ -1,7 +1,7 @@
-"""What stands on BookKeeper: positions that were read and can be forgotten, and how far to read.
+"""What is stored in BookKeeper: positions that were read and can be forgotten, and how far to read.
 
 A *managed ledger* is a log of entries with cursors on it. All three logs of a transaction are one:
-the topic itself, the coordinator's log and a subscription's pending acks. The entries lie on the
+the topic itself, the coordinator's log and a subscription's pending acks. The entries are on the
 node's disk (`kernel/disk.py`); here is what is kept beside them, and what both a buffer and a
 subscription know of the transactions that have ended.
 """
@@ -30,7 +30,7 @@ class Cursor:
     together, as one value.
 
     What waits is kept as stretches without a gap, as the real cursor keeps it (LongPairRangeSet):
-    one message that nobody acknowledges may have a million acknowledged ones behind it, and they
+    one unacknowledged message may have a million acknowledged ones after it, and they
     are one stretch. To find a position costs the logarithm of the number of stretches.
 
     *Left out:* ManagedCursorImpl writes at most once a second, so that after a kill some plain
@@ -72,7 +72,7 @@ class Cursor:
         return self.batches[at][1] if known else ()
 
     def delete(self, positions: tuple[int, ...]) -> Cursor:
-        """Acknowledge these entries; the mark moves over all that now lies without a gap."""
+        """Acknowledge these entries; the mark moves over all that is now without a gap."""
         stretches = list(self.individual)
         for position in positions:
             if position > self.mark_delete:
@@ -200,7 +200,7 @@ class TopicView:
 
     `max_read`: dispatchers read up to here and no further (TransactionBuffer# getMaxReadPosition);
     `lac`: the last confirmed entry; `aborts`: the transactions of which the buffer knows that they
-    were aborted (TransactionBuffer#isTxnAborted asks by the id alone, wherever the message stands).
+    were aborted (TransactionBuffer#isTxnAborted asks by the id alone, wherever the message is).
     Given for one step, never kept.
     """
 

@@ -53,7 +53,7 @@ def name_txn(txn: TxnID | None) -> str:
     return "" if txn is None else f" in {txn}"
 
 
-# ---- what lies in a partition's ledger ---------------------------------------------------
+# ---- what is in a partition's ledger -----------------------------------------------------
 
 
 @frozen
@@ -91,7 +91,7 @@ class BufferSnapshot(Single):
         return f"Snapshot maxReadPosition={self.max_read_position} aborts={{{aborted}}}"
 
 
-# ---- what lies in a coordinator's log, and in a subscription's ---------------------------
+# ---- what is in a coordinator's log, and in a subscription's ---------------------------
 
 
 @frozen
@@ -283,7 +283,7 @@ class EndTxnOnSubscriptionResponse(Answer):
 
 @frozen
 class MessageMetadata:
-    """What a message says of itself, which lies in the ledger with it (MessageMetadata).
+    """What a message says of itself, which is in the ledger with it (MessageMetadata).
     `producer`: its name; `sequence`: the sequence id, by which duplicates are recognised."""
 
     producer: str
@@ -293,7 +293,7 @@ class MessageMetadata:
 
 @frozen
 class OpenProducer:
-    """PRODUCER: `producer` is its name. `topic_epoch`: the one that this producer was told when it
+    """PRODUCER: `producer` is its name. `topic_epoch`: the one that this producer was sent when it
     was opened first, where its client opens it again. `access_mode`: shared, exclusive …"""
 
     partition: str
@@ -463,7 +463,7 @@ class Redeliver:
 
 @frozen
 class Seek:
-    """SEEK: the subscription goes on with the entry behind `after`; None: with what comes next. Of
+    """SEEK: the subscription goes on with the entry after `after`; None: with what comes next. Of
     a batch in front of it `done` is left out: (position, indexes)."""
 
     partition: str
@@ -500,7 +500,7 @@ class DeleteLedger:
     """`bookkeeper shell deleteledger`: the metadata of one ledger of a pending-ack log goes, and so
     does what it holds. `records`: it is the closed one with so many, from the first one on; 0: the
     only one, which is written to. `subscription` "": the ledger of the buffer's snapshots (in a
-    real broker those of all topics of a namespace lie in one)."""
+    real broker those of all topics of a namespace are in one)."""
 
     partition: str
     subscription: str = ""

@@ -1,7 +1,7 @@
 """Pending acks: what open transactions have acknowledged in one subscription.
 
 A transaction may acknowledge messages. Until it ends they are neither acknowledged nor free: they
-are delivered to nobody, and no other transaction may acknowledge them. A commit hands them to the
+are not delivered, and no other transaction may acknowledge them. A commit hands them to the
 cursor; an abort frees them, and they are delivered again.
 
 The record is written **before** the check. What is refused is in the log too; a replay goes
@@ -101,7 +101,7 @@ class PendingAck:
         return ""
 
     def find_cumulative_conflict(self, cursor: Cursor, txn: TxnID, position: AckPosition) -> str:
-        """Why nobody can acknowledge up to here; the transaction that holds the
+        """Why no other transaction can acknowledge up to here; the transaction that holds the
         pending cumulative acknowledgement may go on from where it is."""
         if position.position <= cursor.mark_delete:
             return WITHIN_MARK.format(txn=txn, position=position, mark=cursor.mark_delete)
@@ -135,7 +135,7 @@ class PendingAck:
     ) -> tuple[PendingAck, Cursor]:
         """The cursor takes over what the transaction has acknowledged one by one. A message of a
         batch stays pending as well until the whole batch is acknowledged; and so does for good, for
-        no transaction, what there is not yet: nobody will be sent it."""
+        no transaction, what there is not yet: it will not be delivered."""
         acked = self.acked_by(txn)
         cursor = acknowledge(cursor, sorted(acked, key=_place), batch_index_ack, lac)
         return self._forget(txn).clear_deleted(cursor, acked), cursor
@@ -181,7 +181,7 @@ class PendingAck:
 
     def find_ended(self) -> TxnID | None:
         """The transaction at the head, if its coordinator has ended it long ago: it acknowledged
-        here too late to be told."""
+        here too late to be informed."""
         if not self.of_txn:
             return None
         head = self.of_txn[0][0]

@@ -189,7 +189,7 @@ def find_users(sub: Subscription, ask: Unsubscribe) -> Answer | None:
 
 def delete_ledger(disk: Disk, log: str, name: str, records: int, caller: Caller) -> Effects:
     """Nothing changes before the next load: who has opened a ledger does not ask for its metadata
-    again. The last record lies in the ledger that is written to. `name`: of its row."""
+    again. The last record is in the ledger that is written to. `name`: of its row."""
     if records >= disk.log(log).end:
         return (Reply(caller, Answer(ServerError.MetadataError, NO_LEDGER)),)
     return Put(LEDGERS, name, Deleted(records or None)), Reply(caller, Answer())
@@ -229,7 +229,7 @@ def give_permits(sub: Subscription, client: str, permits: int) -> Subscription:
 
 def redeliver(sub: Subscription, client: str, positions: tuple[int, ...]) -> Subscription:
     """A client wants messages again. Single entries only where they are held one by one; else
-    everything behind mark-delete, for the sake of the order, and only for the active consumer."""
+    everything after mark-delete, for the sake of the order, and only for the active consumer."""
     if sub.sub_type not in INDIVIDUAL:
         return rewind(sub) if client == find_active(sub) else sub
     held = next((c.held for c in sub.consumers if c.client == client), ())
@@ -239,7 +239,7 @@ def redeliver(sub: Subscription, client: str, positions: tuple[int, ...]) -> Sub
 
 def seek(sub: Subscription, ask: Seek, caller: Caller, last: int) -> Result:
     """The cursor moves, back or ahead. The broker closes every consumer, whose client subscribes
-    again, so that nothing from before is under way; a reader's subscription ends. What is pending
+    again, so that nothing from before is in flight; a reader's subscription ends. What is pending
     for a transaction stays so (PersistentSubscription#resetCursor, 4.2)."""
     mark = last if ask.after is None else min(ask.after, last)
     batches = () if ask.done is None else ((ask.done[0], join(ask.done[1])),)
@@ -262,10 +262,9 @@ def send_again(sub: Subscription, positions: tuple[int, ...]) -> Subscription:
 # A plain acknowledgement goes to the cursor even where an open transaction has the message pending.
 # One of a transaction is written to the log; when it is safe there, the check follows, and then the
 # answer. The consumer lets go of its messages *before* that: if one of them is refused, the others
-# of the same request are neither acknowledged nor held by anybody, and on Shared they are sent
-# again
-# only when every consumer has gone. The end of a transaction goes through the log as well. What is
-# safe is looked at in the order of the log, so what was asked first is decided first.
+# of the same request are neither acknowledged nor held by a consumer, and on Shared they are sent
+# again only when every consumer has gone. The end of a transaction goes through the log as well.
+# What is safe is looked at in the order of the log, so what was asked first is decided first.
 #
 # Sources: Consumer#individualAckNormal, #individualAckWithTransaction, PersistentSubscription#
 # acknowledgeMessage, #transactionIndividualAcknowledge, #endTxn, PendingAckHandleImpl (4.2).
@@ -274,7 +273,7 @@ def send_again(sub: Subscription, positions: tuple[int, ...]) -> Subscription:
 @frozen
 class Waiting:
     """A record that is not known to be safe yet, and who hears what came of it. `caller` None:
-    nobody, the low watermark asked for it. `low_watermark`: what its coordinator said."""
+    no client, the low watermark asked for it. `low_watermark`: what its coordinator said."""
 
     record: PendingAckEntry
     caller: Caller | None
@@ -285,8 +284,8 @@ class Waiting:
 
 
 def acknowledge_plain(sub: Subscription, ask: Ack, lac: int) -> Result:
-    """At once, pending or not; nobody answers. What lies beyond the last confirmed entry is not
-    acknowledged, and nobody hears of that either."""
+    """At once, pending or not, without an answer. What is beyond the last confirmed entry is not
+    acknowledged, and that is not reported either."""
     batch_index_ack = bool(sub.config.batch_index_ack)
     if ask.ack_type is AckType.CUMULATIVE:
         if not sub.is_single:
@@ -387,7 +386,7 @@ def _apply_durable(sub: Subscription, waiting: Waiting, lac: int) -> Result:
     """A record of the pending-ack log is durable: apply it to the cursor and the pending
     acknowledgements, answer its caller, and redeliver what an abort has freed. `waiting`: the
     record with its caller (None: a low watermark revealed that the transaction had ended, and
-    nobody waits for an answer). `lac`: the last confirmed entry."""
+    no client waits for an answer). `lac`: the last confirmed entry."""
     record = waiting.record
     applied = apply_record(sub.config, sub.pending, sub.cursor, record, lac)
     ended = _has_ended(sub, applied.pending)
@@ -420,7 +419,7 @@ def _redeliver_freed(
 ) -> Subscription:
     """What an abort has freed is delivered again: by itself where consumers hold single entries;
     else by reading from mark-delete on, everything unacknowledged once more. Only the low
-    watermark names no consumer, so there nothing moves before somebody asks for redelivery."""
+    watermark names no consumer, so there nothing moves before a client asks for redelivery."""
     if not sub.is_single:
         new = send_again(sub, tuple(p for p in freed if not sub.cursor.is_deleted(p)))
         return replace(new, replay=tuple(p for p in new.replay if p <= lac))  # the rest is to come
@@ -437,7 +436,7 @@ def _abort_ended(sub: Subscription, lac: int, disk: Disk) -> Result:
     return (sub, ()) if record is None else _write(sub, Waiting(record, None), lac)
 
 
-# ---- The dispatcher: which entry goes to which consumer, and which to nobody ---------
+# ---- The dispatcher: which entry goes to which consumer, and which to none -----------
 #
 # It reads no further than maxReadPosition and only while a consumer has permits. Each entry goes
 # through the filters, in this order:
@@ -448,8 +447,7 @@ def _abort_ended(sub: Subscription, lac: int, disk: Disk) -> Result:
 #     4. all else                            sent
 #
 # So a marker and an aborted message stay in a subscription's backlog until its dispatcher reads
-# over
-# them. Whether a transaction was aborted is asked by its id alone, wherever the message lies.
+# over them. Whether a transaction was aborted is asked by its id alone, wherever the message is.
 #
 # Sources: AbstractBaseDispatcher#filterEntriesForConsumer, PersistentDispatcherMultipleConsumers#
 # readMoreEntries, #trySendMessagesToConsumers, PersistentDispatcherSingleActiveConsumer (4.2).
@@ -462,7 +460,8 @@ ROUND_ROBIN_BATCH = 20
 class _Round:
     """One pass of a dispatcher over what may be sent now. `ready`: the places of the consumers that
     may be sent something, sorted, so that whose turn it is costs the logarithm of their number;
-    `held`: of each consumer by its place, what it is sent here; `passed`: what nobody is sent."""
+    `held`: of each consumer by its place, what it is sent here; `passed`: what is sent to no
+    consumer."""
 
     def __init__(self, sub: Subscription, view: TopicView) -> None:
         self.sub, self.view = sub, view
@@ -482,7 +481,7 @@ class _Round:
     def run(self) -> Subscription:
         """Dispatch all that may be sent now, into `effects`. Returns the subscription afterwards:
         its consumers with what they hold and their permits, and its cursor, which has acknowledged
-        what nobody is sent."""
+        what is sent to no consumer."""
         for entry in self.entries():
             self.handle(entry)
         consumers = list(self.sub.consumers)
@@ -518,7 +517,7 @@ class _Round:
 
     def choose(self) -> int:
         """The place of the consumer that is sent the next message: whose turn it is, or the next
-        one behind that may be sent one."""
+        one after it that may be sent one."""
         turn = self.sub.turn + len(self.effects) // ROUND_ROBIN_BATCH
         behind = bisect_left(self.ready, turn % len(self.permits))
         return self.ready[behind % len(self.ready)]
@@ -564,7 +563,7 @@ class _Round:
 
 
 def dispatch(sub: Subscription, view: TopicView) -> tuple[Subscription, Effects]:
-    """Send what may be sent. The cursor moves over what nobody is sent."""
+    """Send what may be sent. The cursor moves over what is sent to no consumer."""
     if not sub.consumers or (sub.read > view.max_read and not sub.replay):
         return sub, ()
     this = _Round(sub, view)
@@ -591,7 +590,7 @@ NOBODY = "–"
 
 
 def tell_subscription(old: Subscription | None, new: Subscription) -> tuple[Text, ...]:
-    """What became pending or is so no more, and who is served. The cursor tells itself, by what
+    """What became pending or is so no more, and who is served. The cursor reports itself, by what
     it writes to the disk."""
     before = () if old is None else old.stuck
     stuck = (STUCK(sub=new.name, request=type(ask).__name__) for _, ask in new.stuck[len(before) :])

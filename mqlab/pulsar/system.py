@@ -242,7 +242,7 @@ def parse_call(words: tuple[str, ...], config: PulsarConfig) -> Any:
     return calls.AskAdmin(to, request, " ".join(words))
 
 
-# Which role stands on which node: each coordinator, each partition and each client is one
+# Which role is on which node: each coordinator, each partition and each client is one
 
 
 def nodes(system: PulsarSystem) -> tuple[NodeSpec, ...]:

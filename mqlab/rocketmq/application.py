@@ -1,7 +1,7 @@
-"""The order service: a listener as one should be written, and one that says what it is told.
+"""The order service: a listener as one should be written, and one that follows a script.
 
 The first is the whole idea in seven lines. The local transaction writes the order's row; asked
-later, the service looks the row up. What it answers stands in the database and nowhere else, so
+later, the service looks the row up. What it answers is in the database and nowhere else, so
 any process of the group can be asked, and one that was killed in between gives the right answer
 when it is back. No row is no proof that there will be none: the local transaction may still be
 running, in another process. So the answer is UNKNOW, not ROLLBACK_MESSAGE, and the broker asks
@@ -43,12 +43,12 @@ from .states import LocalTransactionState
 # `db` is the shared database, `memory` a dictionary of this process. Each call on `db` leaves
 # the function: it is a request, and the process waits. When the answer is there, the function is
 # run again from its first line, and everything that it read before, from `db` or from `memory`,
-# it is told once more from a journal. So a function in the middle of its work is a list of values,
+# it gets once more from a journal. So a function in the middle of its work is a list of values,
 # and nothing it wrote to `memory` is written twice.
 #
 # A function may use nothing but its arguments: what it took from a clock, from chance or from a
-# global variable would differ between two runs. Where that makes it ask for something else than
-# before, it is stopped (`NotRepeatable`).
+# global variable would differ from one pass to the next. Where that makes it ask for something else
+# than before, it is stopped (`NotRepeatable`).
 
 #: execute(order, db, memory) and check(order_id, db, memory)
 Rule = Callable[[str, "Db", MutableMapping[str, Any]], Any]
@@ -123,7 +123,7 @@ class _Journal:
         self.left: _Leave | None = None
 
     def take(self, question: str, now: Callable[[], Any]) -> Any:
-        """The answer to what is asked, from the journal or, behind its end, from `now`."""
+        """The answer to what is asked, from the journal or, past its end, from `now`."""
         if self.left is not None:
             raise self.left
         done = len(self.entries)
@@ -165,8 +165,8 @@ class Db:
         self._run(Statement("put", key, value))
 
     def insert(self, key: str, value: str = "paid") -> str | None:
-        """Write a row if there is none; returns the value that stands there now. Both are one
-        statement, as INSERT … ON CONFLICT DO NOTHING in SQL: nobody can write in between."""
+        """Write a row if there is none; returns the value that is there now. Both are one
+        statement, as INSERT … ON CONFLICT DO NOTHING in SQL: no other write comes in between."""
         return self._run(Statement("insert", key, value))
 
     def delete(self, key: str) -> None:
@@ -241,7 +241,7 @@ def _read_state(returned: Any) -> Finished:
 
 COMMIT, ROLLBACK, UNKNOW = LocalTransactionState
 NULL, THROW = "null", "throw"
-#: what a scripted listener can be told to do
+#: what a scripted listener can be instructed to do
 ANSWERS = (*LocalTransactionState, NULL, THROW)
 
 
@@ -282,7 +282,7 @@ class Scripted:
 #
 # A service can also write down that an order will never have its row: it *inserts* the row with the
 # value "refused", before the order does. One statement looks and writes, as with a primary key in
-# any SQL database, so of two that insert the same row one is told what the other has written.
+# any SQL database, so of two that insert the same row one gets back what the other has written.
 #
 # *Left out:* transactions of several statements. A service that writes two rows in one transaction
 # writes one value here.
@@ -309,7 +309,7 @@ class Database(Quiet):
             case Request(caller=caller, body=Statement(verb=verb, key=key, value=value)):
                 write = Put(TABLE, key, None if verb == "delete" else value)
                 return self, (write, Flush(), Reply(caller, StatementResponse()))
-        # It asks nobody and waits for nothing.
+        # It sends nothing and waits for nothing.
         return self, ()
 
     @classmethod

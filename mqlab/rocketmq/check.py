@@ -1,19 +1,21 @@
-"""The check: the broker goes through the half topic and asks about what nobody has ended.
+"""The check: the broker goes through the half topic and asks about half messages without an end.
 
 Nothing in the broker says which transactions are open. The check service finds out, one *round*
 at a time, by reading two queues side by side: the half topic from the offset where the last round
-stopped, and the op topic, whose records name the half messages that have ended. A half that no op
-record names is asked about. Since a log cannot be changed, and the round wants to move on, that
-half is *put back*: a copy, with its number of checks raised by one, is written at the end of the
-half topic, and the question goes out about the copy.
+stopped, and the op topic, whose records name the half messages that have ended. A half message that
+no op record names is asked about. Since a log cannot be changed, and the round wants to move on,
+that half is *put back*: a copy, with its number of checks raised by one, is written at the end of
+the half topic, and the question goes out about the copy.
 
 From this follow most surprises of RocketMQ's transactions:
 
 - a transaction has several addresses in the course of time, its first half and each copy; an op
   record for an old one is read too late, and the newest copy is asked about all the same
-- the number of checks rises with every copy, also when there was nobody to ask
-- a half that is too young stops the whole round, for halves are expected in order of their age
-- after `transactionCheckMax` checks the half is parked in TRANS_CHECK_MAX_TIME_TOPIC. That is no
+- the number of checks rises with every copy, also when there was no producer to ask
+- a half message that is too young stops the whole round, for half messages are expected in order of
+their age
+- after `transactionCheckMax` checks the half message is set aside in TRANS_CHECK_MAX_TIME_TOPIC.
+That is no
   rollback: a late COMMIT still commits it
 
 *Durable* are the two queues and the two offsets, these with a delay (`log.py`).
@@ -46,7 +48,7 @@ from .messages import (
 )
 from .states import TransactionType
 
-# What a half message is turned into: a half, a copy of it, a parked one, the message itself
+# What a half message is turned into: its first record, a copy, one set aside, the message itself
 #
 # Sources: TransactionalMessageBridge#parseHalfMessageInner, #renewHalfMessageInner,
 # DefaultTransactionalMessageCheckListener#resolveDiscardMsg,
@@ -95,7 +97,8 @@ def build_copy(half: Stored, times: int) -> Message:
 
 
 def mark_immune(half: Stored, message: Message) -> Message:
-    """A copy made while the half is immune says where the first one lies: its end may name that."""
+    """A copy made while the half message is immune says where the first one is: its end may name
+    that."""
     if message.get(PREPARED_QUEUE_OFFSET) is not None:
         return message
     return message.put((PREPARED_QUEUE_OFFSET, str(half.queue_offset)))
@@ -112,7 +115,7 @@ def build_resumed(stored: Stored) -> Message:
 
 def build_question(half: Stored, copy: Stored) -> CheckTransactionState:
     """About the half as it was found, at the place of the copy: its flag is not lost yet, and it
-    says what the store was told of the copy, not to keep the broker waiting."""
+    says what was sent to the store about the copy, not to keep the broker waiting."""
     times = str(copy.message.check_times)
     message = restore_message(half).put((CHECK_TIMES, times), (WAIT, "false"))
     return CheckTransactionState(message, copy.queue_offset, copy.base, half.store_ms)
@@ -200,10 +203,10 @@ def _fill_a_record(config: RocketMQConfig, offsets: Pending, largest: int) -> bo
 
 # ---- One round of the check, step by step, in the order of the real broker -----------
 #
-#     0  read op records: which halves have ended
+#     0  read op records: which half messages have ended
 #     1  for each half, from the offset where the last round stopped:
 #        ended          pass over it; its body is not even read
-#        asked too often, or older than the files are kept: park it
+#        asked too often, or older than the files are kept: set it aside
 #        fresh          stored since this round began: stop
 #        young          younger than its immunity: stop; with an immunity of its own: put it back
 #        undecided      before anyone is asked, all op records are read
@@ -213,8 +216,8 @@ def _fill_a_record(config: RocketMQConfig, offsets: Pending, largest: int) -> bo
 # Sources: TransactionalMessageServiceImpl#check, #fillOpRemoveMap, #needDiscard, #needSkip,
 # #isNeedCheck, #checkPrepareQueueOffset, #calculateOpOffset (4.9.8, 5.5.0). *Left out:* the second
 # that a round sleeps when there are no more op records, the round's own limit of 60 s, writes that
-# fail because a disk is full, and the branch in which a slave that acts as master hands a half to
-# another broker. README.md says what a copy does that has become too long.
+# fail because a disk is full, and the branch in which a slave that acts as master hands a half
+# message to another broker. README.md says what a copy does that has become too long.
 
 PULL = 32
 HOUR_MS = 3_600_000
@@ -273,7 +276,7 @@ class _Round:
         self.writer = Writer(disk, at_ms)
 
     def check_invariants(self) -> None:
-        """AssertionError where the next round would begin behind an op record that is needed: it
+        """AssertionError where the next round would begin after an op record that is needed: it
         names a half which no round has passed."""
         passed = range(self.op_start, self.next_op_offset())
         assert not any(self.named.get(op) for op in passed), (passed, self.named)
@@ -281,7 +284,7 @@ class _Round:
     # -- op records ----------------------------------------------------------------------
 
     def read_ops(self) -> list[Stored]:
-        """The next op records. What lies before the round's start is of no interest any more: a
+        """The next op records. What is before the round's start is of no interest any more: a
         record that names nothing else is done with. One that names a half twice (two ends of it in
         one batch) waits for it once."""
         ops = read_queue(self.disk, OP_QUEUE, self.op_at, PULL)
@@ -304,7 +307,7 @@ class _Round:
             self.done.append(op)
 
     def next_op_offset(self) -> int:
-        """Behind the longest run of op records that are done."""
+        """The offset after the longest sequence of op records that are done."""
         done, offset = set(self.done), self.op_start
         while offset in done:
             offset += 1
@@ -345,12 +348,12 @@ class _Round:
         return None
 
     def would_ask(self, half: Stored) -> bool:
-        """Whether somebody would be asked about this half as things stand."""
+        """Whether a producer would be asked about this half message now."""
         return not (self.is_spent(half) or half.queue_offset >= self.fresh or self.is_young(half))
 
     def examine(self, half: Stored) -> bool:
-        """Deal with a half that no op record names; False: the round stops here. One that is no
-        readable record (an old data folder may hold it) is passed over."""
+        """Examine a half message that no op record names; False: the round stops here. One that is
+        no readable record (an old data folder may hold it) is passed over."""
         if find_misfit(half.message, self.config.release):
             return True
         if self.is_spent(half):
@@ -365,7 +368,7 @@ class _Round:
         return self.ask(half)
 
     def is_spent(self, half: Stored) -> bool:
-        """Asked about as often as is allowed, or as old as the files it lies in may become."""
+        """Asked about as often as is allowed, or as old as the file that it is in may become."""
         if "check_limit" not in self.config.on:
             return False
         checked = half.message.get(CHECK_TIMES) is not None
@@ -374,8 +377,9 @@ class _Round:
         return too_old or (checked and half.message.check_times >= self.config.check_max)
 
     def count_check(self, half: Stored) -> Stored:
-        """What is parked for its age has one check more than it was asked about: the round counts
-        first, unless all checks are spent (needDiscard), and looks at the age then (needSkip)."""
+        """What is set aside for its age has one check more than it was asked about: the round
+        counts first, unless all checks are spent (needDiscard), and looks at the age then
+        (needSkip)."""
         times = half.message.check_times
         if half.message.get(CHECK_TIMES) is not None and times >= self.config.check_max:
             return half
@@ -399,8 +403,8 @@ class _Round:
         return self.config.timeout_ms if own is None else own * 1_000
 
     def let_travel(self, half: Stored) -> bool:
-        """A half with an immunity of its own does not hold up the others: it is put back, which
-        costs it one of its checks. If its first copy has ended, it is passed over instead."""
+        """A half message with an immunity of its own does not hold up the others: it is put back,
+        which costs it one of its checks. If its first copy has ended, it is passed over instead."""
         first = half.message.get(PREPARED_QUEUE_OFFSET)
         if first is not None and int(first) in self.ended:
             self.pass_ended(int(first))
@@ -410,8 +414,8 @@ class _Round:
 
     def put_back(self, copy: Message) -> Stored | None:
         """None where the copy does not fit into a record. A real round tries that again until its
-        minute is over (#putBackHalfMsgQueue), and so does each one after it: nothing behind that
-        half is examined until it has ended, or is too old."""
+        minute is over (#putBackHalfMsgQueue), and so does each one after it: nothing after that
+        half message is examined until it has ended, or is too old."""
         return None if find_misfit(copy, self.config.release) else self.writer.put(copy)
 
     def ask(self, half: Stored) -> bool:
@@ -420,7 +424,7 @@ class _Round:
         long, only the copy remains. Returns False if the copy cannot be stored."""
         copy = build_copy(half, half.message.check_times + 1)
         put_back: Stored | None
-        # without this safeguard the half message itself stands for its copy
+        # without this safeguard the half message itself takes the place of its copy
         if "put_back" in self.config.on:
             put_back = self.put_back(copy)
         else:

@@ -164,8 +164,8 @@ def reads_progress(cluster: Cluster, name: str, node: NodeState) -> Hashable:
 # What an order service may rely on, as properties over a world: its rows against the queues
 #
 # A row and a message belong together. That is what a transactional message is for, and it can be
-# asked only where rows are: an order whose listener merely says what it is told, or that somebody
-# ends by hand, has no row that would decide, and the claims do not speak of it.
+# asked only where rows are: an order whose listener merely follows a script, or that is ended by
+# hand, has no row that would decide, and the claims do not speak of it.
 
 
 class Progress(Protocol):
@@ -179,19 +179,19 @@ class Progress(Protocol):
 
 
 def is_open(seen: Progress, txn: Txn) -> bool:
-    """Whether a coming round of the check will look at it: a half or a copy of it lies at or
-    behind the check's place, and its end is neither recorded nor about to be."""
+    """Whether a coming round of the check will look at it: a half message or a copy of it is at or
+    after the check's place, and its end is neither recorded nor about to be."""
     known = {*txn.ended, *seen.ops}
     return any(place >= seen.half_offset and place not in known for place in txn.halves)
 
 
 def has_end(seen: Progress, txn: Txn) -> bool:
-    """Whether somebody has ended it, by COMMIT or ROLLBACK, as far as the broker knows."""
+    """Whether it was ended, by COMMIT or ROLLBACK, as far as the broker knows."""
     return bool(txn.delivered or txn.ended or set(txn.halves) & set(seen.ops))
 
 
 def is_forgotten(seen: Progress, txn: Txn) -> bool:
-    """Whether it has a half that is neither open nor ended nor parked."""
+    """Whether it has a half message that is neither open nor ended nor set aside."""
     return bool(txn.halves) and not (is_open(seen, txn) or has_end(seen, txn) or txn.parked)
 
 
@@ -203,8 +203,8 @@ def row_with_message(cluster: Cluster, world: World) -> bool:
 
 
 def list_left_alone(cluster: Cluster, world: World) -> list[str]:
-    """The orders whose row no message will follow. Not while the call that writes the row is under
-    way: its half may still come."""
+    """The orders whose row no message will follow. Not while the call that writes the row is in
+    flight: its half message may still come."""
     seen = read_world(cluster, world)
     return [
         order
@@ -215,9 +215,9 @@ def list_left_alone(cluster: Cluster, world: World) -> list[str]:
 
 
 def row_delivered(cluster: Cluster, world: World) -> bool:
-    """Each order's message is delivered, or the check will come to its half. Where neither is so, a
-    COMMIT may be on its way, or an answer to a check: the promise is broken only where none is
-    left, which a search finds out. To be parked is not enough."""
+    """Each order's message is delivered, or the check will come to its half message. Where neither
+    is so, a COMMIT may be on its way, or an answer to a check: the promise is broken only where
+    none is left, which a search finds out. To be set aside is not enough."""
     seen = read_world(cluster, world)
     due = is_check_due(cluster, world)
     return all(
@@ -282,8 +282,8 @@ def list_working(cluster: Cluster, world: World) -> list[str]:
 
 
 def can_be_asked(cluster: Cluster, world: World) -> bool:
-    """Each order's message is delivered, or somebody lives whom the broker will ask about its half:
-    a process of the group registers by itself."""
+    """Each order's message is delivered, or a live process remains that the broker will ask about
+    its half message: a process of the group registers by itself."""
     seen = read_world(cluster, world)
     return all(
         any(
@@ -311,7 +311,7 @@ def applied_once(cluster: Cluster, world: World) -> bool:
 
 
 def applied_or_kept(cluster: Cluster, world: World) -> bool:
-    """What lies before a group's offset is done with: some member has applied the order, or a
+    """What is before a group's offset is done with: some member has applied the order, or a
     copy of the message was kept."""
     seen = read_world(cluster, world)
     for group in cluster.consumer_groups:
@@ -339,7 +339,7 @@ def look_at_applied(cluster: Cluster, name: str, node: NodeState) -> Hashable:
 
 
 def look_at_rows(cluster: Cluster, name: str, node: NodeState) -> Hashable:
-    """What the claims here look at beside the broker: rows, programs, and calls under way."""
+    """What the claims here look at beside the broker: rows, programs, and calls in flight."""
     if name == cluster.config.database:
         return node.disk
     if name in dict(cluster.producers) and node.app is not None:
@@ -356,7 +356,7 @@ def look_at_rows(cluster: Cluster, name: str, node: NodeState) -> Hashable:
 # Three lists. `LIT` and `ALWAYS` hold in every reachable world of a correct broker, whatever stops
 # or breaks, short of a power cut; `LIVE` from every one. What real RocketMQ does *not* promise,
 # though many expect it, is a claim one may name (`claims=delivered_once` in a system line) to be
-# shown the run that refutes it.
+# shown the execution that refutes it.
 
 # ---- the broker alone ------------------------------------------------------------------
 
@@ -376,8 +376,8 @@ def no_half_lost(cluster: Cluster, world: World) -> bool:
 
 
 def ends(cluster: Cluster, world: World) -> bool:
-    """Every half has ended or is parked, or the check that will see to it is due, as often as is
-    allowed."""
+    """Every half message has ended or is set aside, or the check that will see to it is due, as
+    often as is allowed."""
     if not world.nodes[cluster.config.broker].up:
         return False
     seen = read_world(cluster, world)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..kernel import Config, Text, frozen, tr
 
-#: TopicValidator: where an undecided message lies, where its end is recorded, where it is parked
+#: TopicValidator: where an undecided message is, where its end is recorded, where it is set aside
 HALF_TOPIC = "RMQ_SYS_TRANS_HALF_TOPIC"
 OP_TOPIC = "RMQ_SYS_TRANS_OP_HALF_TOPIC"
 DISCARD_TOPIC = "TRANS_CHECK_MAX_TIME_TOPIC"
@@ -54,10 +54,10 @@ class RocketMQConfig(Config):
     """`release` "5.5" or "4.9": batched or synchronous op records, and what else differs.
     `timeout_ms` is transactionTimeOut, `check_interval_ms` transactionCheckInterval (4.9: 60 s),
     `check_max` transactionCheckMax. A search has no clock: every age is 0 there, and with
-    `timeout_ms` 0 a half may be asked about as soon as the check timer fires.
+    `timeout_ms` 0 a half message may be asked about as soon as the check timer fires.
     `op_batch_ms`, `op_batch_chars`: transactionOpBatchInterval, transactionOpMsgMaxSize.
     `persist_ms`: flushConsumerOffsetInterval; 0: offsets are on the disk at once, which spares
-    a search the timer. `reserved_hours`: fileReservedTime. `same_round`: a half that is put
+    a search the timer. `reserved_hours`: fileReservedTime. `same_round`: a half message that is put
     back is seen by the same round, as a quick dispatch allows. `topics`: what consumers may
     read, as "orders-0". `retry_max`: a group's retryMaxTimes.
     `flush`: "async" acknowledges what the operating system holds, "sync" what is on the disk;

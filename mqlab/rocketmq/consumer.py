@@ -6,12 +6,13 @@ listener could not process it *sends back*: the broker writes a copy to the retr
 group, for later. Then, and only then, the offset moves on.
 
 The listener of these lessons applies orders to a table of its own. The consumer can be killed
-after an order was applied and before its offset was reported; a half can be committed twice; a
-message can be sent back twice. So the same order comes again, and **only who looks the order up
-before applying it applies it once**. The look-up and the change are one row, in one statement.
+after an order was applied and before its offset was reported; a half message can be committed
+twice; a message can be sent back twice. So the same order comes again, and **only who looks the
+order up before applying it applies it once**. The look-up and the change are one row, in one
+statement.
 
-**Durable**: the table of applied orders; in broadcasting mode the offsets too, which lie with the
-consumer then. *Memory*: positions, who is in the group. *What can go wrong:* anything above; and in
+**Durable**: the table of applied orders; in broadcasting mode the offsets too, which the consumer
+then keeps. *Memory*: positions, who is in the group. *What can go wrong:* anything above; and in
 broadcasting mode a failure is written to a log file, and the message never comes again.
 
 *Left out:* threads and batches (one message after the other here), flow control, the 5 s between
@@ -261,7 +262,7 @@ class Consumer(Quiet):
     """`positions`: the next offset of each queue that it reads. `call`: what has not returned;
     `in_flight`: requests without an answer; `pulled`: what came so far in this turn; `outcomes`:
     what became of each message, for the call's result. `working`: (queue, message) that a listener
-    has not finished, `given_back`: where those lie that were sent back meanwhile. `read_from`: the
+    has not finished, `given_back`: where those are that were sent back meanwhile. `read_from`: the
     broker that it reads from, by the last route, "" before there was one; `registered_at`: the
     brokers that have its heartbeat; `reported_to`: the one that has its offsets."""
 
@@ -304,7 +305,7 @@ class Consumer(Quiet):
                 return new._take_answer(answer, disk)
             case ConnectionLost(peer=peer):
                 return self._lose(peer)
-        # The answer to a heartbeat, or one that nobody waits for any more.
+        # The answer to a heartbeat, or one that no call waits for any more.
         return self, ()
 
     # -- one turn ----------------------------------------------------------------------------
@@ -342,7 +343,7 @@ class Consumer(Quiet):
 
     def _take_queues(self, members: tuple[str, ...]) -> tuple[Consumer, Effects]:
         """Which queues are mine: of each topic by itself, the retry topic too. What was mine and
-        is no more is forgotten, for somebody else moves its offset now."""
+        is no more is forgotten, for another member moves its offset now."""
         me, config = self.config.name, self.config
         mine = [q for queues in config.by_topic for q in allocate_queues(me, members, queues)]
         kept = Map((q, self.positions[q]) for q in mine if q in self.positions)

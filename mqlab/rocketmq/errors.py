@@ -1,7 +1,7 @@
 """The remarks that go with a response code, in the words of the real broker.
 
 Sources: EndTransactionProcessor, SendMessageProcessor, ConsumerSendMessageBack (5.5.0). The codes
-themselves stand beside the protocol's other numbers, in `remoting/codes.py`.
+themselves are with the protocol's other numbers, in `remoting/codes.py`.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ Members = Map[str, tuple[str, ...]]
 @frozen
 class Known:
     """A client that has come: by the connection number `came` last; `first` is the first that is
-    not known to be closed. `groups`: all that it has named, so that nobody need look for it."""
+    not known to be closed. `groups`: all that it has named, so that no search is needed."""
 
     came: int
     first: int
@@ -29,7 +29,7 @@ Met = Map[str, Known]
 def meet(met: Met, caller: Caller, groups: tuple[str, ...] = ()) -> Met | None:
     """A client comes by a connection; None where that one has closed already. The news of a close
     may be heard later than what comes by the next connection, and earlier than what was still
-    under way by the old one; a real broker reads each channel to its end, and then hears of it."""
+    in flight by the old one; a real broker reads each channel to its end, and then hears of it."""
     known = met.get(caller.name, Known(caller.conn, caller.conn))
     if caller.conn < known.first:
         return None
@@ -189,7 +189,7 @@ class ConsumerSendMsgBack:
     """CONSUMER_SEND_MSG_BACK 36: the consumer could not process a message. `delay_level` 0: the
     broker chooses, -1: no more tries. `most`: how often it may come back, None: as the broker's
     configuration says. `msg_id`: the offsetMsgId of the message, which says by which address the
-    broker is reached; without it the broker's name and the offset stand for it."""
+    broker is reached; without it the broker's name and the offset take its place."""
 
     group: str
     commit_log_offset: int

@@ -2,7 +2,7 @@
 
 Every message of every topic is appended to one file, the **commit log**. What consumers read are
 **consume queues**: one for each queue of a topic, whose entries say no more than where in the
-commit log the message lies. An entry is written right after its message (`ReputMessageService`
+commit log the message is. An entry is written right after its message (`ReputMessageService`
 does that, a millisecond later), so a stop can come in between; a restart then writes the entries
 that are missing. Nothing is ever changed in place, a message cannot be moved from one topic to
 another, and whatever is "moved" in RocketMQ is written once more.
@@ -66,7 +66,7 @@ class Stored(Single):
 
 @worded("entry @{base} points to {commit_log_offset}")
 class QueueEntry(Single):
-    """An entry of a consume queue: where in the commit log the message lies."""
+    """An entry of a consume queue: where in the commit log the message is."""
 
     base: int
     commit_log_offset: int
@@ -75,7 +75,7 @@ class QueueEntry(Single):
 def find_misfit(message: Message, release: str) -> str:
     """Why a store does not take this message (PutMessageStatus), "" where it does. **A step that
     writes a message once more asks first**, for a copy has more properties than what it is made
-    from, and a record that cannot be written out would hide all those behind it."""
+    from, and a record that cannot be written out would hide all those after it."""
     longer = message.topic.startswith(RETRY_PREFIX) and release != "4.9"
     if len(message.topic.encode(errors="replace")) > (LONGEST_RETRY if longer else LONGEST_TOPIC):
         return ILLEGAL
@@ -132,7 +132,7 @@ class Writer:
         return stored
 
     def add(self, *effects: Effect) -> None:
-        """Something else that this step does, behind what was written so far."""
+        """Something else that this step does, after what was written so far."""
         self._effects += effects
 
     @property
@@ -140,7 +140,7 @@ class Writer:
         return tuple(self._effects)
 
     def end_of(self, log: str) -> int:
-        """Where a log ends behind what this step has written."""
+        """Where a log ends after what this step has written."""
         end = self._ends.get(log)
         return self._disk.log(log).end if end is None else end
 
@@ -192,8 +192,8 @@ DISPATCHED = "dispatched"
 
 
 def find_undispatched(disk: Disk) -> Effects:
-    """The queue entries that a stop has cut off: their messages are in the commit log behind
-    whatever the queues point to, and behind where it was when a topic went with its queues."""
+    """The queue entries that a stop has cut off: their messages are in the commit log after
+    whatever the queues point to, and after where it was when a topic went with its queues."""
     queues = [disk.log(name) for name in disk.logs() if name != COMMIT_LOG]
     lasts = [entry.commit_log_offset for q in queues if q.end for entry in q.read(q.end - 1)]
     first = max(max(lasts, default=-1) + 1, disk.table(DISPATCHED).get(COMMIT_LOG, 0))

@@ -1,12 +1,12 @@
 """What producers, the broker, consumers and a database say to each other, and what a message is.
 
 A message is a topic, a body and *properties*: words under names, and nearly all that
-RocketMQ knows of a transaction stands in them. Field names follow the protocol's; a request's
+RocketMQ knows of a transaction is in them. Field names follow the protocol's; a request's
 class is called as the code that it has on the wire (RequestCode).
 
-A queue is written "orders-0". Two offsets must be told apart: a *queue offset* counts the
-messages of one queue; a *commit log offset* says where in the one log of a broker a message
-lies. Here it counts records, where the real one counts bytes.
+A queue is written "orders-0". Two offsets must be distinguished: a *queue offset* counts the
+messages of one queue; a *commit log offset* says where in the one log of a broker a message is.
+Here it counts records, where the real one counts bytes.
 """
 
 from __future__ import annotations
@@ -79,8 +79,8 @@ class Message:
 
     `born_ms`, `born_host`: when and by whom it was made; both stay when it is written again.
     `sys_flag`: its transaction bits, and how the client has compressed the body. `flag`: a number
-    of the application's own. `prepared_offset`: of a committed message, where its half
-    lies in the commit log. `reconsume_times`: how often a consumer has sent it back."""
+    of the application's own. `prepared_offset`: of a committed message, where its half message is
+    in the commit log. `reconsume_times`: how often a consumer has sent it back."""
 
     topic: str
     queue_id: int
@@ -114,8 +114,8 @@ class Message:
 
     @property
     def is_half(self) -> bool:
-        """Whether a broker makes a half of it: Java's Boolean.parseBoolean(TRAN_MSG), but not of
-        one that a client before 4.6.1 sends back (SendMessageProcessor#sendMessage)."""
+        """Whether a broker makes a half message of it: Java's Boolean.parseBoolean(TRAN_MSG), but
+        not of one that a client before 4.6.1 sends back (SendMessageProcessor#sendMessage)."""
         sent_back = self.reconsume_times > 0 and self.delay_level > 0
         return (self.get(TRAN_MSG) or "").lower() == "true" and not sent_back
 
@@ -171,7 +171,7 @@ class Answer:
 
 @frozen
 class Heartbeat:
-    """HEART_BEAT 34: who is behind a connection. Only by this does the broker know whom it can
+    """HEART_BEAT 34: who uses a connection. Only by this does the broker know whom it can
     ask. `producers`: the producer groups of this client; `consumers`: its consumer groups."""
 
     producers: tuple[str, ...] = ()
@@ -214,8 +214,8 @@ class SendBatchMessage:
 
 @frozen
 class SendMessageResponse(Answer):
-    """`queue_offset`, `commit_log_offset`: of the *half* where it is one, though `queue_id` is that
-    of the real topic. `transaction_id`: the unique key of a half."""
+    """`queue_offset`, `commit_log_offset`: of the *half message* where it is one, though `queue_id`
+    is that of the real topic. `transaction_id`: the unique key of a half."""
 
     status: SendStatus = SendStatus.SEND_OK
     queue_id: int = 0
@@ -251,7 +251,7 @@ STORED: dict[ResponseCode, SendStatus] = {
 @frozen
 class EndTransaction:
     """END_TRANSACTION 37. Clients send it one-way: no answer, no retry, and whatever error the
-    broker finds nobody hears. `oneway` False: a raw client that waits for the answer. `end` is a
+    broker finds is not reported. `oneway` False: a raw client that waits for the answer. `end` is a
     TransactionType, or a number that is none. `queue_offset`, `commit_log_offset`: where the half
     is; `from_check`: it answers a check; `words`: what the narration calls the
     message; `remark`: a text that the broker only logs."""
@@ -273,7 +273,7 @@ class EndTransaction:
         return f"EndTransaction {name} {self.words}{more}"
 
 
-#: what may stand in EndTransaction, and how a narration calls it
+#: what EndTransaction may contain, and how a narration calls it
 NAMES: dict[int, str] = {
     TransactionType.NOT_TYPE: "NOT_TYPE",
     TransactionType.COMMIT_TYPE: "COMMIT",
@@ -331,7 +331,8 @@ class StatementResponse:
 
 @worded("ResumeCheckHalfMessage @{commit_log_offset}")
 class ResumeCheckHalfMessage:
-    """RESUME_CHECK_HALF_MESSAGE 323: take a half that was given up back into the half topic."""
+    """RESUME_CHECK_HALF_MESSAGE 323: take a half message that was given up back into the half
+    topic."""
 
     commit_log_offset: int
 

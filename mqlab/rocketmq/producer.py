@@ -2,27 +2,27 @@
 
 `sendMessageInTransaction` does three things, one after the other:
 
-    1. sends the message as a *half*: stored by the broker where no consumer looks
+    1. sends the message as a *half message*: stored by the broker where no consumer looks
     2. runs the local transaction, only if the half was stored without reservation (SEND_OK)
     3. tells the broker how that ended, *one-way*: no answer, no retry
 
-What it returns says how the half was stored and what the local transaction came to. **Whether
-the broker has heard of it nobody knows**, and an exception while it is told is swallowed. What
-mends that is the check: the broker asks any live producer of the group, over the connection that
-this one opened, and `checkLocalTransaction` answers.
+What it returns says how the half message was stored and what the local transaction came to.
+**Whether the broker has received it is unknown**, and an exception while it is sent is swallowed.
+What mends that is the check: the broker asks any live producer of the group, over the connection
+that this one opened, and `checkLocalTransaction` answers.
 
 **Durable** is nothing here but the number of the process's incarnation, which makes message ids
 differ and lets a restarted application know which calls were made before. `memory` is what a
 listener kept in its process; it is lost with it.
 
-*What can go wrong.* The answer to the half is lost: the send is repeated, two halves lie there
-with one UNIQ_KEY, and the first is nobody's: only the check decides it. The process dies between
-half and row, between row and end. The listener raises: the state stays UNKNOW, which is no
-rollback. It returns null: to the local transaction that is UNKNOW as well, to a check it is no
-answer at all.
+*What can go wrong.* The answer to the half is lost: the send is repeated, there are two half
+messages with one UNIQ_KEY, and the first belongs to no call: only the check decides it. The process
+dies between half and row, between row and end. The listener raises: the state stays UNKNOW, which
+is no rollback. It returns null: to the local transaction that is UNKNOW as well, to a check it is
+no answer at all.
 
 *Left out:* several brokers and the choice among them, message batches, the send timeout (a break
-of the connection stands for it; a real client closes the connection then too).
+of the connection takes its place; a real client closes the connection then too).
 Read on in DefaultMQProducerImpl#sendMessageInTransaction, #endTransaction, #checkTransactionState,
 TransactionMQProducer (5.5.0).
 """
@@ -275,7 +275,7 @@ def _build_message(producer: Producer, call: SendInTransaction | SendPlain, at_m
 
 def _travel(message: Message) -> Message:
     """As the broker reads it: all properties are one text with two control characters between
-    them, and nobody keeps these out of a value."""
+    them, and no check keeps these out of a value."""
     text = encode_properties(dict(message.properties.items()))
     return replace(message, properties=Map(decode_properties(text).items()))
 
@@ -291,7 +291,7 @@ REFUSED = "MQClientException: Send [{}] times, still failed: RemotingConnectExce
 
 def try_again(producer: Producer, refused: bool) -> Result:
     """The connection broke, or was `refused`. A send is repeated; what it had stored already is
-    stored twice. What was sent by hand is not, and a local transaction under way has nothing to do
+    stored twice. What was sent by hand is not, and a running local transaction has nothing to do
     with it. After the last try the client throws (DefaultMQProducerImpl#sendDefaultImpl); any try
     may be stored that was not refused (all three in the recording java-answers-lost)."""
     call = producer.call
@@ -310,8 +310,8 @@ def try_again(producer: Producer, refused: bool) -> Result:
 
 
 def handle_sent(producer: Producer, answer: SendMessageResponse) -> Result:
-    """The half is stored, or it is not. Only SEND_OK lets the local transaction run; of the other
-    three statuses nobody can say what a restart would leave, so it ends with ROLLBACK."""
+    """The half message is stored, or it is not. Only SEND_OK lets the local transaction run; of the
+    other three statuses nobody can say what a restart would leave, so it ends with ROLLBACK."""
     call, message = producer.call, producer.half.message
     if answer.code not in STORED:
         why = f"MQClientException: {answer}"
@@ -389,7 +389,7 @@ def send_by_hand(producer: Producer, call: End | Resume) -> Result:
 
 
 HEARTBEAT = "heartbeat"
-#: the process's own table; a name with a dot is not told
+#: the process's own table; a name with a dot is not shown
 PROCESS = ".process"
 
 
@@ -497,7 +497,7 @@ class Producer(Quiet):
     # -- the connection to the broker --------------------------------------------------------
 
     def register(self) -> tuple[Producer, Effects]:
-        """Tell the broker which group is behind this connection, unless it was told."""
+        """Tell the broker which group uses this connection, unless it was sent already."""
         if self.registered:
             return self, ()
         beat = Send(self.config.cluster.broker, Heartbeat((self.config.group,)))

@@ -1,4 +1,4 @@
-"""The words for how a transaction stands, and the table of a half message's states.
+"""The words for the state of a transaction, and the table of a half message's states.
 
 One table, three uses: roles check against it, views draw it, lessons teach it. The broker has
 no such table: **RocketMQ keeps no state for each transaction.** What the table says is read from
@@ -59,7 +59,7 @@ END_OF: dict[LocalTransactionState, TransactionType] = {
 
 
 class HalfState(StrEnum):
-    """How one transaction stands, as its records say."""
+    """The state of one transaction, as its records show."""
 
     HALF = "half"
     ASKED = "asked"

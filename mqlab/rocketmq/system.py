@@ -101,7 +101,7 @@ def _read_property(text: str) -> str:
 
 
 def parse_call(words: tuple[str, ...], queues: tuple[str, ...]) -> Any:
-    """The call that the words of a line stand for; raises ValueError with advice."""
+    """The call that the words of a line mean; raises ValueError with advice."""
     readers = {
         "TOPIC-QUEUE": one_of("queue", queues),
         "ORDER": any_text,
@@ -114,7 +114,7 @@ def parse_call(words: tuple[str, ...], queues: tuple[str, ...]) -> Any:
     return CALLS.read(words, readers)
 
 
-# ---- Which role stands on which node: each process is one, and so is the database ----
+# ---- Which role is on which node: each process is one, and so is the database ----
 
 
 def nodes(system: RocketMQSystem) -> tuple[NodeSpec, ...]:
@@ -186,7 +186,7 @@ class RocketMQSystem(System):
     Times in milliseconds: consumeTimeout (after which a message that a listener still works on is
     sent back), transactionTimeOut, transactionCheckInterval,
     transactionOpBatchInterval, and how often offsets are written (0: at once). `check_max`:
-    transactionCheckMax. `same_round` 1: a half that is put back is seen by the same round.
+    transactionCheckMax. `same_round` 1: a half message that is put back is seen by the same round.
 
     `flush` "sync": a message is acknowledged once it is on the disk; "async": before, and it is
     there `flush_ms` later (0: never by itself, for lessons in which no power is cut). `slave`
@@ -271,7 +271,7 @@ class RocketMQSystem(System):
 
     @cached_property
     def config(self) -> RocketMQConfig:
-        """The broker's configuration that these options stand for; `on` contains the safeguards
+        """The broker's configuration that these options mean; `on` contains the safeguards
         that are not switched off."""
         return RocketMQConfig(
             on=frozenset(SAFEGUARDS) - frozenset(self.off),

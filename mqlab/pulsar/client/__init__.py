@@ -116,9 +116,9 @@ class Client:
     """`connected`: the coordinators that know this client. `begun`: how often it has asked for a
     transaction. `txns`: by the names that the application gave them. `sequences`: the producer's
     last number for each partition; `producers`: of partitions where it was opened by a call, how,
-    and with the topic epoch that it was told; `fenced`: those of them that it has lost. `call`:
+    and with the topic epoch that it was sent; `fenced`: those of them that it has lost. `call`:
     what has not returned; `flight`: the message that it sends; `owed`: partitions where it has
-    still to acknowledge. `pending`: requests under way, `corr`: the number of the last one."""
+    still to acknowledge. `pending`: requests in flight, `corr`: the number of the last one."""
 
     config: ClientConfig
     connected: tuple[int, ...] = ()
@@ -244,7 +244,7 @@ class Client:
         return SetTimer(OPERATION_TIMEOUT, self.config.operation_ms)
 
     def waits_for(self, peer: str) -> bool:
-        """Whether the call under way waits for an answer from there."""
+        """Whether the open call waits for an answer from there."""
         return any(request.to == peer and request.about is None for request in self.pending)
 
     def forget_requests(self, peer: str) -> Client:
@@ -277,7 +277,7 @@ class Client:
         return new, (CancelTimer(OPERATION_TIMEOUT), *effects)
 
     def _is_blocked(self) -> bool:
-        """The call under way has waited for a coordinator only."""
+        """The open call has waited for a coordinator only."""
         waits = any(request.about is None for request in self.pending)
         return (
             self.call is not None
@@ -328,7 +328,7 @@ class Client:
         return new, (*effects, *again)
 
     def _give_up(self) -> Result:
-        """operationTimeoutMs: nobody knows what became of the request, and the state stays."""
+        """operationTimeoutMs: it is unknown what became of the request, and the state stays."""
         if self.call is None:
             return self, ()
         if isinstance(self.call, calls.SubscribeTo):

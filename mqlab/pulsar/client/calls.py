@@ -204,7 +204,7 @@ class Reopen:
 
 @worded("end-by-id {action} {txn.most}/{txn.least}")
 class EndById:
-    """A raw END_TXN by its id, as another client that was told the id can send; and what the
+    """A raw END_TXN by its id, as another client that knows the id can send; and what the
     REST call abortTransaction comes to."""
 
     txn: TxnID

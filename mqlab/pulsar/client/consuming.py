@@ -54,13 +54,13 @@ if TYPE_CHECKING:
     from . import Client
 
 
-# ---- A consumer: what came, what was received, and what is told to the broker --------
+# ---- A consumer: what came, what was received, and what is reported to the broker ----
 #
 # The broker pushes as many messages as it was given permits for. They wait in a queue until the
-# application receives them; when half of the queue has been taken out, the broker is told that so
-# many more may come. `redeliver` empties the queue: what lies there comes again.
+# application receives them; when half of the queue has been taken out, the broker gets permits for
+# so many more. `redeliver` empties the queue: what was in it comes again.
 #
-# A reader is a consumer whose subscription nobody keeps: where it is, only the client knows.
+# A reader is a consumer whose subscription is not kept: where it is, only the client knows.
 #
 # With a queue of 0 each `receive` gives the broker one permit. A batch, which is more than one
 # message, closes such a consumer.
@@ -98,7 +98,7 @@ class Consumer:
 
     @property
     def waiting(self) -> int:
-        """How many messages lie in the queue."""
+        """How many messages are in the queue."""
         return count_messages(self.queue)
 
     def give(self, permits: int) -> tuple[Send, ...]:
@@ -143,7 +143,8 @@ class Consumer:
         return new, flows, words
 
     def free(self, count: int) -> tuple[Consumer, tuple[Flow, ...]]:
-        """Room for so many messages more; the broker is told when half of the queue is free."""
+        """Room for so many messages more; the broker gets permits when half of the queue is
+        free."""
         taken = self.taken + count
         if taken < max(1, self.call.queue // 2):
             return replace(self, taken=taken), ()
@@ -168,8 +169,8 @@ class Consumer:
         return mine[-1:] if cumulative else mine
 
     def tell_plain(self, ids: tuple[MessageId, ...], cumulative: bool) -> tuple[AckPosition, ...]:
-        """What a plain acknowledgement of these tells the broker. Without `batch_index_ack`, of a
-        batch nothing before its last message, or, cumulatively, the entry before it."""
+        """What a plain acknowledgement of these reports to the broker. Without `batch_index_ack`,
+        of a batch nothing before its last message, or, cumulatively, the entry before it."""
         if self.call.batch_index_ack:
             return tuple(map(self.position_of, ids))
         left = (id for id in self.received if (id > ids[0] if cumulative else id not in ids))
@@ -179,7 +180,7 @@ class Consumer:
         return tuple(AckPosition(at) for at in dict.fromkeys((*whole, *before)) if at >= 0)
 
     def position_of(self, id: MessageId) -> AckPosition:
-        """A message of a batch whose size nobody has heard of counts as the whole entry."""
+        """A message of a batch of unknown size counts as the whole entry."""
         size = dict(self.sizes).get(id.position, 0)
         if id.batch_index < 0 or not size:
             return AckPosition(id.position)
@@ -231,8 +232,8 @@ def subscribe(client: Client, call: SubscribeTo) -> Result:
 
 
 def give_up(client: Client, call: SubscribeTo) -> Result:
-    """The broker has not answered SUBSCRIBE in time. It is told to close the consumer, which it may
-    have by now, or may get (ConsumerImpl#connectionOpened)."""
+    """The broker has not answered SUBSCRIBE in time. It is asked to close the consumer, which it
+    may have by now, or may get (ConsumerImpl#connectionOpened)."""
     consumer = client.find_consumer(call.partition, call.subscription)
     gone = CloseConsumer(call.partition, call.subscription)
     new, returned = client.finish(Outcome(call, UNKNOWN, TIMEOUT))
@@ -275,7 +276,7 @@ def _receives(client: Client, subscription: str) -> bool:
 
 
 def receive(client: Client, call: Receive) -> Result:
-    """What lies in the queues now; it does not wait for more. Without a queue the broker is asked
+    """What is in the queues now; it does not wait for more. Without a queue the broker is asked
     for one message, and the call waits for it (ZeroQueueConsumerImpl#internalReceive)."""
     found = client.consumers_of(call.subscription)
     if not any(c.queue or c.call.queue for c in found):
@@ -392,7 +393,7 @@ def _close_at_batch(client: Client, consumer: Consumer) -> Result:
 
 
 def finish_dead_letter(client: Client, message: PushMessage, receipt: SendReceipt) -> Result:
-    """It lies in the other topic, all of it: here it is done with. If not, it comes again."""
+    """It is in the other topic, all of it: here it is done with. If not, it comes again."""
     at = message.message_id
     others = tuple(request for request in client.pending if request.about != message)
     if receipt.ok and len(others) < len(client.pending):

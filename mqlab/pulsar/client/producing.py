@@ -3,12 +3,12 @@
 To send: the partition is registered with the transaction first, once, and then written to.
 
 The answer to a send says that the entry is durable. It says nothing of the transaction: a send is
-done before its commit, and long before anybody can read it. What the broker has not answered when
-a connection breaks is sent again with the same number; without deduplication it then lies there
+done before its commit, and long before a consumer can read it. What the broker has not answered
+when a connection breaks is sent again with the same number; without deduplication it is then there
 twice.
 
 A producer that its application has opened by a call may have asked for the topic alone. When the
-broker does not know it (any more), it is opened again with the topic epoch that it was told; if
+broker does not know it (any more), it is opened again with the topic epoch that it was sent; if
 that is refused, its message has failed, and the commit of its transaction will abort instead. Once
 it was fenced it is not opened again.
 
@@ -66,7 +66,7 @@ ENDS = {TxnAction.COMMIT: (_S.COMMITTING, _S.COMMITTED), TxnAction.ABORT: (_S.AB
 
 @frozen
 class Transaction:
-    """`partitions`, `subscriptions`: what the coordinator has been told of, once each. `failed`:
+    """`partitions`, `subscriptions`: what was sent to the coordinator, once each. `failed`:
     an operation of this transaction has failed, and it can only be aborted."""
 
     id: TxnID

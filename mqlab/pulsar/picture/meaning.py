@@ -67,7 +67,7 @@ from ..states import MarkerType, TxnAction, TxnStatus
 from . import words as sentences
 from .snapshot import Cluster, Written, label_effect, read_coordinators, read_entries
 
-# What an effect of a Pulsar role is called where a stop tells if it had been done.
+# What an effect of a Pulsar role is called where a stop shows if it had been done.
 
 
 ANSWER = Words("the answer"), Words("answers")
@@ -175,7 +175,7 @@ def explain(
     event: Event | None,
     effect: Effect | None,
 ) -> Telling:
-    """The same of a coordinator or a partition, where `entries` gives what lies in the latter."""
+    """The same of a coordinator or a partition, where `entries` gives what is in the latter."""
     telling = _explain_effect(written, entries, event, effect)
     return replace(telling, label=label_effect(effect, telling.txn))
 

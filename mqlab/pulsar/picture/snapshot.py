@@ -72,11 +72,11 @@ from . import words
 # What the disks say: decisions in coordinators' logs, messages and markers in partitions.
 #
 # A coordinator deletes the records of a transaction that has ended, but on its cursor only, so its
-# log still tells here what was decided. The *first* COMMITTING or ABORTING is the decision; a
-# record that came too late stands behind it and counts for nothing.
+# log still shows here what was decided. The *first* COMMITTING or ABORTING is the decision; a
+# record that came too late is after it and counts for nothing.
 
 
-# A Pulsar cluster as claims and pictures need it: the names, in the order in which they stand
+# A Pulsar cluster as claims and pictures need it: the names, in the order in which they appear
 
 
 @frozen
@@ -145,8 +145,8 @@ def list_markers(entries: list[LedgerEntry], kind: MarkerType) -> list[LedgerEnt
 
 
 def has_ended(entries: list[LedgerEntry], message: LedgerEntry) -> bool:
-    """Whether the transaction of this message is open no more, as the partition itself tells: a
-    marker lies behind the message, or it was aborted before that."""
+    """Whether the transaction of this message is open no more, as the partition itself shows: a
+    marker is after the message, or it was aborted before that."""
     return any(
         entry.base > message.base or entry.marker is MarkerType.TXN_ABORT
         for entry in entries
@@ -159,9 +159,9 @@ def has_ended(entries: list[LedgerEntry], message: LedgerEntry) -> bool:
 #     filled          acknowledged for good: the cursor has it
 #     outlined, T1    pending: T1 has acknowledged it and is open
 #     red cross       another transaction acknowledged it too, and got a TransactionConflict
-#     flag            the cursor's mark-delete, behind what is acknowledged without a gap
+#     flag            the cursor's mark-delete, after what is acknowledged without a gap
 #
-# All of it is durable: of a partition that is down, the cursor and the pending-ack log tell it.
+# All of it is durable: of a partition that is down, the cursor and the pending-ack log show it.
 
 Refused = dict[tuple[AckType, int], TxnID]
 
@@ -262,8 +262,7 @@ def _find_refused(
 
 # What the chart writes beside a message, a record or a call: its line without what the row shows
 # anyway. A row has the name and the colour of its transaction, so the id is left out; low
-# watermarks
-# and an error's explanation stand in the narration.
+# watermarks and an error's explanation are in the narration.
 
 #: "in (0,1)", "of (0,1)", "(0,1)"; "lowWatermark=-1"; how a transaction acknowledged
 KNOWN = re.compile(r"( in| of)? \(\d+,\d+\)| lowWatermark=-?\d+| (Individual|Cumulative)")
@@ -306,14 +305,14 @@ class Seen:
     coordinators: Sequence[str]
 
     def find_role(self, name: str) -> Any:
-        """None while nobody plays it."""
+        """None while no node has the role."""
         raise NotImplementedError
 
     def find_roles(self, names: Iterable[str]) -> list[Any]:
         return [role for role in map(self.find_role, names) if role is not None]
 
     def read(self, name: str) -> Sequence[Any]:
-        """What lies in the ledger of a partition, or in the log of a coordinator."""
+        """What is in the ledger of a partition, or in the log of a coordinator."""
         raise NotImplementedError
 
     def draw_progress(self, partition: str) -> tuple[Progress, ...]:
@@ -416,7 +415,7 @@ def _list_held(pending: PendingAck, written: Written, most: int | None) -> list[
 
 
 def draw_producers(seen: Seen) -> Table:
-    """Of partitions that somebody wanted for himself."""
+    """Of partitions that a producer wanted for itself."""
     rows = []
     for topic in seen.find_roles(seen.partitions):
         access = topic.access
@@ -436,7 +435,7 @@ def _draw_table(
 
 
 def draw_timers(cluster: Cluster, world: World) -> Table:
-    """The next one to run out stands first."""
+    """The next one to run out comes first."""
     rows = tuple(
         (name, f"{ms / 1000:g} s")
         for node in cluster.coordinators
@@ -512,10 +511,9 @@ def _describe(id: MessageId, entries: list[LedgerEntry], written: Written) -> tu
 # aborted
 #     a marker        a diamond: C of a commit, A of an abort
 #     a record        of a coordinator's log, in the colour of its transaction: →C and →A are the
-#                     decision; diamonds C and A say that everybody has answered
+#                     decision; diamonds C and A say that all participants have answered
 #
-# On a partition stands a flag for maxReadPosition, up to which consumers may be sent what lies
-# there.
+# A partition has a flag for maxReadPosition, up to which consumers may be sent what is there.
 # Each durable subscription has a row of its own (`draw_subscription`).
 
 MAX_READ = "maxReadPosition"
@@ -533,7 +531,7 @@ SIGNS = {MarkerType.TXN_COMMIT: "C", MarkerType.TXN_ABORT: "A"}
 
 
 def draw_partition(seen: Seen, name: str) -> Log:
-    """A lesson's whole ledger, or the end of a server's: a flag that stands before it is not
+    """A lesson's whole ledger, or the end of a server's: a flag before it is not
     drawn."""
     entries, topic = seen.read(name), seen.find_role(name)
     cells = tuple(draw_entry(entry, topic, seen.written) for entry in entries)

@@ -17,11 +17,11 @@ cursor and a log of pending acks. **In memory** are what the buffer knows, who i
 which sequence numbers were seen. A message is answered when it is safe, *before* its transaction
 ends: whether it will ever be read is decided later.
 
-*What can go wrong.* A marker comes twice, since the coordinator tells everybody again when one of
-them did not answer: the second one changes nothing. A message comes twice: with deduplication its
-sequence number is known; but that number counts from when it was written and not from a commit, so
-after an abort the same number is a duplicate still. *Invariants:* entries are never removed by an
-abort; nothing above maxReadPosition is dispatched.
+*What can go wrong.* A marker comes twice, since the coordinator informs all participants again when
+one of them did not answer: the second one changes nothing. A message comes twice: with
+deduplication its sequence number is known; but that number counts from when it was written and not
+from a commit, so after an abort the same number is a duplicate still. *Invariants:* entries are
+never removed by an abort; nothing above maxReadPosition is dispatched.
 
 A kill and a restart of this node are what unloading and loading the topic is in Pulsar.
 *Left out:* new ledgers (a position is one number), retention, schemas.
@@ -95,13 +95,13 @@ from ..subscription import Subscription, delete_ledger
 from . import access
 from .access import Access, delete, revive, was_deleted
 
-# ---- Entries under way: appended, and not safe yet -----------------------------------
+# ---- Entries in flight: appended, and not safe yet -----------------------------------
 
 
 @frozen
 class Unsafe:
     """An entry that was appended and is not safe yet, and who hears when it is. `caller` None:
-    nobody, for a watermark asked for it. `low_watermark`: what came with a marker. `sent`: the
+    no client, for a watermark asked for it. `low_watermark`: what came with a marker. `sent`: the
     command that brought a message (PublishContext), which need not say what the message says."""
 
     entry: LedgerEntry
@@ -178,12 +178,11 @@ def _abort_ended(topic: Topic, disk: Disk) -> Result:
 
 # ---- A partition in a namespace that does not exist ----------------------------------
 #
-# Nobody can serve it, and its lookup fails: a producer gets TopicDoesNotExistException, and a
-# coordinator that has it as a participant **tries again every second, without limit**, telling all
-# other participants as well, each of which appends one more marker each time. It ends within a
+# No broker can serve it, and its lookup fails: a producer gets TopicDoesNotExistException, and a
+# coordinator that has it as a participant **tries again every second, without limit**, informing
+# all other participants as well, each of which appends one more marker each time. It ends within a
 # second of creating the namespace. (A topic that was never created, in a namespace that exists, is
-# a
-# success at once.) Seen on running brokers 4.0.8 and 4.2.4.
+# a success at once.) Seen on running brokers 4.0.8 and 4.2.4.
 
 #: the row of the table "topic" that says that the namespace was created
 CREATED = "namespace"
@@ -312,7 +311,7 @@ def publish(topic: Topic, ask: SendMessage, caller: Caller, disk: Disk) -> Resul
 
 def _find_duplicate(topic: Topic, ask: SendMessage) -> SendReceipt | None:
     """A number that is safe already is swallowed with a receipt that names no position; of one
-    that is still under way nobody can say (MessageDupUnknownException, which reaches the client as
+    that is still in flight this is unknown (MessageDupUnknownException, which reaches the client as
     a PersistenceError). What waits for the buffer was not counted yet. Of a batch its lowest number
     is looked at. All chunks of a message have one number, so only the last one is looked at and
     counted."""
@@ -340,7 +339,7 @@ def _append(topic: Topic, ask: SendMessage, caller: Caller, disk: Disk) -> Resul
 
 
 def finish_publishing(topic: Topic, done: Unsafe, disk: Disk) -> Result:
-    """A message is safe: its producer hears where it lies."""
+    """A message is safe: its producer gets its position."""
     sent, receipt = done.sent, SendReceipt(position=done.entry.base)
     assert done.caller is not None and sent is not None
     if not sent.is_part:
@@ -379,7 +378,7 @@ class Topic:
     first. `queue`: requests that wait for the buffer. `pushed` and `persisted`: the highest
     sequence number of each producer that was appended, and that is safe. `subs`: by name.
     `access`: which producers are open, and whether one of them is alone.
-    `exists` False: it was deleted, and nobody has used it since. `namespace`
+    `exists` False: it was deleted, and was not used since. `namespace`
     False: there is no namespace for it."""
 
     config: PulsarConfig
@@ -407,7 +406,7 @@ class Topic:
                 return self._lose_client(peer, disk, at_ms)
             case Fired():
                 return take_by_time(self, disk)
-        # A topic asks nobody anything, so there are no answers for it.
+        # A topic sends no requests, so there are no answers for it.
         return self, ()
 
     def check_invariants(self, disk: Disk) -> None:
@@ -479,7 +478,7 @@ class Topic:
         return new, (Append(self.name, entry),)
 
     def find_next(self, disk: Disk) -> int:
-        """Where the next entry will lie."""
+        """Where the next entry will be."""
         end = disk.log(self.name).end
         return end + sum(u.entry.base >= end for u in self.appends)  # appended in this very step
 
@@ -510,7 +509,7 @@ class Topic:
     def _ask_subscription(self, body: SubscriptionRequest, caller: Caller, disk: Disk) -> Result:
         """Pass a request to its subscription. The first SUBSCRIBE creates the subscription, and a
         deleted topic with it. A request to an unknown subscription is refused, or dropped where
-        nobody waits for an answer; the end of a transaction succeeds there."""
+        no client waits for an answer; the end of a transaction succeeds there."""
         new: Topic = self
         effects: Effects = ()
         sub = self.subs.get(body.subscription)

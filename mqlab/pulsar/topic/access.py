@@ -2,17 +2,17 @@
 
 How a producer shares its topic:
 
-    Shared                  many at once; nobody else may have the topic for itself
+    Shared                  many at once; no other producer may have the topic for itself
     Exclusive               alone, or refused where there is any other producer
     WaitForExclusive        queued, and alone when the last one before it has gone
     ExclusiveWithFencing    alone at once: all others are thrown out, and those that wait refused
 
 A producer that gets the topic for itself raises its *epoch*, which is durable, before it is
 answered. A producer that is thrown out hears nothing: its next message is not taken, its client
-opens it again with the epoch that it knows, and where the epoch has moved since then, or somebody
-else is there, it is fenced. So **a topic has one writer, if all of its writers ask for it**. What a
-producer has sent before it was fenced stays, in a transaction too, and whether that commits is its
-coordinator's affair, who knows no epoch: sends are fenced, commits are not.
+opens it again with the epoch that it knows, and where the epoch has moved since then, or another
+producer is there, it is fenced. So **a topic has one writer, if all of its writers ask for it**.
+What a producer has sent before it was fenced stays, in a transaction too, and whether that commits
+is its coordinator's affair, who knows no epoch: sends are fenced, commits are not.
 
 *What can go wrong.* A load forgets who is connected, not the epoch: the first that comes back goes
 on. One that fences with an epoch that is too old is refused, but those that it found are out
@@ -97,7 +97,7 @@ def was_deleted(rows: Map[str, bool]) -> bool:
 
 
 def revive(topic: Topic) -> Result:
-    """Somebody uses the topic: there is one again."""
+    """A client uses the topic: there is one again."""
     if topic.exists:
         return topic, ()
     return replace(topic, exists=True), (Put(TOPIC, DELETED, None),)
@@ -144,10 +144,10 @@ QUEUED = Words("producers that wait: {names}")
 
 @frozen
 class Access:
-    """`epoch` -1: nobody has had the topic for itself yet. `open`: who has opened a producer here,
-    with what was asked; `names`: who has opened the producer of each name. `alone`: which of them
-    has the topic for itself, "" for none; `since`: the position from which on. `waiting`: in their
-    order; who has left is "" there."""
+    """`epoch` -1: no producer has had the topic for itself yet. `open`: who has opened a producer
+    here, with what was asked; `names`: who has opened the producer of each name. `alone`: which of
+    them has the topic for itself, "" for none; `since`: the position from which on. `waiting`: in
+    their order; who has left is "" there."""
 
     epoch: int = -1
     open: Map[str, OpenProducer] = Map()

@@ -1,13 +1,13 @@
-"""The broker: it stores halves, ends transactions, and lets the check service ask.
+"""The broker: it stores half messages, ends transactions, and lets the check service ask.
 
 There is **no table of transactions** here. A half message is an ordinary message of another
 topic; its end is a second message (the real one) and a record in a third topic. A reader who wants
-to know how a transaction stands has to read them. So nothing forbids to end a transaction twice,
-or with ROLLBACK first and COMMIT later: the message is delivered each time that COMMIT is said.
+to know the state of a transaction has to read them. So nothing forbids to end a transaction twice,
+or with ROLLBACK first and COMMIT later: the message is delivered with each COMMIT.
 
     Heartbeat, …             here       who is connected
     PullMessage, …           here       consumers read, and report how far they have come
-    SendMessage              here       a message arrives; a half goes to the half topic
+    SendMessage              here       a message arrives; a half message goes to the half topic
     (acknowledgements)       here       when a message counts as stored: on the disk, on a slave
     EndTransaction           here       look the half up, check it, write message and end
     (rounds of the check)    timer.py   when they are made (what a round does: `check.py`)
@@ -18,12 +18,13 @@ or with ROLLBACK first and COMMIT later: the message is delivered each time that
 
 *Durable*: the commit log. *Memory*: op records that wait to be written (5.1 and later), offsets
 since they were last written, who is connected. *What can go wrong:* the broker dies between the
-message and its op record, or before waiting op records were written; then the half is asked about
-although it has ended, and a second COMMIT delivers the message twice. *Invariants:* a half is never
-removed; a transactional message reaches its queue only by a COMMIT, and after its half.
+message and its op record, or before waiting op records were written; then the half message is asked
+about although it has ended, and a second COMMIT delivers the message twice. *Invariants:* a half
+message is never removed; a transactional message reaches its queue only by a COMMIT, and after its
+half.
 
-*Left out:* several masters, access control, and the second implementation of 5.5 that keeps halves
-in RocksDB (`transRocksDBEnable`, off by default).
+*Left out:* several masters, access control, and the second implementation of 5.5 that keeps half
+messages in RocksDB (`transRocksDBEnable`, off by default).
 Read on in BrokerController, SendMessageProcessor, EndTransactionProcessor,
 TransactionalMessageCheckService, TransactionalOpBatchService (5.5.0).
 """
@@ -155,7 +156,7 @@ from .timer import (
 # ---- Who is connected: heartbeats, connections that close, members of a consumer group
 #
 # Sources: ClientManageProcessor, ClientHousekeepingService, ConsumerManageProcessor (5.5.0). *Left
-# out here:* that the members of a consumer group are told when somebody comes or goes, and locks on
+# out here:* that the members of a consumer group are notified when one comes or goes, and locks on
 # queues, which the server for real clients has.
 
 Result = tuple["Broker", Effects]
@@ -205,7 +206,7 @@ def forget_client(broker: Broker, client: str, named: tuple[str, ...]) -> Broker
 
 
 def pull(broker: Broker, ask: PullMessage, caller: Caller, disk: Disk) -> Result:
-    """What lies there from the offset on; an offset behind the end is moved to it."""
+    """What is there from the offset on; an offset past the end is moved to it."""
     end = disk.log(ask.queue).end
     messages = tuple(read_queue(disk, ask.queue, ask.offset, ask.most))
     if messages:
@@ -222,7 +223,7 @@ def pull(broker: Broker, ask: PullMessage, caller: Caller, disk: Disk) -> Result
 
 def query_offset(broker: Broker, ask: QueryConsumerOffset, caller: Caller, disk: Disk) -> Result:
     """A group that has never reported one begins at 0 where the queue still has its first message;
-    else it is told that nothing is known, and the client decides."""
+    else the answer is that nothing is known, and the client decides."""
     offset = broker.offsets.get(offset_key(ask.group, ask.queue))
     log = disk.log(ask.queue)
     if offset is not None and offset < 0:
@@ -254,7 +255,7 @@ def update_offset(broker: Broker, ask: UpdateConsumerOffset) -> Result:
     return replace(broker, offsets=broker.offsets.set(key, ask.offset)), ()
 
 
-# ---- Acknowledgements: when a message counts as stored, and what its sender is told --
+# ---- Acknowledgements: when a message counts as stored, and what its sender gets ----
 #
 # By default a message is acknowledged as soon as it is in the commit log, which the operating
 # system
@@ -269,8 +270,8 @@ def update_offset(broker: Broker, ask: UpdateConsumerOffset) -> Result:
 # hears one of them does not run its local transaction.
 #
 # Sources: CommitLog#asyncPutMessage, #handleDiskFlushAndHA, #handleHA, GroupCommitService,
-# DefaultHAService (4.9.8, 5.5.0). *Left out:* a slave that is connected and too far behind; that
-# 5.5 stores nothing without its slaves where one of them may act as master
+# DefaultHAService (4.9.8, 5.5.0). *Left out:* a slave that is connected and too far behind its
+# master; that 5.5 stores nothing without its slaves where one of them may act as master
 # (enableSlaveActingMaster), or with a controller.
 
 ACKNOWLEDGE = "acknowledge"
@@ -340,7 +341,7 @@ def _answer_ready(broker: Broker) -> Result:
 
 
 def give_up(broker: Broker, timer: str) -> Result:
-    """It took too long: the sender is told what was missing. If both were, the slave is named."""
+    """It took too long: the sender learns what was missing. If both were, the slave is named."""
     (late,) = (w for w in broker.waiting if w.timer == timer)
     missing = SendStatus.FLUSH_SLAVE_TIMEOUT if late.copy else SendStatus.FLUSH_DISK_TIMEOUT
     left = tuple(w for w in broker.waiting if w is not late)
@@ -457,9 +458,9 @@ def _name_transaction(message: Message, config: RocketMQConfig) -> str:
 # ---- EndTransaction: the half is looked up, checked, and its end written down --------
 #
 # A commit is two records: the message itself, complete, in its real topic; then the op record. They
-# are not written as one. A stop in between leaves a delivered message whose half still counts as
-# open. The other order would leave a half that counts as ended and was never delivered: that one
-# loses a message, so the real broker does it this way round.
+# are not written as one. A stop in between leaves a delivered message whose half message still
+# counts as open. The other order would leave a half message that counts as ended and was never
+# delivered: that one loses a message, so the real broker does it this way round.
 #
 # A rollback writes the op record only. Nothing is deleted: the half stays where it is, and a
 # COMMIT that comes later still finds it.
@@ -501,8 +502,8 @@ def _answer(ask: EndTransaction, caller: Caller, code: ResponseCode, remark: str
 
 
 def _comes_too_late(broker: Broker, ask: EndTransaction, half: Stored, at_ms: int) -> bool:
-    """Since 5.1.1: an end of the client's own accord, of a half with an immunity of its own that
-    has passed. The check may be under way, and its answer is to decide."""
+    """Since 5.1.1: an end of the client's own accord, of a half message with an immunity of its own
+    that has passed. The check may be in flight, and its answer is to decide."""
     config = broker.config
     if config.release == "4.9" or ask.from_check or half.message.get(CHECK_IMMUNITY) is None:
         return False
@@ -522,8 +523,8 @@ def _find_mismatch(ask: EndTransaction, half: Stored) -> str:
 
 
 def _write_end(broker: Broker, ask: EndTransaction, half: Stored, disk: Disk, at_ms: int) -> Result:
-    """The message, then the op record. A half that was stored in its real topic (no half topic)
-    is there already, whatever is said of it now."""
+    """The message, then the op record. A half message that was stored in its real topic (no half
+    topic) is there already, whatever is said of it now."""
     if half.message.get(REAL_TOPIC) is None:
         return broker, ()
     config, ops, since = broker.config, broker.ops, broker.ops_since or at_ms
@@ -710,8 +711,8 @@ class Broker:
 
     @classmethod
     def recover(cls, config: RocketMQConfig, disk: Disk, at_ms: int) -> tuple[Broker, Effects]:
-        """Queue entries that a stop cut off are written; offsets are as the table says; nobody is
-        connected, and no op record waits."""
+        """Queue entries that a stop cut off are written; offsets are as the table says; no client
+        is connected, and no op record waits."""
         new, timed = timers.schedule_all(cls(config, offsets=read_offsets(disk)), disk, at_ms)
         missing = find_undispatched(disk)
         rounds = resume_rounds(new, missing, disk, at_ms)
@@ -735,11 +736,11 @@ class Broker:
 # to whom it finds. Another one begins at the master's old offset, and the next copy turns the slave
 # back, too.
 #
-# *Durable*: the commit log, the offsets. *Left out:* a slave that is far behind; that it knows a
-# topic only from its next copy; that it is read from because its master has much to do; a slave
-# that *acts* as master (enableSlaveActingMaster), and the controller that would elect one; of the
-# name server all but who is registered, and that a machine without power is there for two minutes
-# more.
+# *Durable*: the commit log, the offsets. *Left out:* a slave that is far behind its master; that it
+# knows a topic only from its next copy; that it is read from because its master has much to do; a
+# slave that *acts* as master (enableSlaveActingMaster), and the controller that would elect one; of
+# the name server all but who is registered, and that a machine without power is there for two
+# minutes more.
 #
 # Sources: DefaultHAClient, DefaultHAConnection, EndTransactionProcessor, SlaveSynchronize,
 # PullMessageProcessor (slaveReadEnable), RouteInfoManager (5.5.0).

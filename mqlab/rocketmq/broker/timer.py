@@ -171,7 +171,7 @@ def restore(stored: Stored, at_ms: int) -> Message:
 
 
 def schedule_all(broker: Broker, disk: Disk, at_ms: int) -> Result:
-    """After a start: everything behind the last second that is known to be delivered."""
+    """After a start: everything after the last second that is known to be delivered."""
     done, effects = broker.offsets.get(PROGRESS, 0), list[SetTimer]()
     for stored in walk_queue(disk, TIMER_QUEUE):
         text = stored.message.get(TIMER_OUT_MS) or ""
@@ -319,7 +319,8 @@ def _set_timer(broker: Broker, at_ms: int) -> Effects:
 def resume(
     broker: Broker, ask: ResumeCheckHalfMessage, caller: Caller, disk: Disk, at_ms: int
 ) -> Result:
-    """A half that was given up goes to the half topic again, with all its checks before it."""
+    """A half message that was given up goes to the half topic again, with all its checks before
+    it."""
     stored = read_stored(disk, ask.commit_log_offset)
     if stored is None:
         refusal = ResumeCheckHalfMessageResponse(ResponseCode.SYSTEM_ERROR)
@@ -336,8 +337,8 @@ def resume(
 #
 # The message is written once more, to the retry topic of the *group*, so that other groups do not
 # get it again, and with a delay that grows: level 3 (10 s) the first time, level 18 (2 h) the last.
-# After that it goes to the group's dead letter queue, where nobody reads it unless somebody looks.
-# The producer hears nothing of all this. **A message that can never be processed is not rolled
+# After that it goes to the group's dead letter queue, where it is read only by those who look for
+# it. The producer hears nothing of all this. **A message that can never be processed is not rolled
 # back, and its row stays.**
 #
 # Sources: AbstractSendMessageProcessor#consumerSendMsgBack, SubscriptionGroupConfig (5.5.0).

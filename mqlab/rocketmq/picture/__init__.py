@@ -1,6 +1,6 @@
 """What RocketMQ looks like, and why each step happened: one picture, for lessons and the server.
 
-A picture of a step has two halves. The *Snapshot* is what there is after it: lanes, queues with
+A picture of a step has two parts. The *Snapshot* is what there is after it: lanes, queues with
 their cursors, tables, the graph of a half message, lights. The *Telling* is what the step means:
 its transaction, whether it may be folded, one sentence why. A view draws both and knows no broker
 (see `mqlab/kernel/snapshot.py`).
@@ -19,6 +19,6 @@ a transaction, so what became of one is worked out there, from the records of th
 
 A lesson's whole world can be looked at. A running server has no world: it takes notes of the
 records that went by (`mqlab/serve/rocketmq/trace/model.py`), which are a `Seen` of `view.py` as a
-lesson's world is; `snapshot.py` draws both. The claims behind the lights stand in
+lesson's world is; `snapshot.py` draws both. The claims that the lights show are in
 `mqlab/rocketmq/claims`; they ask `view.py` too.
 """

@@ -64,7 +64,7 @@ def draw_rows(rows: Iterable[tuple[str, str]]) -> Table:
 
 
 def draw_group(producers: Producers, limits: Limits = ALL) -> Table:
-    """Everybody who has sent a heartbeat; the mark stands at the one whose turn is next."""
+    """Every client that has sent a heartbeat; the mark is at the one whose turn is next."""
     rows = []
     for group, clients in producers.groups.items():
         next_one = clients[producers.counter % len(clients)]
@@ -85,7 +85,7 @@ def draw_waiting(ops: Sequence[int], book: Book, limits: Limits = ALL) -> Table:
 
 
 def draw_timers(timers: Iterable[tuple[str, int]]) -> Table:
-    """The next one to run out stands first."""
+    """The next one to run out comes first."""
     rows = tuple((name, f"{ms / 1000:g} s", SETTINGS.get(name, "")) for name, ms in timers)
     return Table(words.TIMERS_TABLE(), TIMER_COLUMNS, rows)
 
@@ -167,13 +167,13 @@ def _describe_consumption(seen: View, group: str, applied: Map[str, int]) -> Tex
     return NOTHING
 
 
-# ---- Queues as rows of cells: the half topic, the op topic, what consumers read, what is parked
+# ---- Queues as rows of cells: the half topic, the op topic, what consumers read, what is set aside
 #
-#     half topic      a cell for each half and each copy of it; hatched while its transaction is
-# open
+#     half topic      a cell for each half message and each copy of it; hatched while its
+#     transaction is open
 #     op topic        a diamond for each op record, with the places in the half topic that it names
 #     a real queue    what consumers may read: committed messages, and ordinary ones
-#     discard topic   halves that were given up
+#     discard topic   half messages that were given up
 #     retry, DLQ      what consumers could not process
 #
 # Two flags move in a round of the check: the place from which it reads halves, and the place from
@@ -183,7 +183,7 @@ CHECK_CURSOR, OP_CURSOR = "check cursor", "op cursor"
 
 
 def draw_log(seen: Seen, queue: str, name: str, groups: Collection[str]) -> Log:
-    """`groups`: whose flags stand on it. A consumer may subscribe to the half topic: then its queue
+    """`groups`: whose flags it carries. A consumer may subscribe to the half topic: then its queue
     is drawn a second time, as a consumer sees it."""
     held, book = seen.read(queue), seen.book
     if (queue, name) == (HALF_QUEUE, HALF_TOPIC):
@@ -197,7 +197,7 @@ def draw_log(seen: Seen, queue: str, name: str, groups: Collection[str]) -> Log:
 def _draw_log(
     name: str, cells: tuple[Cell, ...], frontiers: tuple[Frontier, ...], ends: str = ""
 ) -> Log:
-    """A long queue is drawn from its last cells on; a flag that stands before them is not."""
+    """A long queue is drawn from its last cells on; a flag before them is not."""
     start = cells[0].offset if cells else 0
     return Log(name, cells, tuple(f for f in frontiers if f.at >= start), start, ends)
 
@@ -208,7 +208,7 @@ def draw_halves(halves: list[Stored], book: Book, at: int) -> Log:
 
 
 def draw_half(half: Stored, txn: Txn | None) -> Cell:
-    """A half or a copy of one. Struck through: it came to nothing."""
+    """A half message or a copy of one. Struck through: it came to nothing."""
     state = txn.state if txn is not None else HalfState.HALF
     return Cell(
         offset=half.queue_offset,
@@ -227,7 +227,7 @@ def label_copy(message: Message) -> str:
 
 
 def draw_ops(ops: list[Stored], book: Book, at: int, label: Callable[[str], str] = str) -> Log:
-    """A record that ends several halves has the colour of the first."""
+    """A record that ends several half messages has the colour of the first."""
     cells = []
     for op in ops:
         places = parse_op(op)
@@ -240,7 +240,7 @@ def draw_ops(ops: list[Stored], book: Book, at: int, label: Callable[[str], str]
 def draw_queue(
     name: str, messages: list[Stored], book: Book, frontiers: tuple[Frontier, ...] = ()
 ) -> Log:
-    """A queue that somebody reads; whatever lies in it can be read."""
+    """A queue that consumers read; whatever is in it can be read."""
     cells = tuple(
         Cell(stored.queue_offset, stored.message.words, txn=book.name(stored.message))
         for stored in messages

@@ -363,7 +363,7 @@ def annotate(
     return Telling(fold=True)
 
 
-# ---- What an effect of a RocketMQ role is called where a stop tells if it had been done
+# ---- What an effect of a RocketMQ role is called where a stop shows if it had been done
 
 ANSWER = Words("the answer")
 ANSWERS = Words("answers")

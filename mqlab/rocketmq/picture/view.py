@@ -1,4 +1,4 @@
-"""What is drawn (`Seen`), and a lesson's: a world, read once: what lies in each queue, and whose.
+"""What is drawn (`Seen`), and a lesson's: a world, read once: what is in each queue, and whose.
 
 Pictures and claims look at nothing else of the broker. Reading a world is dear and many ask about
 the same one, so the last View is kept. A server keeps notes of its last steps
@@ -58,15 +58,15 @@ class Cluster:
         return tuple(dict.fromkeys(group for _, group in self.consumers))
 
 
-# ---- Which transaction is which, and how each stands: read off the records -----------
+# ---- Which transaction is which, and the state of each: read off the records --------
 #
 # The broker does not know. It keeps no table of transactions; what became of one follows from what
-# lies in the half topic, the op topic, the topic of parked messages and the topic that consumers
+# is in the half topic, the op topic, the topic of messages set aside and the topic that consumers
 # read. All copies of a message carry one `UNIQ_KEY`: it names the transaction. An op record names
 # no key, only places in the half topic, so the place leads to the half and the half to its key.
 #
-# Transactions are numbered in the order in which they come to lie in the commit log, which is one
-# log for all topics. A message that is still under way gets the next number.
+# Transactions are numbered in the order in which they are written to the commit log, which is one
+# log for all topics. A message that is still in flight gets the next number.
 
 #: topics of what a consumer has sent back: that is no more the transaction's business
 SENT_BACK = (RETRY_PREFIX, DLQ_PREFIX, SCHEDULE_TOPIC)
@@ -111,7 +111,7 @@ class Txn:
 @dataclass
 class Book:
     """The transactions of a commit log. `txns`: by key, in the order of their names; `places`:
-    whose half lies at which place of the half topic; `late`: the commit log offsets of copies
+    whose half message is at which place of the half topic; `late`: the commit log offsets of copies
     that were made after their message had been delivered."""
 
     txns: dict[str, Txn] = field(default_factory=dict)
@@ -167,8 +167,8 @@ class Book:
             self.txns[key] = replace(ended, ended=(*txn.ended, place))
 
     def _end(self, txn: Txn) -> Txn:
-        """An op record for a half whose message was not written since: a rollback. A message that
-        was written before is a commit whose op record comes late."""
+        """An op record for a half message whose message was not written since: a rollback. A
+        message that was written before is a commit whose op record comes late."""
         return txn if txn.delivered else txn.enter(HalfState.ROLLED_BACK)
 
     def name_next(self) -> str:
@@ -181,7 +181,7 @@ class Book:
         return self.find(message.get(UNIQ_KEY)) if is_transactional(message) else None
 
     def at_place(self, place: int) -> Txn | None:
-        """Whose half or copy lies at this place of the half topic."""
+        """Whose half message or copy is at this place of the half topic."""
         return self.find(self.places.get(place))
 
     def name(self, message: Message) -> str:
@@ -202,7 +202,7 @@ def is_transactional(message: Message) -> bool:
 
 
 def is_undecided(message: Message) -> bool:
-    """Of a message where consumers read: whether it lies there without a commit."""
+    """Of a message where consumers read: whether it is there without a commit."""
     return is_transactional(message) and message.transaction_type != TransactionType.COMMIT_TYPE
 
 
@@ -257,7 +257,7 @@ class Seen:
         raise NotImplementedError
 
     def read(self, queue: str) -> list[Stored]:
-        """What lies in it."""
+        """What is in it."""
         raise NotImplementedError
 
 
@@ -332,7 +332,7 @@ def read_world(cluster: Cluster, world: World) -> View:
 
 
 def _list_delayed(queues: dict[str, list[Stored]], offsets: Offsets) -> list[Stored]:
-    """What lies in the queues of the delay levels and has not been written on."""
+    """What is in the queues of the delay levels and has not been written on."""
     return [
         stored
         for queue, held in queues.items()

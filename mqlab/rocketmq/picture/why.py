@@ -1,5 +1,5 @@
 """One sentence why for stops, starts, timers, calls that return and changes in memory; those for
-messages and records stand in `words.py`."""
+messages and records are in `words.py`."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
 """RocketMQ's remoting protocol: how requests, answers and messages become bytes.
 
 A program that talks to a RocketMQ (this project's recordings) and one that is talked to as one (its
-server) write and read the same bytes here. No sockets, no meaning: what a request does stands in
-the roles. Read in this order:
+server) write and read the same bytes here. No sockets, no meaning: what a request does is in the
+roles. Read in this order:
 
     codes.py       what is asked, what came of it, bits of flags
     command.py     one command and its frame; the header as JSON or in RocketMQ's own form
     properties.py  properties of a message as one text
-    records.py     a message as it lies in the commit log, and inside a client's batch
+    records.py     a message as it is in the commit log, and inside a client's batch
     bodies.py      bodies that are JSON
     unserved.py    what a broker of this project does not do, each in a sentence
 

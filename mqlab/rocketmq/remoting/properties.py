@@ -1,7 +1,7 @@
 """Properties of a message as one text: name, 0x01, value, 0x02, and so on.
 
 Source: common.message.MessageDecoder#messageProperties2String, #string2messageProperties and
-MessageConst, 5.5.0. The text travels in a send request and lies in the commit log, where its
+MessageConst, 5.5.0. The text travels in a send request and is part of the commit log, where its
 length has two bytes. 4.9.7 leaves off the last separator, 5.5.0 writes it. What the real reader
 skips is skipped here: a piece without a name, or without a value.
 """

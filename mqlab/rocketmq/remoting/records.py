@@ -1,6 +1,6 @@
 """Messages as bytes: a record of the commit log, and the smaller form inside a batch.
 
-A pull, a look-up by id and a check answer with records of the commit log just as they lie there:
+A pull, a look-up by id and a check answer with records of the commit log just as they are there:
 
     total size 4 · magic 4 · CRC-32 of the body 4 · queue id 4 · flag 4 · queue offset 8
     physical offset 8 · sysFlag 4 · born at 8 · born on (address, port 4) · stored at 8
@@ -8,8 +8,8 @@ A pull, a look-up by id and a check answer with records of the commit log just a
     body length 4, body · topic length 1 (2 in the second version), topic
     properties length 2, properties
 
-The second version of the magic (5.x) only makes room for topics of more than 127 bytes. A record
-is told from the padding at a file's end by its magic. A client's batch needs no places yet:
+The second version of the magic (5.x) only makes room for topics of more than 127 bytes. A record is
+distinguished from the padding at a file's end by its magic. A client's batch needs no places yet:
 
     total size 4 · 0 · 0 · flag 4 · body length 4, body · properties length 2, properties
 
@@ -68,7 +68,7 @@ class MessageRecord:
 
     @property
     def msg_id(self) -> str:
-        """offsetMsgId: where it lies."""
+        """offsetMsgId: where it is."""
         return make_msg_id(self.store_host, self.physical_offset)
 
 
@@ -128,7 +128,7 @@ def encode_record(record: MessageRecord) -> bytes:
 
 
 def decode_records(data: bytes) -> list[MessageRecord]:
-    """The records in `data`, one behind the other. Raises RemotingError."""
+    """The records in `data`, one after the other. Raises RemotingError."""
     records, at = [], 0
     while at < len(data):
         record, at = decode_record(data, at)

@@ -1,8 +1,8 @@
 """What a broker of this project does not do, said in a sentence to the one who asks for it.
 
 A request that no broker knows is refused as a real one refuses it, by its number. These a real
-broker knows: a client that asks, `mqadmin` mostly, is told what is not here. The page of
-differences is made from this table too.
+broker knows: a client that asks, `mqadmin` mostly, gets an error that names what is not here. The
+page of differences is made from this table too.
 
 Source: RequestCode, AdminBrokerProcessor#processRequest, the classes of
 org.apache.rocketmq.tools.command (5.5.0).
