@@ -3,7 +3,7 @@ looking into this package.
 
 Such a module has `BROKER`, which names the broker's modules. They are named as texts, so that
 nothing of a broker is imported before it is asked for, and what one module needs (kio, Spark)
-hurts nobody who uses another. A new broker is a new module here.
+hurts no user of another. A new broker is a new module here.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ class Broker:
     `title`: what its makers call it. `systems`: name in a system line → its class. `searches`:
     its `Searches`. `witness`: its `Witness`, which gives the facts of those systems their
     evidence. `serve` and `real`: the modules with the options of `mqlab serve NAME` and
-    `mqlab real NAME`; what stands in them is said in `mqlab.cli.serve` and `mqlab.cli.real`.
+    `mqlab real NAME`; what is in them is said in `mqlab.cli.serve` and `mqlab.cli.real`.
     `inspect`: the module that reads a real one for `mqlab inspect NAME`; see `mqlab.inspect`.
-    "": there is no such module; a model that nobody has built has nothing to record and no client
+    "": there is no such module; a model that was never built has nothing to record and no client
     to speak to it."""
 
     title: str

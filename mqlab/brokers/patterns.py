@@ -1,4 +1,4 @@
-"""Where the classical models stand. Nobody has built them, so there is nothing to record."""
+"""Where the classical models are. They are no products, so there is nothing to record."""
 
 from . import Broker
 

@@ -5,12 +5,12 @@ it was read; all anomalies are then questions about these notes. Time and memory
 number of lines.
 
 Who drains a partition has read it from its first offset to its end. So what is there at last is
-what the last one to drain it was given: a message that somebody had read before may have been lost
+what the last one to drain it was given: a message that was read before may have been lost
 since. Of a process that drains and has no `assign` the history does not say what it was given; then
-whatever anybody was given counts as there.
+whatever any reader was given counts as there.
 
-What is *definite*: an abort that was confirmed, a transaction that nobody asked to commit, a commit
-that was confirmed. What is *indefinite*: a commit that was asked for and not answered. Its
+What is *definite*: an abort that was confirmed, a transaction that was never asked to commit, a
+commit that was confirmed. What is *indefinite*: a commit that was asked for and not answered. Its
 transaction may be there or not, but not in part.
 """
 
@@ -94,7 +94,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """`undecided`: a sentence for each thing that the history cannot tell. `counts`: what it holds.
+    """`undecided`: a sentence for each thing that the history cannot show. `counts`: what it holds.
     `findings`: the anomalies."""
 
     findings: tuple[Finding, ...]
@@ -104,8 +104,9 @@ class Report:
 
 @dataclass(slots=True)
 class Txn:
-    """What a history says of one transaction. `sends`: its messages; `ended`: what its producer was
-    told; `other`: an answer that contradicts it; `init`: its producer's last one before `end`."""
+    """What a history says of one transaction. `sends`: its messages; `ended`: what was reported to
+    its producer; `other`: an answer that contradicts it; `init`: its producer's last one before
+    `end`."""
 
     name: str
     sends: list[Send] = field(default_factory=list)
@@ -116,7 +117,7 @@ class Txn:
 
     @property
     def outcome(self) -> str:
-        """committed, aborted, unknown, or "never" where nobody asked to commit it."""
+        """committed, aborted, unknown, or "never" where no producer asked to commit it."""
         if self.other is not None:
             return UNKNOWN
         if self.ended is not None and self.ended.outcome in (COMMITTED, ABORTED):
@@ -479,7 +480,7 @@ def _join(some: list[Text]) -> Text:
 
 
 def tell_tried(done: Mapping[Text, int], never: Text) -> Iterator[Text]:
-    """What a run has done, and how often; `never`: what no run of this workload does."""
+    """What a test run has done, and how often; `never`: what no test run of this workload does."""
     tried = [Words("{} {}×")(what, n) for what, n in done.items() if n]
     yield Words("tried: {}")(_join(tried) if tried else tr("nothing", "tried"))
     if missing := [what for what, n in done.items() if not n]:

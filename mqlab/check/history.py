@@ -1,4 +1,5 @@
-"""The lines of a history: what clients sent, were told and read. README.md describes each field.
+"""The lines of a history: what clients sent, were answered and read. README.md describes each
+field.
 
 A file is read line by line, and refused with the number of the first line that is no event. Several
 files, one per process, are merged by time; two lines of one process keep their order.
@@ -32,7 +33,7 @@ class HistoryError(BadValue):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """`time`: nanoseconds since 1970; `line`: where it stands in its file, 1 for the head.
+    """`time`: nanoseconds since 1970; `line`: where it is in its file, 1 for the head.
     `process`: who notes it; `allowed`: by field, the values that a file may have there."""
 
     time: int
@@ -71,7 +72,7 @@ class End(Event):
 
 @dataclass(frozen=True, slots=True)
 class Ended(Event):
-    """What the producer was told; `outcome`: committed, aborted or unknown."""
+    """What was reported to the producer; `outcome`: committed, aborted or unknown."""
 
     txn: str = ""
     outcome: str = ""
@@ -114,7 +115,7 @@ EVENTS: dict[str, type[Event]] = {
 
 
 class Writer:
-    """A history of one process, line by line: what stands in the file survives a kill of the
+    """A history of one process, line by line: what is in the file survives a kill of the
     process, because each line is handed to the operating system at once."""
 
     def __init__(self, path: Path, process: str, tool: str) -> None:

@@ -11,18 +11,18 @@ from typing import Any
 from ..kernel.system import System
 from ..kernel.text import BadValue, Text, Words, tr
 
-#: of each kind of fault: what one run has spent fits into a byte
+#: of each kind of fault: what one execution has spent fits into a byte
 MOST = 255
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How many faults and timers one run may contain, and how many states to look at.
+    """How many faults and timers one execution may contain, and how many states to look at.
 
     `kills` and `power_cuts` are stops of the nodes in `killable` (None: of any), between
     two steps, inside a step or inside a recovery; a stopped node that is `restartable`
     (None: any) may start again at any later moment. `breaks`: connections broken.
-    `timers`: how many timers run out in one run. `retries`: where it is a number, a timer
+    `timers`: how many timers run out in one execution. `retries`: where it is a number, a timer
     that only asks again (`System.retrying` names them) is not counted there; instead, each
     of them may run out so many times on its node.
     """
@@ -141,7 +141,7 @@ NO_RESTART = tr("no restarts")
 NOTHING = tr("no faults, no timers")
 
 
-# ---- How much memory this process has and could have, where the system tells ---------
+# ---- How much memory this process has and could have, where the system reports it ----
 
 STATM = Path("/proc/self/statm")
 MEMINFO = Path("/proc/meminfo")
@@ -150,7 +150,7 @@ LIMIT, USED = Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.cur
 
 
 def resident() -> int:
-    """Bytes that this process has taken; 0 where no /proc tells. Pages of files that it reads
+    """Bytes that this process has taken; 0 where no /proc reports it. Pages of files that it reads
     or writes as arrays are not its own: the system takes them back when it needs room."""
     try:
         all_pages, shared = map(int, STATM.read_text("ascii").split()[1:3])
@@ -163,7 +163,7 @@ def resident() -> int:
 
 def available() -> int | None:
     """Bytes that this machine, or the container that this process runs in, could still give;
-    None where neither tells."""
+    None where neither reports it."""
     free = []
     with suppress(OSError, KeyError, ValueError):  # no Linux, or one older than this row
         rows = dict(line.split(":") for line in MEMINFO.read_text("ascii").splitlines())

@@ -13,7 +13,7 @@ from .packed import Fields, NodeField
 
 
 class Message(NamedTuple):
-    """A message under way, or about to leave: "q" (request) or "r" (answer), its link, its
+    """A message in flight, or about to leave: "q" (request) or "r" (answer), its link, its
     connection and its number. Never compared with anything else."""
 
     kind: str
@@ -104,7 +104,7 @@ class Change:
     ) -> dict[Pair, tuple[Note, ...]]:
         """The node (its roles are `mine`) stops, and with it the connections others have to
         it. Returns the links whose clients hear of it, each with the answers that these hear
-        before: what is under way to the clients in `arrive`."""
+        before: what is in flight to the clients in `arrive`."""
         out: dict[Pair, tuple[Note, ...]] = {}
         for pair in pairs:
             link = self.link(pair)

@@ -1,4 +1,4 @@
-"""The list of a folder's levels (`shelf.py`): which search it is, and what stands where."""
+"""The list of a folder's levels (`shelf.py`): which search it is, and what is where."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What the properties say of a world, remembered by the parts of it that they read.
 
 Most choices change nothing that a property looks at. So what is read of a node gets a number
-of its own, which stands in the world beside the node's (`packed.py`), and a world whose
+of its own, which is in the world beside the node's (`packed.py`), and a world whose
 parts were met before needs one look into a dictionary for all properties together.
 """
 

@@ -10,7 +10,7 @@ Nothing but the handlers and the properties runs once a neighbourhood or once a 
 Python; all else is a handful of array operations for some hundred thousand successors.
 
 Worlds get the numbers that `search.py` would give them: slices are taken in the order of the
-frontier, the successors of a world stand in the order of its places and their steps, and of
+frontier, the successors of a world are in the order of its places and their steps, and of
 equal rows the first is kept. So both searches find the same counterexample, and each of them
 can be checked by the other.
 """
@@ -145,7 +145,7 @@ class Levels:
         return [word[first : first + count].copy() for word in self.rows.words]
 
     def _find_groups(self, numbers: Numbers, words: list[Words]) -> Numbers:
-        """The groups of each of these worlds, those of a world behind each other. The handlers of
+        """The groups of each of these worlds, those of a world one after the other. The handlers of
         new neighbourhoods run in the order in which a search world by world comes to them."""
         neighbourhoods, fresh = self.steps.find(words)
         if fresh:
@@ -176,7 +176,7 @@ class Levels:
         self.steps.repack(layout)
 
     def _keep(self, parents: Numbers, choices: Numbers) -> None:
-        """The newest rows are worlds: where they come from, and what they tell."""
+        """The newest rows are worlds: where they come from, and what properties they show."""
         search, first = self.search, self.search.states
         words = [word[first : first + len(parents)] for word in self.rows.words]
         news = self._judge(words, parents)
@@ -187,7 +187,7 @@ class Levels:
         self._tell(first, news)
 
     def _judge(self, words: list[Words], parents: Numbers) -> Words:
-        """What these new worlds tell."""
+        """What properties these new worlds show."""
 
         def look(place: int) -> None:
             self.search.at = int(parents[place])
@@ -237,7 +237,7 @@ class Levels:
 
     def _edges(self, depth: int) -> tuple[Numbers, Numbers]:
         """Where the worlds of a depth lead to, and where in this each world's end. Of a world
-        in which all is good already nobody asks, and nothing was kept."""
+        in which all is good already nothing is asked, and nothing was kept."""
         first, last = self.search.starts[depth : depth + 2]
         begin = int(self.degrees.all[:first].sum())
         ends = np.cumsum(self.degrees.all[first:last], dtype=np.int64)

@@ -2,7 +2,7 @@
 
 A client has one connection to a server at a time. On it, requests go one way and answers
 the other, first in, first out. When it breaks, the answers are lost; requests that were
-under way may still arrive, so those of earlier connections stay until they do.
+in flight may still arrive, so those of earlier connections stay until they do.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ Pair = tuple[str, str]  # client role, server role
 @frozen
 class Link:
     """`number`: the client's current connection; `open`: the client is up and has used it;
-    `requests`: what is under way on each connection that still holds something; `answers`:
-    what is under way on the current one (on earlier ones there never is anything)."""
+    `requests`: what is in flight on each connection that still holds something; `answers`:
+    what is in flight on the current one (on earlier ones there never is anything)."""
 
     open: bool = False
     number: int = 0
@@ -25,7 +25,7 @@ class Link:
     answers: Queue = ()
 
     def add_request(self, conn: int, note: int, once: bool = False) -> Link:
-        """A request leaves on connection `conn`; `once`: nothing new if it is under way."""
+        """A request leaves on connection `conn`; `once`: nothing new if it is in flight."""
         queues = dict(self.requests)
         queues[conn] = _with(queues.get(conn, ()), note, once)
         return Link(True, self.number, tuple(sorted(queues.items())), self.answers)

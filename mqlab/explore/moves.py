@@ -268,7 +268,7 @@ class Place(dict[int, Group]):
                     self._add_stop(group, choice, change, prefix.node, down, cost + stop_cost)
 
     def _arrivals(self, key: int, step: Step, done: int) -> Iterator[tuple[str, ...]]:
-        """Which of the clients that the step has answered by then hear it: nobody, or any of them.
+        """Which of the clients that the step has answered by then hear it: none, or any of them.
         Where all that the step has still to do dies with the process, an answer that arrives is
         one that had arrived before a stop between two steps, which is a choice of its own."""
         yield ()

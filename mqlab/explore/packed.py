@@ -34,7 +34,7 @@ NARROW = 8  # bits of a counter
 
 
 class Field:
-    """The values of one part of the world, and the bits where their numbers stand."""
+    """The values of one part of the world, and the bits where their numbers are."""
 
     __slots__ = ("_worths", "limit", "mask", "shift", "values")
 
@@ -66,7 +66,7 @@ class Field:
 
 
 class NodeField(Field):
-    """A node: beside its number stands the number of what the properties read of it, so
+    """A node: beside its number is the number of what the properties read of it, so
     that `world & mask` alone tells whether a world was judged before."""
 
     __slots__ = ("_read", "part", "samples")
@@ -103,7 +103,7 @@ class Fields:
         read: Callable[[str, NodeState], Hashable],
         counters: Mapping[str, Hashable],
     ) -> None:
-        """Lay out the integer that stands for a world of this system: a field of bits for each
+        """Lay out the integer that represents a world of this system: a field of bits for each
         counter (with its first value) and for each node. Links get theirs when they are first used.
         `read`: what the properties read of a node, given its name and state."""
         self.system = system
@@ -133,7 +133,7 @@ class Fields:
         return shift
 
     def watch(self, joined: Callable[[Pair], None]) -> None:
-        """Be told of every link there is and of every further one."""
+        """Be notified of every link there is and of every further one."""
         self._watching.append(joined)
         for pair in self.links:
             joined(pair)

@@ -2,7 +2,7 @@
 
 `packed.py` says what a world is: a sum of numbers, one for each of its parts. Python keeps that
 sum as one integer, which is quick to write and slow to have millions of. Here the same numbers
-stand in words of 64 bits, as closely as their values need: a part of which five values are
+are in words of 64 bits, as closely as their values need: a part of which five values are
 known takes three bits. No part straddles two words, so adding a choice's words to a world's
 words changes each part as adding the large integers would.
 
@@ -144,7 +144,7 @@ class Column:
 
     @property
     def whole(self) -> NDArray[Any]:
-        """With the space behind the end that there is."""
+        """With the space after the end that there is."""
         return self._kept
 
     def reserve(self, more: int) -> NDArray[Any]:
@@ -192,7 +192,7 @@ class Rows:
         return [column.reserve(more) for column in self.columns]
 
     def keep(self, places: Numbers) -> None:
-        """Of the rows written behind the end, keep those at these places, in this order."""
+        """Of the rows written after the end, keep those at these places, in this order."""
         for column in self.columns:
             tail = column.reserve(int(places[-1]) + 1 if len(places) else 0)
             tail[: len(places)] = tail[places]

@@ -1,7 +1,7 @@
 """Rows that do not fit into memory together, as sorted runs.
 
 A level may be wider than memory. What is found of it is then put aside from time to time as a
-*run*: rows sorted by their keys, in a file. Equal rows have equal keys; so all of them stand in
+*run*: rows sorted by their keys, in a file. Equal rows have equal keys; so all of them are in
 the same stretch of keys of each run, and one stretch after the other can be read, sorted and
 rid of what is there twice, as an external merge sort does (Knuth, volume 3, 5.4). A row's
 *place* says which one of the level it was when it was found. Of equal rows the first is kept,
@@ -50,7 +50,7 @@ def sort(run: Run) -> Run:
 
 
 def merge(runs: Sequence[Run], layout: Layout, most: int) -> Iterator[Run]:
-    """The rows of all runs, which stand in the order of their places: a stretch of keys at a
+    """The rows of all runs, which are in the order of their places: a stretch of keys at a
     time, each of about `most` rows, since keys are spread evenly."""
     pieces = 1 + sum(len(run.keys) for run in runs) // most
     ends = [piece * (MASK + 1) // pieces for piece in range(pieces + 1)]

@@ -1,9 +1,9 @@
 """The finished levels of a search in a folder.
 
-Each level is one file, a handful of arrays as they stand in memory: it is written once, read as
-a memory map, and never changed. `levels.json` says what stands where in each, with its SHA-256,
+Each level is one file, a handful of arrays as they are in memory: it is written once, read as
+a memory map, and never changed. `levels.json` says what is where in each, with its SHA-256,
 and is replaced as a whole when a level is complete on disk. So whatever ends the search, Ctrl-C,
-a full disk or `kill -9`, the levels that it lists are whole, and what else lies there belongs to
+a full disk or `kill -9`, the levels that it lists are whole, and what else is there belongs to
 no level. Opening a folder reads everything once; what is damaged is refused.
 
 What was worked out in Python is not written down but worked out again: the `log` of a

@@ -1,11 +1,11 @@
 """Breadth first with the finished levels on disk.
 
-The level whose successors are looked at is read from the disk, a block at a time. What is found
-stands in memory, each row once, until there is too much of it; then it is put aside as a sorted
+The level whose successors are looked at is read from the disk, a block at a time. What is found is
+in memory, each row once, until there is too much of it; then it is put aside as a sorted
 run (`runs.py`). When a level is complete, its runs are merged, a stretch of keys at a time: what
 is there twice goes, and what an earlier level has already. For that the sorted keys are looked
-up in the sorted keys of each earlier level, where neighbours stand close, and the rows behind
-equal keys are compared in full. Those that remain get their numbers in the order in which they
+up in the sorted keys of each earlier level, where neighbours are close, and the rows with equal
+keys are compared in full. Those that remain get their numbers in the order in which they
 were found; so the worlds, their numbers and what is found are those of a search in memory.
 """
 

@@ -2,7 +2,7 @@
 choice adds to a row.
 
 A *group* is all choices of one neighbourhood. Groups are numbered as they are worked out, over
-all places, and their steps stand behind each other: group 7 has the `counts[7]` steps from
+all places, and their steps come one after the other: group 7 has the `counts[7]` steps from
 `starts[7]` on. So the successors of a slice of worlds are one addition, the worlds' rows taken
 as often as each has steps, and the rows of these steps.
 """
@@ -43,8 +43,7 @@ class Neighbourhoods:
         self.masks = self.rows.layout.masks(self.parts)
 
     def find(self, words: Sequence[Words]) -> tuple[Numbers, Numbers]:
-        """The number that each world's neighbourhood has here, and where those stand that
-        are new."""
+        """The number that each world's neighbourhood has here, and where those are that are new."""
         tail = self.rows.reserve(len(words[0]))
         for column in tail:
             column[:] = 0
@@ -64,7 +63,7 @@ class Neighbourhoods:
 
 
 def spread(counts: Numbers, starts: Numbers, groups: Numbers) -> tuple[Numbers, Numbers]:
-    """Of worlds with these groups (behind each other, as many for each world): the steps, in
+    """Of worlds with these groups (one after the other, as many for each world): the steps, in
     their order, and up to where those of each group go."""
     each = counts[groups]
     ends = np.cumsum(each)
@@ -168,7 +167,7 @@ class Steps:
         steps that were worked out since the last time. The rows of the steps follow in `settle`,
         since they may need a new layout first."""
         # a step is (what it adds, choice), or with `peers`, which notice that the node stops; in
-        # `stops` 0 means that nobody notices. `_new`: place of the node, neighbourhood, group
+        # `stops` 0 means that none notices. `_new`: place of the node, neighbourhood, group
         counts: list[int] = []
         choices: list[int] = []
         stops: list[int] = []

@@ -58,7 +58,7 @@ class Swarm:
 
 def swarm(system: System, budget: Budget, seeds: Sequence[int]) -> Swarm:
     """A walk for each seed. Claims of the kind *always* are looked at in every world; of each
-    that breaks, the run of the first seed is shrunk. Ctrl-C keeps what was found.
+    that breaks, the execution of the first seed is shrunk. Ctrl-C keeps what was found.
 
     ValueError for a system whose messages are a set: several of its choices may be one.
     """
@@ -181,7 +181,7 @@ def shrink(system: System, claim: Property, schedule: Sequence[str]) -> tuple[st
 
 def _breaks(system: System, claim: Property, schedule: Sequence[str]) -> tuple[str, ...] | None:
     """The schedule up to the world in which the claim breaks, without the choices that are not
-    possible where they stand; None where it does not break."""
+    possible where they are; None where it does not break."""
     world, done = initial(system), []
     for choice in schedule:
         try:
@@ -197,7 +197,7 @@ def _breaks(system: System, claim: Property, schedule: Sequence[str]) -> tuple[s
 # ---- A search drawn as it grows: a few of its worlds, as a tree by depth -------------
 #
 # Nothing is kept for it while the search runs. Worlds are numbered as they are found, so those of
-# one depth stand together, and the children of an earlier world before those of a later one: a
+# one depth are together, and the children of an earlier world before those of a later one: a
 # tree drawn in this order has no two edges that cross.
 
 MOST = 300  # worlds of a sample, beside those that lead to what was found

@@ -3,7 +3,7 @@
 Three resource managers are equal: where the first has prepared and the others work, the rest of
 the story is the same as where the second has. `System.symmetric` names such nodes. A world is
 replaced by its *image*, in which two of them have changed their names, as long as that makes it a
-smaller number; what remains stands for all. (Several of those that remain may still be equal in
+smaller number; what remains represents all. (Several of those that remain may still be equal in
 this sense: that costs states and nothing else.)
 
 Nothing is believed. That renaming changes nothing is looked up for the first world, for every
@@ -47,7 +47,7 @@ class Renaming:
         self._pattern = re.compile(rf"(?<![\w-])({re.escape(one)}|{re.escape(other)})(?![\w-])")
 
     def of(self, value: Any) -> Any:
-        """Raises Unequal where renaming twice does not lead back: an order tells them apart."""
+        """Raise Unequal where renaming twice does not lead back: an order distinguishes them."""
         renamed = self._of(value)
         if self._of(renamed) != value:
             raise Unequal(
@@ -123,7 +123,7 @@ class Images:
         return every.link(to).worth(self._rename(value)) if value != Link() else 0
 
     def _rename(self, link: Link) -> Link:
-        """Messages have numbers; in a network that is a set they stand in the order of these."""
+        """Messages have numbers; in a network that is a set they are in the order of these."""
         once = self.fields.system.network == "set"
 
         def queue(notes: tuple[int, ...]) -> tuple[int, ...]:
@@ -166,7 +166,7 @@ class Quotient(Search):
             raise Unequal("this system declares no interchangeable nodes: leave out --symmetry")
 
     def smallest(self, world: int) -> int:
-        """The world that stands for this one."""
+        """The world that represents this one."""
         before = -1
         while world != before:
             before = world

@@ -44,8 +44,8 @@ class Counterexample:
     claim: Property = field(compare=False, repr=False)
 
     def trace(self) -> Trace:
-        """The run. The claim is its first light, red from the fact that breaks it; from the
-        last fact where none shows it, for a world does not tell that it leads nowhere good."""
+        """The execution. The claim is its first light, red from the fact that breaks it; from the
+        last fact where none shows it, for a world does not show that it leads nowhere good."""
         lit = self.claim
         if lit.kind == "can_always":
             lit = replace(lit, holds=lambda world: True)
@@ -62,9 +62,9 @@ class Counterexample:
 @dataclass(frozen=True)
 class Verdict:
     """What a search found, with its bounds. `complete`: every schedule within the budget was looked
-    at; if not, `ended` says why. `seconds` and `memory` (bytes; 0 where the system does not tell)
-    are left out of comparisons: they are never the same twice. `states`, `transitions`: how many
-    worlds and steps were looked at; `counterexamples`: by property; `missing`: *sometimes*
+    at; if not, `ended` says why. `seconds` and `memory` (bytes; 0 where the system does not report
+    it) are left out of comparisons: they are never the same twice. `states`, `transitions`: how
+    many worlds and steps were looked at; `counterexamples`: by property; `missing`: *sometimes*
     properties that no schedule has shown."""
 
     system: System

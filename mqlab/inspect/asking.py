@@ -1,4 +1,4 @@
-"""Asking somebody who may refuse, or who is damaged: what is refused costs a part of the report.
+"""Asking a broker that may refuse, or that is damaged: what is refused costs a part of the report.
 And what may be found, from a table."""
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
     Reading  →  Taken (a system whose roles recover from the records that were read)  →  answers
 
-A broker's room makes the `Taken`: which of the records stand on which node's disk, what was left
-out, and what one wants to know. A `Wish` is what somebody waits for; a `Way` is what may happen
-meanwhile, a clock that runs, an administrator. Each pair is a search of every order of events from
-there. By hand it is an ordinary playground.
+A broker's room makes the `Taken`: which of the records are on which node's disk, what was left
+out, and what one wants to know. A `Wish` is what a reader of the report waits for; a `Way` is what
+may happen meanwhile, a clock that runs, an administrator. Each pair is a search of every order of
+events from there. By hand it is an ordinary playground.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ A broker's room has three kinds of parts. *Readers* (of a running broker, of its
 its tools have printed) make a `Reading` of an `Ask`; they only read. *Judges* are pure functions
 from the Reading to findings. What is shown, in `show.py`, knows neither.
 
-Whatever stands in a Reading came from outside, names included: it is escaped where it is shown.
+Whatever is in a Reading came from outside, names included: it is escaped where it is shown.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def read_file(path: Path) -> bytes:
 
 
 def say_nothing(line: str) -> None:
-    """Progress that nobody wants to see."""
+    """Progress that is not shown."""
 
 
 @frozen
@@ -74,7 +74,7 @@ class Ask:
         return self.topic in ("", topic) and self.partition in (-1, partition)
 
     def span(self, most: int = 1 << 62) -> range:
-        """The offsets that were asked for, `most` of them; none where nobody asked for some."""
+        """The offsets that were asked for, `most` of them; none where none were asked for."""
         if not self.first and self.last < 0:
             return range(0)
         return range(self.first, self.last + 1 if self.last >= 0 else self.first + most)[:most]
@@ -86,7 +86,7 @@ class Ask:
 @frozen
 class LogRead:
     """A log from its first offset to the one before `end`, as far as it was read. `cells`: the
-    records around each frontier, with gaps where they stand far apart. `counts`: what was
+    records around each frontier, with gaps where they are far apart. `counts`: what was
     counted in it, as ("records", 12). `source`: where its bytes, or its numbers, come from.
     `rows`: the same records as its broker's room keeps them; not shown."""
 
@@ -102,13 +102,13 @@ class LogRead:
 
 @frozen
 class Txn:
-    """A transaction as one keeper sees it: its coordinator, or one log.
+    """A transaction as one source sees it: its coordinator, or one log.
 
     `label`: "T1", its colour in the logs; `name`: the id that its application knows; `state`: the
     broker's own word; `seen`: who says so, a log's name or the coordinator's log; `where`: the
     logs that it takes part in, as far as `seen` knows; `owner`: who writes it, such as a producer
-    id; `first`: where it begins in `seen`; times in ms, -1 where nobody says; `more`: what else
-    is told of it, as ("checks", "3")."""
+    id; `first`: where it begins in `seen`; times in ms, -1 where unknown; `more`: what else is
+    known of it, as ("checks", "3")."""
 
     label: str
     name: str

@@ -131,7 +131,7 @@ def say_time(ms: int) -> str:
 
 def cut_strips(log: LogRead) -> tuple[Log, ...]:
     """The log as strips that a view can draw: one for the records around each frontier, with the
-    frontiers that stand there."""
+    frontiers that are there."""
     cuts = [i for i, (a, b) in enumerate(pairwise(log.cells), 1) if b.offset - a.offset > APART]
     parts = [log.cells[a:b] for a, b in pairwise((0, *cuts, len(log.cells)))]
     strips: list[Log] = []
@@ -368,7 +368,7 @@ def _list(lines: Iterable[str]) -> str:
 
 def _next_html(future: Future, heading_tag: str) -> Iterator[str]:
     """What may happen next as HTML: a table of the searches' answers, players, what was taken over
-    from the broker, and what was left out. Of each wish (what somebody waits for) that may come
+    from the broker, and what was left out. Of each wish (what a client waits for) that may come
     true, the first schedule found that is not empty is played, for the first MOST_RUNS wishes."""
     yield _tag(heading_tag, str(NEXT)) + _tag("p", str(FROM_HERE), "note")
     rows = [tuple(map(str, NEXT_HEAD)), *list_rows(future)]

@@ -95,7 +95,7 @@ from .messages import (
 # Nothing is copied: the *log start offset* moves, and what is wholly below it may be thrown
 # away. It never passes the high watermark, and never goes back. A transaction that is open
 # below it stays open; the LSO is then the beginning of the batch that holds the new
-# start, because nothing before it can be read by anybody.
+# start, because nothing before it can be read.
 #
 # **Durable** is the table `STARTS`; the disk lets go of what it no longer needs to keep.
 #

@@ -107,7 +107,7 @@ def decode(token: str) -> Token:
     match content:
         case [str(line), [*choices], str(made), *end] if all(isinstance(c, str) for c in choices):
             match end:
-                case []:  # a token of an earlier version, which does not say how the run ended
+                case []:  # a token of an earlier version: without how it ended
                     return Token(line, tuple(choices), made)
                 # the third, if any, is `disks`: a digest of what the nodes began with
                 case [int(facts), str(narration)] | [int(facts), str(narration), str(_)]:
@@ -227,7 +227,7 @@ class Play:
     def open_token(self, token: str) -> Text:
         """Go to the execution that a token of this very system holds. What is different here, where
         another engine made it, or nothing. Raises ValueError for any other text, and for a
-        run that is not possible here."""
+        execution that is not possible here."""
         held = decode(token)
         if held.disks and held.disks != _hash_disks(self.system):
             raise BadValue(ELSEWHERE)

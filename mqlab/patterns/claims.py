@@ -1,4 +1,5 @@
-"""What claims of several models look at: the last words on disks, and what applications were told.
+"""What claims of several models look at: the last words on disks, and what was reported to
+applications.
 
 A claim about disks holds after any restart, so most claims look at nothing else.
 """
@@ -29,8 +30,8 @@ def has_both(words: LastWords, one: str, other: str) -> bool:
 
 
 def contradicts_outcomes(world: World, words: LastWords, against: Mapping[str, str]) -> bool:
-    """Whether an application was told one thing and a disk says another. `against`: for what it
-    was told (ok, failed) the word that may then stand nowhere."""
+    """Whether one thing was reported to an application and a disk says another. `against`: for what
+    was reported (ok, failed) the word that may then be nowhere."""
     return any(
         against.get(status) in words.get(txn, {}).values() for txn, status in list_outcomes(world)
     )

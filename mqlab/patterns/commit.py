@@ -1,7 +1,7 @@
 """What two-phase and three-phase commit have in common: an application, a coordinator, databases.
 
 The application asks the coordinator to commit a transaction; each database has a vote, and those
-that are named vote no. What is said between them after that makes the difference, and stands in the
+that are named vote no. What is said between them after that makes the difference, and is in the
 packages of the two.
 """
 

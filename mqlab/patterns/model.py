@@ -1,9 +1,9 @@
 """What the systems of all classical models have in common: safeguards, claims, programs.
 
 A model's own class adds its options as fields, its nodes, its calls, and what a world of it
-looks like. What it claims stands in three lists. `kept` is true of the model with everything
+looks like. What it claims is in three lists. `kept` is true of the model with everything
 switched on, and shown as lights. A claim of `unkept` is what one might expect and the model
-does not promise: a system line names it (`claims=whole_read`) to be shown the run that
+does not promise: a system line names it (`claims=whole_read`) to be shown the execution that
 refutes it. What must merely be reachable, or stay so, has no light unless it is named.
 """
 
@@ -53,7 +53,7 @@ class Model(System):
     unkept: ClassVar[tuple[Claim[Any], ...]] = ()
     #: what an application may call, by its usage (see `kernel/usages.py`)
     calls: ClassVar[Mapping[str, Callable[..., Any]]] = {}
-    #: what its words stand for, by kind
+    #: what its words mean, by kind
     readers: ClassVar[Mapping[str, Reader]] = {}
     #: why a step happens, by the name of its message, record or timer (see `picture.explain`)
     whys: ClassVar[Mapping[str, Words]] = {}

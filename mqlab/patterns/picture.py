@@ -95,7 +95,7 @@ def explain(
 ) -> Telling:
     """Explain an effect of a model's step, or its event where `effect` is None, by the sentence
     that the model has for it (`whys`, by the names that the module's head describes). An effect or
-    a timer without a sentence is folded away. `told`: the names of what somebody who knows no
+    a timer without a sentence is folded away. `told`: the names of what a reader who knows no
     protocol notices; `stages`: the names that begin a transaction's stage, and which; `world`: the
     one after it; `role`: the role's name."""
     subject = _find_subject(effect)  # the message or record of the effect
@@ -148,7 +148,7 @@ FAULTS = {
 
 
 def name_of(thing: object) -> str:
-    """Under which name its sentence stands."""
+    """The name under which its sentence is listed."""
     return str(getattr(thing, "key", type(thing).__name__))
 
 

@@ -25,8 +25,8 @@ class Record(Single):
 
 
 def write(disk: Disk, log: str, what: str, txn: str, more: str = "", behind: int = 0) -> Append:
-    """An entry at the end of a log, `behind` so many others that this step has written. It survives
-    the end of the process, not a power cut."""
+    """An entry at the end of a log, after so many others (`behind`) that this step has written. It
+    survives the end of the process, not a power cut."""
     return Append(log, Record(what, txn, disk.log(log).end + behind, more), notify=False)
 
 

@@ -361,7 +361,7 @@ def _leave(tc: Coordinator, end: End, error: ServerError) -> Result:
 # ---- Deadlines, and the second after which an end is tried again ---------------------
 #
 # A transaction's deadline is absolute: its start and its timeout are in the log, so a restart does
-# not prolong it. It fires when the deadline lies *before* now, and only what is still OPEN is
+# not prolong it. It fires when the deadline is *before* now, and only what is still OPEN is
 # aborted then. A timeout below a tick of the wheel (100 ms) aborts at once.
 #
 # Source: TransactionTimeoutTrackerImpl, TransactionRecoverTrackerImpl (4.2).

@@ -53,9 +53,9 @@ def run_scenario(text: str) -> Run:
 
 def scenario(text: str, recorded: str = "") -> Trace:
     """The trace of a scenario given as text, each fact with its evidence. `recorded`: the
-    name of the recording of a real broker that tells the same story; without one a fact is
-    the model's, or is told otherwise in many articles. ScenarioError says what is wrong, also of
-    a line that waits for what never comes."""
+    name of the recording of a real broker that shows the same story; without one a fact is
+    the model's, or is described otherwise in many articles. ScenarioError says what is wrong, also
+    of a line that waits for what never comes."""
     return with_evidence(_run_all(text).trace, recorded)
 
 
@@ -65,8 +65,8 @@ def _run_all(text: str) -> Run:
 
 
 def with_evidence(trace: Trace, recorded: str) -> Trace:
-    """The trace with the evidence that its broker's recordings give each fact; of what nobody
-    has built there are none."""
+    """The trace with the evidence that its broker's recordings give each fact; of what was never
+    built there are none."""
     witness = find_owner(trace.system.split()[0]).witness
     return add_evidence(trace, recorded, load(witness)) if witness else trace
 
@@ -77,8 +77,8 @@ def system(line: str) -> System:
 
 
 def reopen_run(token: str) -> tuple[Play, Text]:
-    """The run of a token, and what is different here where another engine made it. Raises
-    ValueError where the text is no token, and where the run is not possible here."""
+    """The execution of a token, and what is different here where another engine made it. Raises
+    ValueError where the text is no token, and where the execution is not possible here."""
     recorded = decode(token)
     if recorded.disks:
         raise BadValue(ELSEWHERE)
@@ -87,7 +87,7 @@ def reopen_run(token: str) -> tuple[Play, Text]:
 
 
 def open_run(token: str) -> Play:
-    """The run that somebody has sent as a token, to play on: `Playground(open_run("…"))`. A
+    """The execution that was sent as a token, to play on: `Playground(open_run("…"))`. A
     token of another version of the engine is replayed, and a warning says what has changed;
     ValueError says why where that is not possible."""
     play, note = reopen_run(token)

@@ -1,14 +1,14 @@
 """Way × anomaly: what each of four ways makes impossible, and what proves it.
 
-    ✓ impossible (searched)  no run within bounds that were exhausted
-    ✗ possible               a run that shows it, the shortest one or a story
+    ✓ impossible (searched)  no execution within bounds that were exhausted
+    ✗ possible               an execution that shows it, the shortest one or a story
     ▣ only if X is off       the safeguard X forbids it: found with X off, exhausted with X on
     ◐ only with X            found with the option X, exhausted with another value of it
     ◐ excluded with X        it is forbidden where the client asks for X, and happens where not
     ○ not covered            it is about what is outside of the transaction; the words say what
     – no such thing          the way has nothing that it could happen to; the words say why
 
-What a verdict covers stands in its cell, with runs that lie beyond. A cell without its proofs
+What a verdict covers is in its cell, with executions beyond that. A cell without its proofs
 cannot be made, so it cannot be printed. `prove` does every proof again.
 """
 
@@ -102,7 +102,7 @@ class Found:
         return self.case.title
 
     def prove(self) -> str:
-        """How many choices the run has, and its token."""
+        """How many choices the execution has, and its token."""
         try:
             example = search(self.case)
         except LookupError as error:
@@ -222,7 +222,7 @@ Proof = Found | Excluded | Holds | Told
 @dataclass(frozen=True, slots=True)
 class Cell:
     """What one way makes of one anomaly. `condition`: with what it is possible or is excluded;
-    `covers`: what the verdict is said of, where that is not all; `beyond`: runs of the rest;
+    `covers`: what the verdict is said of, where that is not all; `beyond`: executions of the rest;
     `words`: why there is no such thing, or what else one should know; `recorded`: what a real
     broker was recorded to do, by the path below datasets/recordings without `.json`."""
 
@@ -275,7 +275,7 @@ class Cell:
 
     @property
     def label(self) -> Text:
-        """What stands in the table: the outcome, and what it is said of."""
+        """What the table shows: the outcome, and what it is said of."""
         one, covers = self.outcome, self.covers
         if not covers.en:
             return one

@@ -1,4 +1,4 @@
-"""What an order costs, counted in runs: messages, writes to disks, flushes.
+"""What an order costs, counted in executions: messages, writes to disks, flushes.
 
 Three counts. `count_prices` counts one order of `ways`, moment by moment. `count_bulk` counts a
 transaction of several orders for several partitions; how that grows is a formula, and a test holds
@@ -65,8 +65,8 @@ Formulas = tuple[Formula, Formula, Formula]
 @dataclass(frozen=True, slots=True)
 class Bulk:
     """m orders for n partitions. `story(n, m)`: its blocks; what the first one says does not
-    count. `told`, `seen`, `forgotten`: how the price grows until the client has its last answer,
-    until each order lies where a reader gets it, and until nothing is left to do. `shows`: of a
+    count. `told`, `seen`, `forgotten`: how the cost grows until the client has its last answer,
+    until each order is where a reader gets it, and until nothing is left to do. `shows`: of a
     write, whether it lets readers have something. `joined`: whether the m orders are one
     transaction. `log_of`: of a write, which log a real broker has for it; "" where it is in no
     broker, as is what its node sends. `reasons`: why a count of the real broker differs, by its
@@ -83,7 +83,7 @@ class Bulk:
 
 
 def count_prices(way: Way) -> dict[str, Price]:
-    """The price until the client is told, until both consumers have the order, and until
+    """The cost until the client has its answer, until both consumers have the order, and until
     everything is forgotten. What comes before the order (a producer's id, a subscription) does
     not count."""
     run, ends = perform_in_blocks(way.text, SYSTEMS)

@@ -66,12 +66,12 @@ def without(
 
 @dataclass(frozen=True, slots=True)
 class Searches:
-    """What is searched of a broker. `lesson`: the system that a name stands for where somebody
-    gives bounds of his own; `quick`: what `mqlab explore NAME` searches in its plain form, half a
-    minute of what tells most, or nothing but the lesson where there is none; `systems`: those of
+    """What is searched of a broker. `lesson`: the system that a name stands for where a user gives
+    bounds of his own; `quick`: what `mqlab explore NAME` searches in its plain form, half a
+    minute of what shows most, or nothing but the lesson where there is none; `systems`: those of
     `--table`, in which nothing is found; `safeguards`: for each, by its name, the
     smallest system that needs it; `claims`: what the real broker does not promise; `models`:
-    where several systems stand side by side and each has a lesson, that of each by its name."""
+    where several systems are side by side and each has a lesson, that of each by its name."""
 
     lesson: Searched
     systems: tuple[Searched, ...]
@@ -141,7 +141,7 @@ def _let_go() -> None:
 
 
 def write_comments(case: Case, choices: int) -> list[str]:
-    """What stands above the run of a case, as comments of a scenario: what happens, and the claim
+    """What is above the execution of a case, as comments of a scenario: what happens, and the claim
     that breaks after so many choices."""
     missing = f"Without {case.off}: " if case.off else "With everything on: "
     return [
@@ -152,7 +152,7 @@ def write_comments(case: Case, choices: int) -> list[str]:
 
 
 def script(case: Case, example: Counterexample) -> str:
-    """The run as a scenario: `mqlab view` opens it, `mqlab run` compares its narration."""
+    """The execution as a scenario: `mqlab view` opens it, `mqlab run` compares its narration."""
     plain: Any = example.system
     lines = [
         *write_comments(case, len(example.schedule)),

@@ -37,7 +37,7 @@ def table(head: str, rows: Iterable[tuple[object, ...]]) -> str:
 
 
 def columns(rows: list[tuple[str, ...]]) -> str:
-    """Rows as text whose columns stand below each other; the first row is the head. A cell that
+    """Rows as text whose columns are aligned; the first row is the head. A cell that
     the catalogue has (context "cell") is said in the language that is spoken; names of the
     systems' own things, answers of recordings and code stay as they are."""
     rows = [tuple(map(in_words, row)) for row in rows]
@@ -66,7 +66,7 @@ def in_words(cell: str) -> str:
 
 def wrap(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
     """The text in lines of so many columns; `first`, `rest`: what they begin with. Chinese breaks
-    behind any character that no closing sign follows."""
+    after any character that no closing sign follows."""
     lines = [first]
     for piece in PIECE.findall(text):
         if count_columns(lines[-1] + piece) > width:

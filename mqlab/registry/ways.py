@@ -17,7 +17,7 @@ from ..scenario.golden import split_blocks
 from . import SYSTEMS, run_scenario, with_evidence
 
 STAGES = ("reserve", "write", "decide", "publish the decision", "make visible", "forget")
-#: after the decision is written and before it is sent: it stands, and nobody sees it yet
+#: after the decision is written and before it is sent: it is final, and no process sees it yet
 UNSENT = "decide, nothing sent"
 #: when a process is killed: at the end of a stage, or there
 MOMENTS = (*STAGES[:2], UNSENT, *STAGES[2:])
@@ -41,7 +41,7 @@ class Victim:
 @dataclass(frozen=True, slots=True)
 class Way:
     """`story`: below datasets/scenarios, without `.scn`. `sender`: the process that has the
-    order; `keeper`: the one that carries the decision on. `reads`: how consumers read at the end.
+    order; `keeper`: the one that carries the decision out. `reads`: how consumers read at the end.
     `reader`, `log`: where a picture shows what stock has got."""
 
     story: str
@@ -66,7 +66,7 @@ class Way:
         """The scenario's text with a crash of one process added at the end of stage 1 … 6, and a
         last block in which the process is replaced or comes back.
 
-        `role` chooses the process: "sender", or "keeper", the one that carries the decision on.
+        `role` chooses the process: "sender", or "keeper", the one that carries the decision out.
         `line` is a command such as `kill app when=EndTransaction` that ends it within the stage
         instead. ValueError for others.
         """
@@ -95,7 +95,7 @@ class Way:
         return with_evidence(run_scenario(self.kill_in(stage, role, line)).trace, "")
 
     def count_got(self, trace: Trace, position: int) -> int:
-        """How many orders stock has got, or could get at once, at a position of a run."""
+        """How many orders stock has got, or could get at once, at a position of an execution."""
         readers = trace.snapshot(position).readers
         got = [one for reader in readers if reader.name == self.reader for one in reader.got]
         return sum(one.log == self.log for one in got)
@@ -103,9 +103,9 @@ class Way:
 
 @worded("{dead} → {end}, {heard}")
 class Killed:
-    """One order with a kill at a `moment`. `dead`, `end`: how many orders stock could have while
-    the node was dead, and in the end. `heard`: what the caller was told of the call that ends its
-    order."""
+    """One order with a crash at a `moment`. `dead`, `end`: how many orders stock could have while
+    the node was dead, and in the end. `heard`: what was reported to the caller of the call that
+    ends its order."""
 
     moment: str
     dead: int
@@ -132,12 +132,12 @@ def tabulate_kills(ways: Mapping[str, Way], role: str = "sender") -> list[tuple[
 
 
 def find_stage(moment: str) -> int:
-    """The number of the stage in which a moment lies, from 1; ValueError where it is none."""
+    """The number of the stage of a moment, from 1; ValueError where it is none."""
     return STAGES.index("decide" if moment == UNSENT else moment) + 1
 
 
 def _returned(trace: Trace) -> list[Outcome]:
-    """What the application that places the order was told, call by call."""
+    """What was reported to the application that places the order, call by call."""
     return [one.body for one in trace if one.node == "app" and isinstance(one.body, Outcome)]
 
 

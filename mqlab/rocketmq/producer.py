@@ -311,7 +311,7 @@ def try_again(producer: Producer, refused: bool) -> Result:
 
 def handle_sent(producer: Producer, answer: SendMessageResponse) -> Result:
     """The half message is stored, or it is not. Only SEND_OK lets the local transaction run; of the
-    other three statuses nobody can say what a restart would leave, so it ends with ROLLBACK."""
+    other three statuses it is unknown what a restart would leave, so it ends with ROLLBACK."""
     call, message = producer.call, producer.half.message
     if answer.code not in STORED:
         why = f"MQClientException: {answer}"

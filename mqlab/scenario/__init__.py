@@ -10,10 +10,10 @@
     …
 
 A blank line ends a narration, and more commands may follow, with dashes and a narration of
-their own: so each command stands above what it caused.
+their own: so each command is above what it caused.
 
 Every line runs until nothing is left to do, oldest message first. A line that names a
-message or a step is armed before the first line runs, wherever it stands. `language.COMMANDS` says
+message or a step is armed before the first line runs, wherever it is. `language.COMMANDS` says
 which commands there are, for errors, the guide (datasets/scenarios/README.md) and a first file
 (`mqlab scenario new`). `off SAFEGUARD` belongs to the system.
 """

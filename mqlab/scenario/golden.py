@@ -76,7 +76,7 @@ def join_blocks(blocks: tuple[Block, ...], narrations: tuple[str, ...]) -> str:
 @dataclass(frozen=True, slots=True)
 class Caption:
     """What a lecture shows beside a part of the story. `end`: how many facts there are when the
-    part is over; `written`: somebody has written the text, it is not the commands themselves."""
+    part is over; `written`: an author has written the text, it is not the commands themselves."""
 
     end: int
     text: Text
@@ -98,7 +98,7 @@ class Golden:
 
     @property
     def narrations(self) -> tuple[str, ...]:
-        """What the commands of each block caused in this run, a fact a line."""
+        """What the commands of each block caused in this execution, a fact a line."""
         facts = self.run.narrate().splitlines()
         return tuple("\n".join(facts[a:b]) for a, b in pairwise((0, *self.ends)))
 
@@ -136,7 +136,7 @@ class Golden:
 
     @property
     def new(self) -> bool:
-        """Nobody has written down yet what should come out."""
+        """No narration has been written down yet."""
         return not any(block.narration for block in self.blocks)
 
     @property
@@ -154,8 +154,8 @@ class Golden:
         return self.expected == self.actual
 
     def diff(self) -> str:
-        """A unified diff from the expected file to the actual one: each difference stands
-        below the commands that caused it."""
+        """A unified diff from the expected file to the actual one: each difference is below the
+        commands that caused it."""
         return "\n".join(
             difflib.unified_diff(
                 self.expected.splitlines(),
@@ -238,6 +238,6 @@ def _read_comments(block: Block) -> tuple[list[Text], bool]:
 
 
 def rewrite(golden: Golden) -> None:
-    """Write the narrations of this run as the expected ones; the author's blocks stay. Commit
+    """Write the narrations of this execution as the expected ones; the author's blocks stay. Commit
     only a difference that you can explain."""
     golden.path.write_text(golden.actual, "utf-8")

@@ -16,7 +16,7 @@ Registry = Mapping[str, type[System]]
 
 #: what the comments of an incident say in lines of their own, as `# report: KAFKA-5202`: what kind
 #: of thing was seen (lost, half, twice, waits, refused, numbers), the public report, which releases
-#: it concerns and where it is mended, how it comes about, the run of what would have helped, a
+#: it concerns and where it is mended, how it comes about, the scenario of what would have helped, a
 #: question with its answers (the first is right), the fact that shows it, and the recording of a
 #: real broker where that has another name than the scenario
 HEAD = re.compile(
@@ -103,7 +103,7 @@ _UNITS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _AHEAD = re.compile(r"[+-][0-9]{1,9}(ms|s|m|h|d)")
 _AT = re.compile(r"[0-9]{1,15}|[0-9]{1,9}(ms|s|m|h|d)")
 _MESSAGE = re.compile(r"(\S+?)\s*(?:→|->)\s*(\S+)\s+(⇒|=>)?\s*(\w+)\s*(?:#([1-9][0-9]{0,5}))?$")
-#: a comment behind a command; `Produce # 2` is a message
+#: a comment after a command; `Produce # 2` is a message
 _BEHIND = re.compile(r"\s#(\s+(?![0-9])|$)")
 _WHEN = re.compile(r"when=(⇒|=>)?(\w+)(?:#([1-9][0-9]{0,5}))?$")
 _AGAIN = re.compile(r"(kill|power)=[0-9]{1,6}")
@@ -172,7 +172,7 @@ class Script:
 
     @property
     def story(self) -> Text:
-        """What is told below the title."""
+        """What is shown below the title."""
         return read_comments(self.comments[1:])
 
 
@@ -181,7 +181,7 @@ class ScenarioError(BadValue):
 
 
 def raise_all(errors: Sequence[Exception]) -> None:
-    """One ScenarioError that tells the first ten of these, a line each, and how many follow;
+    """One ScenarioError that names the first ten of these, a line each, and how many follow;
     nothing where there are none."""
     if told := [*errors[:10]]:
         more = [MORE(n=len(errors) - len(told))] if len(errors) > len(told) else []
@@ -252,7 +252,7 @@ def parse_script(text: str) -> Script:
 
 def _check_line(number: int, line: str) -> None:
     """ScenarioError for what is read as part of a value, and meant as something else: a comment
-    behind the command, and signs of an input method."""
+    after the command, and signs of an input method."""
     if _BEHIND.search(re.sub(QUOTED, "", line)):
         raise ScenarioError("line {}: a comment has a line of its own, above the command", number)
     try:
@@ -279,8 +279,8 @@ def _part(number: int, word: str, rest: str, later: bool) -> str:
 
 
 def read_comments(lines: Iterable[str]) -> Text:
-    """What comments that stand together say. The catalogues have the Chinese of the project's own;
-    anybody else's are said as they are written."""
+    """What comments that are together say. The catalogues have the Chinese of the project's own;
+    those of other authors are said as they are written."""
     english = " ".join(line.lstrip("# ") for line in lines)
     return Text(english, translate(english, domain="labs") or translate(english))
 

@@ -1,5 +1,5 @@
 """Running a script: each line until nothing is left to do, oldest first. A line `do` is one
-choice and no more, so that a schedule somebody found can be kept as a scenario."""
+choice and no more, so that a schedule that was found can be kept as a scenario."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ from ..kernel.stops import describe_stop
 from ..kernel.text import BadValue, say_unknown, tr
 from .language import MORE, Line, Message, ScenarioError, Script, raise_all, read_ms
 
-# What still waits when a run is over, and for what: calls without an answer, and messages that
-# nobody takes. A closing line of the command, not of the narration, which files keep.
+# What still waits when an execution is over, and for what: calls without an answer, and messages
+# that no process takes. A closing line of the command, not of the narration, which files keep.
 
 STILL = Words("still waits: {all}")
 CALL = Words("{call} of {node}, for an answer")
 CALL_OR_TIMER = Words("{call} of {node}, for an answer or for a timer ({timers})")
 DEAD = Words("{message}, for {node}, which is dead (`restart {node}`)")
 HELD = Words("{message}, for `release {message}`")
-MOST = 6  # that are told one by one
+MOST = 6  # that are named one by one
 CUT = Words("{message}, for `heal`")
 
 
 def list_calls(world: World, alone: bool) -> Iterator[Text]:
     """The calls that have no answer yet, each with the timers that may end it: its client's, and
-    anybody's where no message waits (`alone`)."""
+    any process's where no message waits (`alone`)."""
     timers = {at: [name for _, name, _ in node.timers] for at, node in world.nodes.items()}
     for node, state in world.nodes.items():
         if state.app is None or not state.app.waiting:
@@ -403,7 +403,7 @@ class _Driver:
     def _notice(self, world: World) -> None:
         """Bring the queue of what waits to happen up to date with the world: new messages, own
         events and calls go to its end, what is gone is removed. Timers are not in it: they expire
-        only by a command. `world`: the run's world now."""
+        only by a command. `world`: the execution's world now."""
         for wire, notes in world.wires.items():
             kind, client, server, conn = wire
             choice = Choice("request" if kind == "q" else "response", client, server, conn)
@@ -468,12 +468,13 @@ def name_kind(move: Moved) -> str:
     return ""
 
 
-# ---- The places in a run at which a node can be killed, each as a line of a scenario and in words
+# ---- The places in an execution at which a node can be killed, each as a line of a scenario and in
+# words
 #
 # A step is named by what it emits: `kill coordinator when=WriteTxnMarkers#1 after=1` strikes in the
 # step of the coordinator that sends its first WriteTxnMarkers, when one effect of that step is
-# done. A step that emits nothing has no name, and nobody outside can tell a kill in it from one
-# just before or after.
+# done. A step that emits nothing has no name, and a kill in it cannot be distinguished from outside
+# from one just before or after.
 
 
 @worded("kill {node} when={step} after={after}")
@@ -487,7 +488,7 @@ class Kill:
 
 
 def find_kills(run: Run, nodes: Sequence[str] = ()) -> tuple[Kill, ...]:
-    """Every place in the steps of these nodes (none named: of all), in the order of the run.
+    """Every place in the steps of these nodes (none named: of all), in the order of the execution.
     KeyError where the system has no node of that name."""
     again, emitted = Run(run.system), Counter[tuple[str, str]]()
     kills: list[Kill] = []
@@ -504,7 +505,7 @@ def find_kills(run: Run, nodes: Sequence[str] = ()) -> tuple[Kill, ...]:
 
 
 def _within(run: Run, moved: list[Moved], step: str) -> Iterator[Kill]:
-    """Before the first effect, and after each that changes what can be told."""
+    """Before the first effect, and after each that changes what can be seen."""
     node, name = moved[0].node, partial(run.system.name_effect, moved[0].role)
     effects = tuple(move.stage.effect for move in moved if move.stage and move.stage.effect)
     before = None

@@ -1,7 +1,7 @@
 """One reader: every partition of the workload's topics, from its first offset on.
 
 A process of its own (`python -m mqlab.check.kafka.reader`). It reads until its input ends. A reader
-that *drains* ends by itself when it stands at the end of each partition's log, and notes that end;
+that *drains* ends by itself when it is at the end of each partition's log, and notes that end;
 the log's end is asked with read_uncommitted, so an open transaction keeps it waiting. A partition
 that the cluster does not know any more, for a while, has its end at 0.
 """
@@ -49,7 +49,7 @@ class Unreadable(Exception):
 
 
 def main() -> int:
-    """0 when it was told to end, or has drained; 1 where it could not drain in time, or may not
+    """0 when its input has ended, or it has drained; 1 where it could not drain in time, or may not
     read."""
     job = Job(**json.loads(sys.stdin.readline()))
     over = threading.Event()

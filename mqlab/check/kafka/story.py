@@ -1,11 +1,11 @@
-"""A story that released clients tell of a broker that is killed, and the history of it.
+"""A story in which released clients use a broker that is killed, and the history of it.
 
-Nothing in it is measured in time. A client that is told to ask again, and again, is refused for
+Nothing in it is measured in time. A client whose answer is to ask again, and again, is refused for
 good when nothing else has happened on the server between `MANY` such answers; one that hears
 nothing in `PATIENCE_S` is unanswered.
 
 Two ids write to both partitions at once, one commits and one aborts. The server is killed when a
-commit has been answered, its markers still under way, and again while a transaction is open. At
+commit has been answered, its markers still in flight, and again while a transaction is open. At
 last each id is introduced once more. That answer comes when all that the id had begun has ended,
 so what the readers then have is all that they will ever have.
 """
@@ -58,7 +58,8 @@ class Unanswered(Exception):
 
 
 class Refused(Exception):
-    """A client can do no more, although no other had its id; the message says what it was told."""
+    """A client can do no more, although no other had its id; the message says what it was
+    answered."""
 
 
 class Story:

@@ -96,7 +96,7 @@ TOPICS, PARTITIONS, WRITERS = 2, 2, 2
 ANSWER_S = 10.0
 GRACE_S = 15.0
 DRAIN_S = 60.0
-TIMEOUT_MS = 10_000  # of a transaction that nobody ends
+TIMEOUT_MS = 10_000  # of a transaction that is never ended
 FAULT_S = (1.0, 3.0)  # between two faults, from … to …
 ZOMBIE, CUTS = "zombie", "cut"
 TOLD = {
@@ -127,7 +127,7 @@ class ClusterError(WordedError):
 
 @dataclass(frozen=True)
 class Names:
-    """What this run calls its topics and transactional ids."""
+    """What this test run calls its topics and transactional ids."""
 
     run: str
 
@@ -141,7 +141,7 @@ class Names:
 
 @dataclass
 class Workload:
-    """A run against the cluster at `address`. `folder`: where each process keeps its history.
+    """A test run against the cluster at `address`. `folder`: where each process keeps its history.
     `settings`: the user's; `seconds`: how long; `seed`: of the faults; `say`: where progress goes;
     `names`: of topics and ids; `tried`: how often each fault was inflicted."""
 

@@ -1,5 +1,5 @@
 """One writer: transactions of several partitions, four of five committed, one aborted. In one of
-five it cuts its own connections when messages are under way, so that some answers are lost.
+five it cuts its own connections when messages are in flight, so that some answers are lost.
 
 A process of its own (`python -m mqlab.check.kafka.writer`, its job as JSON on standard input), so
 that it can be killed in any moment. It ends in an orderly way when its input ends. Each message is
@@ -34,13 +34,13 @@ DENIED = "AUTHORIZATION_FAILED"
 #: a writer that was fenced has nothing left to do
 FENCED = 3
 ABORTS = 5  # one transaction of so many is aborted
-FLUSHES = 5  # one of so many is ended at once; the others stand in the log, open, for a while
+FLUSHES = 5  # one of so many is ended at once; the others stay in the log, open, for a while
 HOLD_S = 0.1
 STOPPED_S = 0.3  # longer than a pause ever takes
 CUTS = 5  # in one transaction of so many connections are cut
-CUT_S = (0.0045, 0.0075)  # from … to … behind the messages, which librdkafka sends after 5 ms
+CUT_S = (0.0045, 0.0075)  # from … to … after the messages, which librdkafka sends after 5 ms
 FILES = 1024  # descriptors that are looked at
-MORE = 3  # messages behind the first of each partition, at most
+MORE = 3  # messages after the first of each partition, at most
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ def _note_cut(job: Job, cut: int) -> None:
 
 
 def _end(producer: Producer, how: str, over: threading.Event) -> tuple[str, str]:
-    """What became of it, and the error that the client told."""
+    """What became of it, and the error that the client reported."""
     try:
         if how == COMMIT:
             _retry(lambda: producer.commit_transaction(PATIENCE_S), over)

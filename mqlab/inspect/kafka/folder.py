@@ -2,7 +2,7 @@
 the folder of one partition, or one segment.
 
 Of each partition the last segment is read, from the newest snapshot of its producers on, and what
-stands around its frontiers; of a large one, therefore, a small part. The coordinator's and the
+is around its frontiers; of a large one, therefore, a small part. The coordinator's and the
 groups' logs are read from the beginning.
 """
 
@@ -294,7 +294,7 @@ def _place(one: Committed) -> tuple[str, str, int]:
 
 
 def _with_first_batch(one: Open, kept: dict[int, Row]) -> Open:
-    """With the batch that began it, where a snapshot was all that told of it."""
+    """With the batch that began it, where a snapshot was all that showed it."""
     row = kept.get(one.first)
     return replace(one, at_ms=row.at_ms, place=row.place) if row is not None else one
 

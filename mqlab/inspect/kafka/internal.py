@@ -88,7 +88,7 @@ def read_state(key: bytes, value: bytes | None, source: str = "") -> State | Non
 
 def _state(txn_id: str, cursor: Cursor, source: str) -> State:
     """Decode the value of a record of `__transaction_state`: a transaction's state, versions 0 and
-    1 of TransactionLogValue. `cursor` stands at the value's first byte; `source`: where it was
+    1 of TransactionLogValue. `cursor` is at the value's first byte; `source`: where it was
     read. Raises Unknown for another version, struct.error where it ends too early."""
     version = cursor.number("h")
     if version not in (0, 1):
@@ -137,7 +137,7 @@ def read_committed(key: bytes, value: bytes | None) -> Committed | None:
 @frozen
 class Own:
     """What Kafka's judges know beside the reading. `states`: of the coordinator; `whole`: whether
-    an id that is not among them is known to nobody; `left`: of a group and a log what
+    an id that is not among them is known to no coordinator; `left`: of a group and a log what
     `Scan.count_left` says; `live`: whether the broker is running."""
 
     states: tuple[State, ...] = ()

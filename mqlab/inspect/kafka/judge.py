@@ -1,9 +1,10 @@
 """What is wrong with a Kafka that was read: pure functions from the reading to findings.
 
-A transaction that is open in a partition is held against what its coordinator says of the producer:
+A transaction that is open in a partition is compared with what its coordinator says of the
+producer:
 
     the coordinator says             and then it is
-    nothing, or another partition    hanging: nobody will ever end it
+    nothing, or another partition    hanging: it will never be ended
     that it is complete              hanging: a batch came after the marker (KIP-890)
     a newer epoch                    a zombie's
     PrepareCommit, PrepareAbort      decided, and its marker is missing
@@ -185,7 +186,7 @@ def _compare_with_state(
     pid, first = txn.owner, txn.first
     if txn.state == HANGING_STATE:
         return HANGING, FOUND_BY_TOOL(pid=pid, first=first)
-    # the time of its first record is -1 where nobody says it
+    # the time of its first record is -1 where it is unknown
     age = now_ms - txn.since_ms if txn.since_ms >= 0 else 0
     if state is None and not whole:
         return (
@@ -195,7 +196,7 @@ def _compare_with_state(
         return HANGING, UNKNOWN(pid=pid, first=first)
     who = {"pid": pid, "first": first, "id": state.txn_id}
     is_open = state.state in (ONGOING, *DECIDED)
-    # epochs are -1 where nobody says them
+    # epochs are -1 where they are unknown
     ahead = state.epoch - txn.epoch if min(state.epoch, txn.epoch) >= 0 else 0
     # From transaction.version 2 on a decision raises the epoch by one (True counts as 1): more than
     # that is fencing.
@@ -225,7 +226,7 @@ def _judge_states(reading: Reading, facts: Own) -> Iterator[Finding]:
             # In a partition that was read and where nothing is open, the marker has arrived.
             missing = [name for name in state.partitions if (str(state.pid), name) in open_in]
             unread = [name for name in state.partitions if name not in logs_read]
-            if missing or unread or not state.partitions:  # none: nobody says which they are
+            if missing or unread or not state.partitions:  # none: it is unknown which they are
                 names = ", ".join(missing or unread) or "?"
                 unseen = MARKERS_UNREAD if len(unread) > 1 else MARKER_UNREAD
                 words = unseen if unread and not missing else NO_MARKER
@@ -292,7 +293,7 @@ def _judge_group(position: Position, reading: Reading, facts: Own) -> Iterator[F
         says = WAITS(group=group, log=log, who=waits_for)
         yield Finding(PENDING, group, says, (evidence,), (log,), END_OF_IT, (describe,))
     # what is left to read, in offsets: records, and those that hold none for it; (1, 0), which is
-    # no finding, where nobody has counted
+    # no finding, where they were not counted
     messages, markers = facts.left.get((group, log), (1, 0))
     if not messages and markers > 0:
         says = MARKERS_LEFT(group=group, at=position.at, end=position.end, n=markers)

@@ -1,4 +1,4 @@
-"""A connection to somebody's broker: TLS and SASL as its client's settings say, answers checked.
+"""A connection to a user's broker: TLS and SASL as its client's settings say, answers checked.
 
 Raw requests, because librdkafka has no DescribeProducers, ListTransactions and
 DescribeTransactions, and hands out no markers. What answers may be anything: a length is compared
@@ -88,7 +88,7 @@ def _sasl_mechanism(settings: dict[str, str]) -> str:
 
 
 class Link(Raw):
-    """Raises Unreadable where nobody, or something else, answers."""
+    """Raise Unreadable where nothing, or something else, answers."""
 
     def __init__(self, address: str, settings: dict[str, str]) -> None:
         """Connect to a broker at `address` (HOST:PORT), with TLS and SASL as a client's `settings`
@@ -195,7 +195,7 @@ def _wrap_in_tls(plain: socket.socket, address: str, settings: dict[str, str]) -
         raise Unreadable("cannot use the ssl.* files in --config: {}", error) from error
     if settings.get("enable.ssl.certificate.verification") == "false" or settings.get(
         "ssl.endpoint.identification.algorithm"
-    ) in ("", "none"):  # as somebody has said in the settings of the client
+    ) in ("", "none"):  # as the settings of the client may say
         context.check_hostname = False
         if settings.get("enable.ssl.certificate.verification") == "false":
             context.verify_mode = ssl.CERT_NONE

@@ -3,11 +3,11 @@
     Metadata, ListOffsets at both isolation levels     which partitions have an open transaction
     DescribeProducers                                  whose it is
     ListTransactions, DescribeTransactions             what its coordinator says
-    DescribeProducers, DescribeTransactions again      what was under way is over now
+    DescribeProducers, DescribeTransactions again      what was in flight is over now
     ListGroups, OffsetFetch                            the groups' positions, pending ones too
     Fetch                                              the records around the frontiers
 
-One request at a time. A right that is missing costs its panel and not the run.
+One request at a time. A right that is missing costs its panel and not the report.
 """
 
 from __future__ import annotations
@@ -102,8 +102,8 @@ class Cluster:
         ask = self.ask
         ask.say("Metadata, ListOffsets")
         leaders = self._find_partitions()
-        # (leaders, timestamp, isolation level): timestamps -2 and -1 stand for a log's begin and
-        # end, and with level 1, read_committed, the end is the LSO
+        # (leaders, timestamp, isolation level): timestamps -2 and -1 mean a log's begin and end,
+        # and with level 1, read_committed, the end is the LSO
         starts, ends = self._list_offsets(leaders, -2, 0), self._list_offsets(leaders, -1, 0)
         lsos = self._list_offsets(leaders, -1, 1)
         held_back = [place for place, end in ends.items() if lsos.get(place, end) < end]
@@ -113,7 +113,7 @@ class Cluster:
         before = self._list_producers({place: leaders[place] for place in to_describe})
         ask.say("ListTransactions, DescribeTransactions")
         states = self._list_states({one.pid for found in before.values() for one in found})
-        # What is under way between two questions is no finding: it is over at the next look.
+        # What is in flight between two questions is no finding: it is over at the next look.
         if decided := [state for state in states.values() if state.state in DECIDED]:
             time.sleep(AGAIN_S)
             self._update_states(states, decided)

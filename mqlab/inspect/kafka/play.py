@@ -5,7 +5,7 @@
     a group's position, and a pending one                         records of a `GroupCoordinator`
 
 All roles recover from these, as after a restart of all brokers; nothing else is known to them. A
-partition that a decided transaction names and nobody could read is there, and down.
+partition that a decided transaction names and that could not be read is there, and down.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ class _TakeOver:
         rows = {row.base: row for row in log.rows}
         for first, pid, epoch in opens_here:
             if not any(row.base <= first <= row.last for row in log.rows):
-                # its first batch was not read: this stands for it
+                # its first batch was not read: this takes its place
                 rows[first] = Row(first, first, pid, epoch, transactional=True)
         chosen = [rows[base] for base in sorted(rows)]
         from_offset = min((first for first, _, _ in opens_here), default=log.end) - AROUND // 2
@@ -230,10 +230,10 @@ class _TakeOver:
     def _make_groups(self, took: list[Text]) -> MemoryDisk:
         """Make the disk of `__consumer_offsets`: the groups' committed offsets, then those pending
         in a transaction that is open there, each in a batch of its producer; where a pending offset
-        is not known, the committed one stands for it. Adds what was taken over to `took`."""
+        is not known, the committed one takes its place. Adds what was taken over to `took`."""
         batches: list[Batch] = []
         for one in self.positions:
-            # the offset that the transaction would commit, as text; "" where nobody says it
+            # the offset that the transaction would commit, as text; "" where it is unknown
             pending = dict(one.more).get("would become", "")
             took.append(TOOK_GROUP(group=one.group, at=one.at, log=one.log, pending=pending or "-"))
             if one.at >= 0:  # -1: none is committed
@@ -265,7 +265,7 @@ class _TakeOver:
         )  # fmt: skip
 
     def _in_logs(self) -> list[Txn]:
-        """The open transactions that may be aborted by hand, those of nobody known first."""
+        """The open transactions that may be aborted by hand, those of unknown owners first."""
         names, pids = {log.name for log in self.logs}, {str(s.pid) for s in self.states}
         mine = [txn for txn in self.opens if txn.seen in names]
         return sorted(mine, key=lambda txn: (txn.owner in pids, txn.seen, txn.first))
@@ -332,7 +332,7 @@ def _is_whole(row: Row, near: Sequence[Row], opens: dict[int, int]) -> bool:
 
 
 def _make_batch(row: Row, numbers: Iterator[int]) -> Batch:
-    """A record of which nothing is shown has a number, since a picture tells records apart."""
+    """A record of which nothing is shown has a number, since a picture distinguishes records."""
     count = row.last - row.base + 1
     control = MARKERS.get(row.control, "")
     known = row.labels[:count]

@@ -125,8 +125,8 @@ class Scan:
         )
 
     def count_left(self, at: int) -> tuple[int, int] | None:
-        """Of a reader of committed records that stands at `at`: how many records it will get, and
-        how many offsets hold none for it. None: nobody knows, or something is open."""
+        """Of a reader of committed records that is at `at`: how many records it will get, and
+        how many offsets hold none for it. None: it is unknown, or something is open."""
         if self.opens or not self.tail or not max(self.tail[0].base, self.start) <= at <= self.end:
             return None
         gets = sum(
@@ -188,7 +188,7 @@ class Scan:
 
     def _label(self, row: Row, labels: Labels) -> str:
         """Of the row's transaction: one for what is open under one producer, wherever it writes;
-        what has ended is told apart by the marker that ended it."""
+        what has ended is distinguished by the marker that ended it."""
         if row.pid < 0 or not (row.transactional or row.control):
             return ""
         one = self.opens.get(row.pid)

@@ -3,10 +3,10 @@
     00000000000000000042.log        batches, from offset 42 on
     00000000000000000042.index      pairs of 4 bytes: offset - 42, position in the .log
     00000000000000000042.snapshot   each producer, as it was before offset 42
-    00000000000000000042.txnindex   each aborted transaction whose marker stands in the .log
+    00000000000000000042.txnindex   each aborted transaction whose marker is in the .log
 
 A segment is read in pieces, and only where it is asked for: a file of 1 GB needs no more memory
-than one of 1 MB. Every checksum that is passed is compared. Damage is told and stepped over.
+than one of 1 MB. Every checksum that is passed is compared. Damage is reported and stepped over.
 
 Source: LogSegment, OffsetIndex, ProducerStateManager, AbortedTxn (storage, Kafka 4.3).
 """
@@ -279,7 +279,7 @@ def write_label(key: bytes | None, value: bytes | None) -> str:
 
 
 def _fits(head: Head, whole: int, least: int) -> bool:
-    """Whether these are the first bytes of a batch that may stand here."""
+    """Whether these are the first bytes of a batch that may be here."""
     far = head.base - least
     return head.magic == MAGIC and whole >= HEAD.size and head.delta >= 0 and 0 <= far < 1 << 31
 

@@ -1,4 +1,4 @@
-"""What Kafka's own tools print, from a file or a pipe: one output, or several behind each other.
+"""What Kafka's own tools print, from a file or a pipe: one output, or several one after the other.
 
     kafka-dump-log.sh --files … --print-data-log      batches, snapshots, .txnindex; with
         --transaction-log-decoder, --offsets-decoder  the coordinator's and the groups' records
@@ -266,7 +266,7 @@ class Tools:
     def _take_state(self, key: str, payload: str, place: str) -> None:
         """Note a transaction's state from a record of `__transaction_state`, as the older or the
         newer decoder prints it; a deleted id is forgotten. The older one does not print when the
-        transaction began, so the last update stands for that. `place`: where that is, for
+        transaction began, so the last update takes its place. `place`: where that is, for
         evidence."""
         key_fields = _json(key, "transactionalId")
         txn_id = str(key_fields.get("transactionalId", OLD_KEY.sub("", key, count=1)))
@@ -400,7 +400,7 @@ class Tools:
         still_to_read, positions = {}, []
         for key, one in sorted(self.positions.items()):
             scan = scans.get(one.log)
-            end = scan.end if scan and one.end < 0 else one.end  # -1: nobody has said it
+            end = scan.end if scan and one.end < 0 else one.end  # -1: it is unknown
             pending = tuple(label for label, _ in pending_of.get(key, ()))
             would_become = tuple(("would become", offset) for _, offset in pending_of.get(key, ()))
             positions.append(replace(one, end=end, pending=pending, more=would_become))

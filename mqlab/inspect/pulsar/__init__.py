@@ -6,7 +6,7 @@ judge.py   what is wrong with them
 play.py    what happens next: the engine goes on from them
 
 Nothing is changed, but two questions make a broker do something: statistics of a topic load it
-where nobody uses it, and `slowTransactions` asks every topic that a transaction names.
+where no client uses it, and `slowTransactions` asks every topic that a transaction names.
 """
 
 from __future__ import annotations

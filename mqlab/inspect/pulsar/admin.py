@@ -57,7 +57,7 @@ CUT = tr("it ends in the middle of an answer, which was not read: save it again,
 EMPTY = tr("it has an empty answer, {}, which does not say what was asked for")
 NO_ANSWER = tr("the admin interface's answer has a form that is not known here")
 BEGIN = re.compile(r"^\s*(?=\{|\[\s*[\"\]{])|(?<=[}\]])(?=[{\[])", re.MULTILINE)
-#: of an exception in an exception the last line, also where it stands inside a quoted text
+#: of an exception in an exception the last line, also where it is inside a quoted text
 MESSAGE = re.compile(r"Message: ((?:(?!\\n).)+)")
 
 
@@ -143,7 +143,7 @@ class Live:
             raise Unreadable("no broker answers at {}: {}", self._base, error) from error
 
     def topics(self) -> None:
-        """Nobody knows before the cluster was asked."""
+        """It is unknown before the cluster was asked."""
 
 
 class Saved:
@@ -212,8 +212,8 @@ def _read(path: Path) -> str:
 
 
 def _cut_answers(text: str) -> Iterator[Any]:
-    """Yield the answers in a file, several behind each other, or with lines of a tool's log between
-    them. ValueError for one that is damaged or cut."""
+    """Yield the answers in a file, several one after the other, or with lines of a tool's log
+    between them. ValueError for one that is damaged or cut."""
     at, ends = 0, None
     while begin := BEGIN.search(text, at):
         content, at = json.JSONDecoder().raw_decode(text, begin.end())

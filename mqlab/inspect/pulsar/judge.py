@@ -53,8 +53,8 @@ def _list_cases(facts: Facts, reading: Reading) -> Iterator[Row]:
         yield "participant-missing", facts.missing, line, "slowTransactions", (), words
     # topics whose buffer is not ready, or holds messages back; topics with many aborts.
     # `next_open`: the transactions that begin right after maxReadPosition, None where no
-    # coordinator tells; `refused`: the broker's words where it cannot load the topic; `recovers`:
-    # the buffer still reads its log
+    # coordinator reports them; `refused`: the broker's words where it cannot load the topic;
+    # `recovers`: the buffer still reads its log
     for t in facts.topics:
         source, logs = f"transactionBufferStats/{t.name}", (t.name,)
         line = f"state {t.state}, maxReadPosition {t.place}, ongoingTxnSize {t.open}"
@@ -88,7 +88,7 @@ def _list_cases(facts: Facts, reading: Reading) -> Iterator[Row]:
             yield name, txn.name, line, "slowTransactions", txn.where, words
     # subscriptions with acknowledgements that are pending for too long
     for p in facts.pending:
-        # `of`: the transactions that acknowledge there, None where no coordinator tells
+        # `of`: the transactions that acknowledge there, None where no coordinator reports them
         by = [live[name] for name in p.of or ()]
         lost = p.open and p.of == ()  # of no transaction that a coordinator knows
         if p.state not in ("None", "Ready") or lost or (p.open and _age(by, now) > LONG_MS):

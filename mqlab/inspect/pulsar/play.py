@@ -179,7 +179,7 @@ class _TakeOver:
                 held = [txn for txn in self.txns if where in txn.where]
                 pending = ", ".join(txn.name for txn in held) or "-"
                 took.append(TOOK_SUB(sub=one.group, topic=topic.name, at=one.at, pending=pending))
-                if held:  # which entries it has acknowledged nobody says: the first one is taken
+                if held:  # which entries it has acknowledged is unknown: the first one is taken
                     self.left_out.note(where, POSITIONS)
                     at = (AckPosition(one.at),)
                     ack = PendingAckEntry(0, "ACK", _id(held[0].name), positions=at)
@@ -230,9 +230,9 @@ class _TakeOver:
     # ---- what is asked -------------------------------------------------------------------
 
     def _ask(self, system: TakenPulsar) -> Iterable[tuple[Wish, tuple[Way, ...]]]:
-        """Yield what somebody may wait for, a topic that can be read to its end or a subscription
+        """Yield what a client may wait for, a topic that can be read to its end or a subscription
         without pending acknowledgements, each with the ways in which that may come true. A topic of
-        which no coordinator tells what is open in it is noted in `left_out` instead."""
+        which no coordinator reports what is open in it is noted in `left_out` instead."""
         for topic in self.topics:
             if topic.open and topic.next_open is None:
                 self.left_out.note(topic.name, UNSURE)

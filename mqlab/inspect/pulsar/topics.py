@@ -3,7 +3,7 @@
 The coordinators know which transactions live; a topic knows how many are open in it, and that all
 after its maxReadPosition waits for the oldest of these. So each topic is asked first, then the
 coordinators, then the topics that are held back once more: where its place is the same, and no
-coordinator has a transaction that begins there, nobody will ever end what holds it back.
+coordinator has a transaction that begins there, what holds it back will never be ended.
 
 Offsets count the entries of the topic's ledgers that are still there.
 """
@@ -52,7 +52,7 @@ Row = tuple[int, str, str, str, bool]
 @frozen
 class Topic:
     """`readable`: the offset after maxReadPosition; `place`: that position, as the broker writes
-    it; `next_open`: the live transactions that begin there, None where no coordinator tells;
+    it; `next_open`: the live transactions that begin there, None where no coordinator reports them;
     `open`, `aborted`, `committed`: how many transactions; `recovers`: its buffer reads its log;
     `refused`: the broker's words where it cannot load the topic."""
 
@@ -72,7 +72,7 @@ class Topic:
 @frozen
 class Pending:
     """The pending acks of a subscription, `sub`. `open`: of how many transactions; `of`: the live
-    ones that acknowledge there, None where no coordinator tells."""
+    ones that acknowledge there, None where no coordinator reports them."""
 
     topic: str
     sub: str

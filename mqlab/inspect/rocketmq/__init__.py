@@ -2,11 +2,11 @@
 
 remote.py  a running broker, over its remoting protocol
 folder.py  a store folder: commitlog, consumequeue, config
-halves.py  from either to a Reading: which halves are undecided, which were parked, who lags
+halves.py  from either to a Reading: undecided half messages, those set aside, who lags
 judge.py   what is wrong with them
 play.py    what happens next: the engine goes on from them
 
-Left out, and said so: queues or halves that a store keeps in RocksDB (5.x, off by default).
+Left out, and said so: queues or half messages that a store keeps in RocksDB (5.x, off by default).
 """
 
 from __future__ import annotations

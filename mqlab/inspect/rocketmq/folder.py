@@ -1,5 +1,5 @@
 """A store folder, of a broker that runs or that is down. A message is found as the broker finds
-it: a queue's entry says where in the commit log it lies. Only what is asked for is read, an entry
+it: a queue's entry says where in the commit log it is. Only what is asked for is read, an entry
 and a message at a time, so a store of any size needs the same memory.
 
     commitlog/NAME                 messages; a file's name is the offset at which it begins

@@ -1,9 +1,9 @@
 """From a broker or its folder to a Reading.
 
-The broker keeps no list of open transactions: a half is undecided when the check has not passed it
-and no op record names it. So the halves from the check's position on are read, and then the op
-records from theirs on: in this order, since an end that comes between them is then seen. Of several
-copies of one half the last counts.
+The broker keeps no list of open transactions: a half message is undecided when the check has not
+passed it and no op record names it. So the half messages from the check's position on are read, and
+then the op records from theirs on: in this order, since an end that comes between them is then
+seen. Of several copies of one half the last counts.
 """
 
 from __future__ import annotations
@@ -72,8 +72,9 @@ OPS_LEFT = Words(
 
 @frozen
 class Half:
-    """A half that no op record names, or that was parked. `queue`: for which it is meant;
-    `times`: how often the check came by; `patience_ms`: from which age on it is asked about."""
+    """A half message that no op record names, or that was set aside. `queue`: for which it is
+    meant; `times`: how often the check came by; `patience_ms`: from which age on it is asked
+    about."""
 
     key: str
     group: str
@@ -89,7 +90,7 @@ class Half:
 @frozen
 class Lag:
     """A group that has not read all of a queue. `oldest_ms`: when the first message that it has
-    not read was stored; -1: nobody says; so `readers`."""
+    not read was stored; -1: unknown; so `readers`."""
 
     group: str
     queue: str
@@ -101,8 +102,8 @@ class Lag:
 
 @frozen
 class Facts:
-    """What the judges ask. `registered`: producer groups with somebody there, None where nobody
-    says; `check_at`: the check's position, -1 where nobody says; `dead`: queues of dead letters,
+    """What the judges ask. `registered`: producer groups with a live client, None where unknown;
+    `check_at`: the check's position, -1 where unknown; `dead`: queues of dead letters,
     and how many are in each; `ended`: the places in the half topic that op records name."""
 
     halves: tuple[Half, ...]
@@ -235,7 +236,7 @@ class _Reader:
         halves = [half for half, offsets in half_by_key.values() if not offsets & ended]
         counts = (("read", len(cells)), ("undecided", len(halves)))
         self._note(HALF_TOPIC, bounds, (Frontier(CHECK_CURSOR, check_at),), cells, counts, rows)
-        self.logs.reverse()  # the op log was read last, and stands below
+        self.logs.reverse()  # the op log was read last, and comes below
         return [half for half in halves if self._is_wanted(half)], check_at
 
     def _read_ops(self, since: int) -> set[int]:
@@ -267,7 +268,8 @@ class _Reader:
         return self.ask.wants(topic, int(queue))
 
     def _cell(self, record: MessageRecord, half: Half | None = None) -> Cell:
-        """A body only where it was asked for. Of a half the key stands where a label will."""
+        """A body only where it was asked for. Of a half message the key is where a label will
+        be."""
         label = record.body.decode(errors="replace")[:LONGEST] if self.ask.payloads else "·"
         if half is None:
             return Cell(record.queue_offset, label)
@@ -323,12 +325,12 @@ class _Reader:
             self.dead.append((name, end - first))
         for group, place in at.items():
             self._check_position(name, group, place, end)
-            # `readers`: how many consumers the group has, -1 where nobody says
+            # `readers`: how many consumers the group has, -1 where unknown
             lag = self._lag(group, topic, queue, place, end) if place < end else None
             more = (("consumers", str(lag.readers)),) if lag and lag.readers >= 0 else ()
             self.positions.append(Position(group, name, place, end, more=more))
         cells = list[Cell]()
-        # messages are shown of queues with undecided halves and of dead letters
+        # messages are shown of queues with undecided half messages and of dead letters
         drawn = name in open_queues or topic.startswith(DLQ_PREFIX)
         if self.ask.topic or (drawn and len(self.logs) < MOST_DRAWN):
             ask, places = self.ask, [*list(at.values())[:AROUND], end]
@@ -365,7 +367,7 @@ class _Reader:
         self, name: str, bounds: tuple[int, int], flags: tuple[Frontier, ...], cells: list[Cell],
         counts: tuple[tuple[str, int], ...] = (), rows: Sequence[MessageRecord] = (),
     ) -> None:  # fmt: skip
-        """Of many cells those at the two ends. A log of which nobody tells, or that nobody has
+        """Of many cells those at the two ends. A log of which nothing is known, or that was never
         written to, is not shown."""
         if not bounds[1]:
             return

@@ -19,8 +19,8 @@ OLD_MS = 60_000  # from this age on an unread message is no matter of the moment
 
 def judge(reading: Reading) -> list[Finding]:
     """Return the findings in a reading of RocketMQ, the worst first: half messages that were set
-    aside, soon will be, or that nobody decides; a check that does not advance; dead letters, and
-    groups that lag."""
+    aside, soon will be, or that will not be decided; a check that does not advance; dead letters,
+    and groups that lag."""
     order = list(cases := load_cases(Path(__file__).with_name("findings.toml")))
     facts: Facts = reading.own
     now, every = reading.at_ms, facts.interval_ms
@@ -70,7 +70,7 @@ def _judge_groups(reading: Reading) -> Iterator[Finding]:
     message was stored more than OLD_MS ago."""
     cases = load_cases(Path(__file__).with_name("findings.toml"))
     # `dead`: queues of dead letters, and how many each has; `lags`: how far a group lags in a
-    # queue, and when the next message that it gets was stored (`oldest_ms`, -1: nobody says)
+    # queue, and when the next message that it gets was stored (`oldest_ms`, -1: unknown)
     for queue, n in reading.own.dead:
         proof, topic = (
             Evidence(f"{queue}: {n}", f"{reading.source} {queue}"),

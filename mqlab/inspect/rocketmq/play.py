@@ -1,7 +1,7 @@
 """What happens next in a RocketMQ that was read: its records on the engine's disk.
 
-    halves and op records from the check's positions on, parked messages    commit log and queues
-    the two positions of the check                                          consumerOffset.json
+    halves and op records from the check's positions on, those set aside    commit log and queues
+    the two positions of the check                                         consumerOffset.json
 
 The broker recovers from these, as after a restart; who was connected is not. No clock runs here: a
 message is as old as it was when it was read, and no half is too young to be asked about.
@@ -75,7 +75,7 @@ def take_over(reading: Reading) -> Taken:
     aside on its broker's disk, to be played by hand; the questions to search for; what was taken
     over (`took`) and what was not."""
     # `halves`, `parked`: half messages that are undecided, and that were set aside; `check_at`: how
-    # far the check has read, -1 where nobody says; `ended`: offsets of halves that op records name
+    # far the check has read, -1 where unknown; `ended`: offsets of halves that op records name
     facts: Facts = reading.own
     left_out, took = LeftOut(), list[Text]()
     logs = {log.name: log for log in reading.logs}
@@ -92,7 +92,8 @@ def take_over(reading: Reading) -> Taken:
         ended_by_ops = {place for record in records for place in _list_ended(record)}
         unseen = facts.ended - ended_by_ops if topic == HALF_TOPIC else frozenset()
         places = [row.queue_offset for row in log.rows]
-        # rows up to a gap in their offsets, or to a half whose op message was not taken over
+        # rows up to a gap in their offsets, or to a half message whose op message was not taken
+        # over
         cut = (n for n, offset in enumerate(places) if offset in unseen or offset != places[0] + n)
         rows = log.rows[: next(cut, len(places))]
         starts[queue] = rows[0].queue_offset if rows else first
@@ -170,7 +171,7 @@ def _rounds(n: int) -> Budget:
 
 
 def _with_producer(system: TakenRocketMQ, half: Half, *more: Any) -> TakenRocketMQ:
-    """Somebody of its group is there, who finds the rows of all that he is asked about."""
+    """A producer of its group is there, which finds the rows of all that it is asked about."""
     node, group = f"{make_name(half.group)}-1", make_name(half.group)
     (_, disk), calls = system.disks[0], (SetListener(COMMIT, (COMMIT,)), *more)
     rows = {s.message.words: "paid" for s in disk.log(store.COMMIT_LOG).entries}

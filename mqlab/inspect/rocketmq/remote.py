@@ -1,8 +1,8 @@
 """A running broker: what mqadmin asks too, a request after the other, at most 200 a second.
 
 Nothing is written: pulls name the group TOOLS_CONSUMER, which every broker has (for another one it
-would make a group), and commit no position. A broker of 4.9 lets nobody pull from its own topics;
-there a queue's entries are asked (QUERY_CONSUME_QUEUE) and then each message by its place.
+would make a group), and commit no position. A broker of 4.9 lets no client pull from its own
+topics; there a queue's entries are asked (QUERY_CONSUME_QUEUE) and then each message by its place.
 
 Source: AdminBrokerProcessor, PullMessageProcessor, AclUtils#calSignature (4.9.7, 5.5.0).
 """
@@ -66,7 +66,8 @@ Places = dict[tuple[str, str, int], int]
 
 class Broker:
     """A connection, as long as a `with` lasts. Each question may be Refused. `config`: a client's
-    settings, of which accessKey and secretKey are used. Raises Unreadable where nobody answers."""
+    settings, of which accessKey and secretKey are used. Raises Unreadable where no broker
+    answers."""
 
     def __init__(self, ask: Ask) -> None:
         """Connect to a running broker at `ask.target` (HOST:PORT). Raises Unreadable where none
@@ -254,7 +255,7 @@ class Broker:
             raise
 
     def _look_up(self, topic: str, queue: int, at: int) -> tuple[bytes, int]:
-        """The same by the queue's entries: of each, where its message lies."""
+        """The same by the queue's entries: of each, where its message is."""
         rows = self._table(
             QUERY_CONSUME_QUEUE, "queueData", topic=topic, queueId=queue, index=at, count=AT_ONCE,
             consumerGroup=GROUP,

@@ -15,7 +15,7 @@ Flink's variant by Carbone and others, 2015):
        down and says so, and the sink **commits**.
 
 What is durable: the completed checkpoints; the sink's `pending` and `committed` output. Everything
-else is memory. When anybody fails, all are deployed again from the latest complete checkpoint,
+else is memory. When any task fails, all are deployed again from the latest complete checkpoint,
 under a new attempt number; sources go back to their noted offsets, and the sink commits what
 belongs to that checkpoint (recoverAndCommit) and throws away what is newer (recoverAndAbort).
 

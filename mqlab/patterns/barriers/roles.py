@@ -173,15 +173,16 @@ class JobManager(Quiet):
     """The job manager: it deploys the tasks, triggers checkpoints and says when one is complete.
 
         all tasks registered → sink and operator deployed → sources deployed → running
-        running → a checkpoint triggered → all have acknowledged → `completed` (written) → told
+        running → a checkpoint triggered → all have acknowledged → `completed` (written) → reported
         a connection lost, or a task reports a lost channel → all deployed again, next attempt
 
-    Those at the end of the line are deployed first, so that nobody sends to one who is still in the
-    attempt before. The attempt number and the checkpoint number are on disk: both only ever grow.
+    Those at the end of the line are deployed first, so that no task sends to one that is still in
+    the attempt before. The attempt number and the checkpoint number are on disk: both only ever
+    grow.
 
     `tasks`: those that are registered, with the connection they did it on. `deploying`: whose
     answer is missing before the sources may start. `number`: the latest checkpoint triggered;
-    `noted`: what has been acknowledged of it, None when none is under way.
+    `noted`: what has been acknowledged of it, None when none is in progress.
     """
 
     config: JobConfig
@@ -232,7 +233,7 @@ class JobManager(Quiet):
         return role._deploy(disk)
 
     def _stop(self) -> JobManager:
-        """What was under way is void: another attempt will begin."""
+        """What was in flight is void: another attempt will begin."""
         return replace(self, running=False, deploying=(), noted=None)
 
     def _deploy(self, disk: Disk) -> tuple[JobManager, Effects]:
@@ -382,7 +383,7 @@ class Operator:
         all inputs have had barrier n       count noted, barrier n sent on, then what has waited
 
     So the noted count holds exactly the records before the barriers of all inputs. Without
-    alignment (Flink's CheckpointingMode.AT_LEAST_ONCE) records behind one barrier are counted and
+    alignment (Flink's CheckpointingMode.AT_LEAST_ONCE) records after one barrier are counted and
     passed on before the last barrier comes: they are in the picture, and a restart from it reads
     them again.
 

@@ -18,8 +18,8 @@ a property of a network or of a queue alone.
 Read the shop, the queue and accounting in `roles.py` in this order; `claims.py` says what *lost*
 and *twice* mean.
 
-Left out: everything that makes delivery fast (batches, several orders under way, partitions); and
-power cuts: a process that is killed leaves what it has written, and nobody flushes here.
+Left out: everything that makes delivery fast (batches, several orders in flight, partitions); and
+power cuts: a process that is killed leaves what it has written, and no flush is needed here.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """What is true of a delivery exactly once, as claims over a world.
 
-"Lost" needs care. An order that is not in the books may still be on its way. It is lost when nobody
-is left who would do anything for it: the shop has done with it and the queue has not got it, or
-accounting has passed it over. A message on a broken connection may still arrive, and a world does
-not tell; so a search asks whether there is a way on to a world in which no order is lost.
+"Lost" needs care. An order that is not in the books may still be on its way. It is lost when no
+process is left that would do anything for it: the shop has done with it and the queue has not got
+it, or accounting has passed it over. A message on a broken connection may still arrive, and a world
+does not show it; so a search asks whether there is a way on to a world in which no order is lost.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def list_released(world: World) -> Iterator[str]:
 
 
 def passed_position(path: Path, world: World) -> int:
-    """Offsets below it are not fetched any more, unless somebody rewinds."""
+    """Offsets below it are not fetched any more, unless accounting rewinds."""
     role = world.role(ACCOUNTING)
     going_on = role.offset if role is not None else 0
     if notes_position(path.config):

@@ -110,7 +110,7 @@ def _sum_up(path: Path, world: World) -> Money:
 
 
 def _draw_orders(world: World) -> Table:
-    """A row an order: how often it lies in the queue, and how often it is counted."""
+    """A row an order: how often it is in the queue, and how often it is counted."""
     queued = Counter(order.number for order in list_queued(world))
     booked = Counter(order.number for order in list_booked(world))
     rows = tuple(

@@ -176,12 +176,12 @@ GIVEN_UP = Words("nobody will send {numbers} again")
 
 @frozen
 class Shop:
-    """The shop: it sends an order, and is told that the queue has it. Or it is told nothing.
+    """The shop: it sends an order, and gets an answer that the queue has it. Or it gets none.
 
     Silence has four causes which look the same from here: the order was lost on its way, the queue
     died, the acknowledgement was lost on its way back, or something takes longer than the shop's
     patience. In the first case the queue does not have the order, in the third it does, and no
-    message can tell the shop which: that answer may be lost too. (It is the problem of the two
+    message can let the shop know which: that answer may be lost too. (It is the problem of the two
     generals: Gray, "Notes on Data Base Operating Systems", 1978.)
 
     So there are two things to do about silence, and both are wrong sometimes:
@@ -194,7 +194,7 @@ class Shop:
     again goes through them from the first one. An order's number is the shop's own, so an order
     that is sent again after a restart is still the same order.
 
-    Left out: several orders under way, giving up after so many attempts, and waiting longer each
+    Left out: several orders in flight, giving up after so many attempts, and waiting longer each
     time. In Kafka it is `KafkaProducer` with `retries=0` or the default, in AMQP a publisher with
     or without publisher confirms.
 
@@ -275,8 +275,8 @@ class Queue(Quiet):
     - **When it acknowledges.** An acknowledgement says "I have it" and must stay true when the
       process is killed. So the order is appended first; when it is safe (`Appended`) the
       acknowledgement leaves. A queue that acknowledges first (`append_first` off) is faster, and
-      whatever it has not written when it dies is lost although the shop was told otherwise. Nobody
-      will send it again.
+      whatever it has not written when it dies is lost although the opposite was reported to the
+      shop. It will not be sent again.
     - **What it does with an order that it has.** The shop sends an order again when it has heard
       nothing. A queue that looks at the number (`recognise`) acknowledges it once more and appends
       nothing; one that does not look has it twice, at two offsets.
@@ -288,10 +288,10 @@ class Queue(Quiet):
     Left out: several partitions and copies, retention, several consumers. RabbitMQ's queue does
     forget, with each acknowledgement of its consumer; there, rewinding is not possible.
 
-    Messages below `safe` are acknowledged and handed out. `known`: where each number lies. `owed`:
-    who waits for the message at which offset to be safe. `parked`: who waits for an offset that is
-    not there yet. `handed`: offsets below it were handed out since the last start. `unwritten`:
-    without `append_first`, what was acknowledged and is in memory only.
+    Messages below `safe` are acknowledged and handed out. `known`: the offset of each number.
+    `owed`: who waits for the message at which offset to be safe. `parked`: who waits for an offset
+    that is not there yet. `handed`: offsets below it were handed out since the last start.
+    `unwritten`: without `append_first`, what was acknowledged and is in memory only.
     """
 
     config: DeliveryConfig
@@ -357,14 +357,14 @@ class Queue(Quiet):
         return replace(self, known=known), (Append(ORDERS, Message(order, end)),)
 
     def _acknowledge(self, end: int, disk: Disk) -> tuple[Queue, Effects]:
-        """What lies below `end` is safe: its senders hear so, and accounting may have it."""
+        """What is below `end` is safe: its senders hear so, and accounting may have it."""
         acks = tuple(Reply(c, PublishResponse(number)) for at, c, number in self.owed if at < end)
         owed = tuple(one for one in self.owed if one[0] >= end)
         handing, out = replace(self, safe=end, owed=owed)._answer_parked(disk)
         return handing, (*acks, *out)
 
     def _answer_parked(self, disk: Disk) -> tuple[Queue, Effects]:
-        """Answers the parked fetch if its message is there."""
+        """Answer the waiting fetch (`parked`) if its message is there."""
         if self.parked is None or self.parked[1] >= self.safe:
             return self, ()
         caller, offset = self.parked
@@ -427,7 +427,7 @@ class Accounting(Quiet):
     For a lesson the pieces of this may be put into any order (`order.consume=` in a system line):
 
         count     write the amount into the books
-        commit    tell the queue the position, and wait until it has written it
+        commit    report the position to the queue, and wait until it has written it
         note      write the position beside the books, as a write of its own
         both      write amount and position in one write
         begin     open a transaction of the database in which the books are
@@ -442,7 +442,7 @@ class Accounting(Quiet):
     `offset`: what it asks for next. `position`: how far its books say that the queue was read.
     `held`: the order at hand, with the pieces `todo`, and whether it is to be `counted`. `begun`:
     the pieces written in the open transaction of its database; None where none is open. `seeks`:
-    how many there were, which tells the answers after one from those before it.
+    how many there were, which distinguishes the answers after one from those before it.
     """
 
     config: DeliveryConfig
@@ -527,5 +527,5 @@ class Accounting(Quiet):
         return replace(self, offset=offset, held=None, todo=(), counted=False, begun=None)
 
     def decide(self, given: FetchResponse, disk: Disk) -> str:
-        """Whether an order is counted. What lies below its own position has been."""
+        """Whether an order is counted. What is below its own position has been."""
         return COUNT if given.offset >= self.position else SKIP

@@ -21,7 +21,7 @@ stored first and confirmed after the local transaction. The rest stays as here.
 
 Left out: the order of messages, several consumers, the dead-letter queue itself.
 
-Read on: Pritchett, "BASE: An ACID Alternative", ACM Queue 2008, which tells it with code;
+Read on: Pritchett, "BASE: An ACID Alternative", ACM Queue 2008, which explains it with code;
 Richardson, "Microservices Patterns", 2018, "Transactional outbox".
 """
 

@@ -135,11 +135,11 @@ MESSAGE, ACKED = "message", "acked"
 class Queue(Quiet):
     """The queue: it keeps messages in order, and gives the oldest one until it is acknowledged.
 
-    A message that is published twice stands in the log twice: a plain queue does not look inside.
-    The position is the offset behind the last acknowledged message, and is on disk.
+    A message that is published twice is in the log twice: a plain queue does not look inside.
+    The position is the offset after the last acknowledged message, and is on disk.
 
     `waiting`: Polls of the consumer that are not answered yet. A late one came on a connection that
-    has broken since; which, nobody can tell here, so every one of them is answered.
+    has broken since; which, cannot be known here, so every one of them is answered.
     """
 
     config: Config
@@ -201,7 +201,7 @@ class Consumer(Quiet):
 
     A crash between the write and the acknowledgement brings the message again; the write is what it
     is recognised by. A message that cannot be applied is not acknowledged: it comes again, and
-    nothing behind it comes before.
+    nothing after it comes before.
 
     `refuses`: its local transaction fails every time: the goods do not exist.
     """

@@ -4,7 +4,7 @@ The same job as in `barriers/`, done as Spark's Structured Streaming does it. Or
 the partitions of a topic; the query reads them in **batches** and writes each batch into a store
 with transactions. Any process may die and is then started again; an order must neither be lost
 nor be written twice. Nothing flows between the batches, so there is nothing to photograph. Two
-logs in the checkpoint folder say where the query stands:
+logs in the checkpoint folder say how far the query is:
 
     1. The driver asks each partition how far it goes and writes `offsets/N`: what batch N
        consists of. From now on the batch is the same, however often it is run.

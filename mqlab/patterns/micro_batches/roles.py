@@ -137,7 +137,7 @@ class CommitResponse(OfBatch):
 
 @worded("fenced")
 class Fenced(OfBatch):
-    """ProducerFencedException: somebody else writes by now."""
+    """ProducerFencedException: another producer writes by now."""
 
     number: int
 
@@ -210,7 +210,7 @@ class Driver(Quiet):
                 return replace(self, stage=COMMITTING), (commit,)
             case Response(body=CommitResponse()) if self.stage == COMMITTING:
                 return self._finish(disk)
-        return self, ()  # an answer to a call of a run that was given up
+        return self, ()  # an answer to a call of a query run that was given up
 
     # -- the plan ------------------------------------------------------------------------
 
@@ -359,7 +359,7 @@ class Output(Record):
 
 @frozen
 class Store(Quiet):
-    """The store behind the sink: one producer, transactions, and readers of committed rows.
+    """The store that the sink writes to: one producer, transactions, and readers of committed rows.
 
         InitProducerId → epoch + 1 (written), what was open `aborted`, progress answered
         write          → `pending`: the transaction is open, no reader sees the rows

@@ -55,7 +55,7 @@ def is_applied_once(system: Outbox, world: World) -> bool:
     "no message without row", Words("every message stands for a committed row"), reads=reads_disks
 )
 def has_a_row(system: Outbox, world: World) -> bool:
-    """Whether each message stands for a row that was committed."""
+    """Whether each message belongs to a row that was committed."""
     if not {*list_published(world, ORDERS)} <= {*list_written(world, SHOP, ORDERED)}:
         return False
     return {*list_published(world, SHIPMENTS)} <= {

@@ -114,7 +114,7 @@ NUMBER, PLACE = "#", "@"
 
 
 def read_mark(record: Record, sign: str) -> int | None:
-    """The number behind a sign in `more`: `#` for the outbox row, `@` for the message's place in
+    """The number after a sign in `more`: `#` for the outbox row, `@` for the message's place in
     its topic."""
     marks = (word for word in record.more.split() if word.startswith(sign))
     return next((int(word[1:]) for word in marks), None)
@@ -146,11 +146,11 @@ class Table:
 
         committed with its row → read (perhaps several times) → `sent`
 
-    It stands in the service's own database, which is all that makes it safe: whatever survives a
+    It is in the service's own database, which is all that makes it safe: whatever survives a
     power cut of the row survives for its message too. An entry of the log `database` whose `more`
     names a number (`#0`) carries a message; `sent` is its mark.
 
-    `waiting`: relays that have asked while there was nothing to read, with the number behind which
+    `waiting`: relays that have asked while there was nothing to read, with the number after which
     they read.
     """
 
@@ -217,7 +217,7 @@ class Shop(Quiet):
         order asked for → number taken → committed: `ordered #number` (one write) → answered
 
     A database gives a row its number when the row is inserted, and lets others see it when the
-    transaction commits. So a transaction that takes its time (`slow`) may commit behind one that
+    transaction commits. So a transaction that takes its time (`slow`) may commit after one that
     took a later number: numbers are no order of commits. A process that is killed before the commit
     has written nothing, as a database rolls back what was not committed.
 
@@ -286,12 +286,12 @@ class Relay(Quiet):
 
         ReadOutbox → row → Publish → stored → MarkSent → marked → ReadOutbox …
 
-    It has no memory that matters: after a kill it reads again, and what was published but not
-    marked is published a second time. One row is under way at a time, so messages stand in a topic
+    It has no memory that matters: after a crash it reads again, and what was published but not
+    marked is published a second time. One row is in flight at a time, so messages are in a topic
     in the order of commits, apart from repetitions.
 
     Without `marks_each_row` it remembers on its own disk the number of the last row it has
-    published, and reads behind it.
+    published, and reads after it.
 
     From `service`'s outbox into `topic` of `broker`. `row`: what is being published; `peer`: whose
     answer it waits for.
@@ -367,11 +367,11 @@ def position_of(group: str) -> str:
 class Broker(Quiet):
     """The broker: topics and the position of each group. It knows no transactions.
 
-    A message that is published twice stands in its topic twice: nothing here looks inside. A group
+    A message that is published twice is in its topic twice: nothing here looks inside. A group
     is given its oldest message until it has acknowledged it; its position is on disk.
 
     `waiting`: (caller, group) of Polls without an answer yet. One of them may have come on a
-    connection that has broken since; each is answered, for nobody can tell here.
+    connection that has broken since; each is answered, for which one cannot be known here.
     """
 
     config: Config
@@ -389,7 +389,7 @@ class Broker(Quiet):
             case Request(caller=caller, body=Publish(topic, txn)):
                 message = Record(MESSAGE, txn, disk.log(topic).end)
                 stored = (*force(disk, topic, MESSAGE, txn), Reply(caller, PublishResponse(txn)))
-                if topic != ORDERS:  # nobody polls another topic, so nobody waits for it
+                if topic != ORDERS:  # no relay polls another topic, so none waits for it
                     return self, stored
                 # polls that wait: their groups have acknowledged all that was there before
                 replies = tuple(Reply(to, give(message)) for to, _ in self.waiting)
@@ -471,7 +471,7 @@ class Consumer(Quiet):
         return self, ()
 
     def _apply(self, disk: Disk, txn: str, offset: int) -> tuple[Table, Effects, Effects]:
-        """The table afterwards, what is written, and which relay is told."""
+        """The table afterwards, what is written, and which relay is answered."""
         applied = [record for record in read_records(disk, DATABASE) if record.what == APPLIED]
         if "inbox" in self.config.on and self._knows(applied, txn, offset):
             return self.table, (), ()

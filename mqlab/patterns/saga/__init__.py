@@ -14,9 +14,10 @@ must change nothing; a step that was asked for twice arrives once more **after**
 and must be refused; the orchestrator stops between two steps and must go on, forward
 or backward, from what its log says. A compensation must not fail; it is repeated until it is done.
 
-What a saga gives up is isolation: half a saga can be seen, and a saga that is taken back as well.
+What a saga gives up is isolation: a part of a saga can be seen, and a saga that is taken back as
+well.
 
-Left out: steps without a compensation (behind a pivot one can only go forward), parallel steps,
+Left out: steps without a compensation (after a pivot one can only go forward), parallel steps,
 choreography (services that react to each other's messages, without an orchestrator).
 
 Read on: Garcia-Molina and Salem, "Sagas", SIGMOD 1987.

@@ -76,7 +76,7 @@ def is_as_told(parties: Parties, world: World) -> bool:
     reads=reads_running,
 )
 def has_ended(parties: Parties, world: World) -> bool:
-    """Nobody is down, and every saga is whole or taken back."""
+    """No node is down, and every saga is whole or taken back."""
     running = all(world.nodes[name].up for name in (ORCHESTRATOR, *parties.services))
     return running and all(len({*c}) == 1 for c in count_all(parties, world).values())
 

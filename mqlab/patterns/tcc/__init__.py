@@ -14,9 +14,9 @@ What can go wrong, and every service must be written for it:
 
     twice           a Confirm or Cancel is repeated: the second must change nothing
     empty cancel    a Cancel comes for a Try that never arrived: it succeeds, and gives nothing back
-    suspended try   that Try arrives after its Cancel: nobody would ever end it, so it is refused
+    suspended try   that Try arrives after its Cancel: it would never be ended, so it is refused
 
-What TCC gives up is isolation. Between two confirmations a reader sees one half of an order.
+What TCC gives up is isolation. Between two confirmations a reader sees a part of an order.
 
 Left out: a Confirm that cannot succeed (then a person must help), participants that call others.
 

@@ -101,7 +101,7 @@ class Coordinator(Quiet):
         begun (written) → one did not  → cancel (written)  → all acknowledged → end
 
     After a restart a transaction that has begun and has no decision is cancelled: some of its Tries
-    may have reserved something. A decision without an end is told again. Both need only the log.
+    may have reserved something. A decision without an end is sent again. Both need only the log.
 
     `txns`: those that are not over.
     """
@@ -179,7 +179,7 @@ class Coordinator(Quiet):
     # -- Confirm or Cancel ---------------------------------------------------------------
 
     def _decide(self, disk: Disk, txn: str, now: Txn, decision: str) -> tuple[Coordinator, Effects]:
-        """Written, then told. To all: who did not reserve anything must remember the Cancel."""
+        """Written, then sent. To all: who did not reserve anything must remember the Cancel."""
         written = force(disk, DECISIONS, decision, txn)
         answered: Effects = (CancelTimer(f"{TRIES} {txn}"),)
         if now.caller is not None:
@@ -205,7 +205,7 @@ class Coordinator(Quiet):
     def _acknowledged(self, disk: Disk, peer: str, txn: str) -> tuple[Coordinator, Effects]:
         now = self.txns.get(txn)
         if now is None or peer not in now.missing:
-            return self, ()  # told twice, so acknowledged twice
+            return self, ()  # sent twice, so acknowledged twice
         missing = tuple(name for name in now.missing if name != peer)
         if missing:
             return replace(self, txns=self.txns.set(txn, replace(now, missing=missing))), ()

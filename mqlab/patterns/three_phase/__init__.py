@@ -1,15 +1,16 @@
-"""Three-phase commit: nobody waits for a coordinator that has stopped, at a price.
+"""Three-phase commit: no party waits for a coordinator that has stopped, at a cost.
 
-Two-phase commit blocks because a participant that has voted yes cannot tell whether another one
+Two-phase commit blocks because a participant that has voted yes cannot know whether another one
 has committed already. Skeen puts a phase between vote and commit: with all votes the coordinator
-first says PreCommit ("all have voted yes"), and commits only when everybody has acknowledged that.
-So nobody commits while another one is still *uncertain*, and those that are left can decide without
+first says PreCommit ("all have voted yes"), and commits only when all have acknowledged that. So no
+party commits while another one is still *uncertain*, and those that are left can decide without
 those who are gone, by the **termination protocol**:
 
-    1. Who notices that everybody before it in the line has stopped takes over.
+    1. Who notices that all before it in the line have stopped takes over.
     2. It asks all that it reaches how far they are.
-    3. Somebody has committed or aborted: so do all. Somebody has been told PreCommit: commit, but
-       first everybody is told PreCommit. All are uncertain: abort.
+    3. One has committed or aborted: so do all. One has been sent PreCommit: commit, but first all
+    are sent PreCommit.
+       All are uncertain: abort.
 
 What is durable: `uncertain` (a yes), `precommitted`, `committed`, `aborted`, each forced.
 

@@ -44,7 +44,7 @@ UNKNOWN_HERE = "unknown here"  # nothing is written: it has not voted, or is the
 
 @worded("Watch")
 class Watch:
-    """A connection that is kept open to notice a stop; nobody answers it."""
+    """A connection that is kept open to notice a stop; it is not answered."""
 
     quiet = True
 
@@ -80,7 +80,7 @@ class PreCommitResponse:
 
 @worded("DoCommit {txn}")
 class DoCommit:
-    """Nobody is uncertain any more."""
+    """No party is uncertain any more."""
 
     txn: str
 
@@ -92,7 +92,7 @@ class Abort:
 
 @worded("AskState {txn}")
 class AskState:
-    """How far are you? `takes_over`: who asks decides, and nobody before it is obeyed now."""
+    """How far are you? `takes_over`: who asks decides, and none before it is obeyed now."""
 
     txn: str
     takes_over: bool = True
@@ -131,7 +131,7 @@ class Coordinator(Quiet):
 
     A node that stops is no longer waited for: a missing vote aborts, a missing acknowledgement does
     not hold the commit up. After a restart the coordinator leads nothing any more. What it had
-    written it tells; for the rest the others have found an end without it.
+    written it reports; for the rest the others have found an end without it.
 
     `gone`: participants whose connection broke, which here means that they have stopped.
     """
@@ -173,7 +173,7 @@ class Coordinator(Quiet):
         return UNKNOWN_HERE if last is None else last.what
 
     def _begin(self, disk: Disk, caller: Caller, txn: str) -> tuple[Coordinator, Effects]:
-        """An id is used once; and with somebody gone not all can vote yes."""
+        """An id is used once; and with a party gone not all can vote yes."""
         if self.gone or txn in self.txns or txn in read_latest(disk, DECISIONS):
             why = "somebody is down" if self.gone else "this id is used"
             return self, (Reply(caller, Answer(txn, FAILED, why)),)
@@ -244,20 +244,21 @@ class Coordinator(Quiet):
 class Takeover:
     """The termination protocol: what is decided when the coordinator has stopped, and by whom.
 
-    The line of succession is the order of the parties, the coordinator first. Everybody watches all
-    others; who finds those before it gone takes over. Nobody else may, or two would decide at once.
+    The line of succession is the order of the parties, the coordinator first. Every party watches
+    all others; who finds those before it gone takes over. No other may, or two would decide at
+    once.
 
-    The rule looks at how far everybody is that can be reached. It is right because of what the
-    third phase guarantees: while one party is uncertain nobody has committed, and while one has
-    been told PreCommit nobody has aborted.
+    The rule looks at how far each party is that can be reached. It is right because of what the
+    third phase guarantees: while one party is uncertain none has committed, and while one has been
+    sent PreCommit none has aborted.
 
         committed or aborted somewhere     the same
-        somebody has not even voted        abort: nobody can have been told PreCommit
-        precommitted somewhere             commit, but first nobody may be uncertain any more
+        one has not even voted             abort: none can have been sent PreCommit
+        precommitted somewhere             commit, but first none may be uncertain any more
         all are uncertain                  abort
 
     `waiting`: whose answer is missing. `seen`: how far the others have said they are. `levelled`:
-    they have been told PreCommit, and it is their acknowledgements that are missing.
+    they have been sent PreCommit, and it is their acknowledgements that are missing.
     """
 
     waiting: tuple[str, ...]
@@ -285,7 +286,7 @@ def list_after(line: tuple[str, ...], name: str) -> tuple[str, ...]:
 
 
 def choose_outcome(states: Collection[str]) -> str:
-    """The rule. PRECOMMITTED means: commit, as soon as nobody is uncertain."""
+    """The rule. PRECOMMITTED means: commit, as soon as none is uncertain."""
     for decisive in (COMMITTED, ABORTED):
         if decisive in states:
             return decisive
@@ -317,10 +318,10 @@ class Participant:
     A participant that was itself down takes nothing over: it may have missed everything. After its
     restart it asks all others, and again whenever its timer runs out, until one of them knows.
 
-    `line`: everybody in the order in which they lead, the coordinator first. `states`: of the
+    `line`: all parties in the order in which they lead, the coordinator first. `states`: of the
     transactions that it has voted for. `gone`: who has stopped, or is not obeyed any more.
     `behind`: it was down itself, so it takes nothing over. `takeovers`: those that it leads.
-    `unheard`: transactions of which it knows only because somebody has asked about them.
+    `unheard`: transactions of which it knows only because another party has asked about them.
     """
 
     config: Config
@@ -443,10 +444,11 @@ class Participant:
         return not self.behind and {*before} <= {*self.gone}
 
     def _lost(self, disk: Disk, peer: str) -> tuple[Participant, Effects]:
-        """A node has stopped, as far as this participant can tell: it is not obeyed any more. For
+        """A node has stopped, as far as this participant can know: it is not obeyed any more. For
         each open transaction this participant then takes over, continues its takeover without that
-        node, or asks the new leader if that node has led; of a transaction that has ended it tells
-        the others, if it leads now. One that was down itself (`behind`) does not take over."""
+        node, or asks the new leader if that node has led; of a transaction that has ended it
+        informs the others, if it leads now. One that was down itself (`behind`) does not take
+        over."""
         role = replace(self, gone=tuple(sorted({*self.gone, peer})))
         # a transaction that it has only been asked about is aborted, if it leads now
         role, effects = role._end_unheard(disk)
@@ -511,14 +513,14 @@ class Participant:
         return tuple(Send(name, word) for name in self._reached())
 
     def _levels(self) -> bool:
-        """Whether there is anybody to be told PreCommit before the commit."""
+        """Whether there is a party to be sent PreCommit before the commit."""
         return (
             bool(self._reached())
             and {"levels_before_commit", "asks_before_deciding"} <= self.config.on
         )
 
     def _level(self, disk: Disk, txn: str, now: Takeover) -> tuple[Participant, Effects]:
-        """Nobody is to be uncertain when the first one commits."""
+        """No party is to be uncertain when the first one commits."""
         role = self
         written: Effects = ()
         if self.states[txn] == UNCERTAIN:

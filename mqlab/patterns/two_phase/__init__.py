@@ -4,16 +4,16 @@ A transaction has worked at several participants (*resource managers*). Phase on
 (*transaction manager*) asks each to prepare. A participant that can promise to commit whatever
 happens writes what it needs for that on its disk and votes yes; from then on it may neither commit
 nor roll back by itself, and its locks stay. Phase two: with all votes the coordinator writes its
-decision and tells it to all. The names are XA's (`xa_prepare`, `xa_commit`, `xa_rollback`,
+decision and sends it to all. The names are XA's (`xa_prepare`, `xa_commit`, `xa_rollback`,
 `xa_recover`), the economy is *presumed abort*: only commits are written, and where nothing is
-written a participant that asks is told to roll back.
+written a participant that asks is answered to roll back.
 
 What is durable: at a participant `prepared`, then `committed` or `rolled_back`; at the
 coordinator `commit`, and `end` once every participant has acknowledged.
 
-What can go wrong: anybody stops at any effect, a connection breaks, a vote does not come. None of
+What can go wrong: any node stops at any effect, a connection breaks, a vote does not come. None of
 it splits a transaction. But a participant that has voted yes and hears nothing more **waits**, for
-as long as the coordinator is down, and so does everybody who needs what it has locked. That is the
+as long as the coordinator is down, and so do all who need what it has locked. That is the
 blocking window. No timer can close it: a participant that decides alone (`waits_in_doubt` off; XA
 calls it a heuristic decision) may do the opposite of what the others have done.
 
@@ -50,7 +50,7 @@ from ..records import read_latest
 from .picture import STAGES, TOLD, UNGUARDED, WHYS, draw
 from .roles import ASK, COMMITTED, DECISIONS, LOG, ROLLED_BACK, Coordinator, Participant
 
-# ---- The safeguards of two-phase commit, and what is true with all of them: not that nobody waits
+# ---- The safeguards of two-phase commit, and what is true with all of them: not that none waits
 #
 # All claims but one look at disks alone: what is written there is what counts after any restart.
 
@@ -115,7 +115,7 @@ def is_decided_first(parties: Parties, world: World) -> bool:
 
 @claim("ends", Words("a participant in doubt asks, and is told"), "can_always", reads=reads_doubt)
 def nobody_gives_up(parties: Parties, world: World) -> bool:
-    """Everybody is up, and each participant in doubt will ask, and be told."""
+    """Every node is up, and each participant in doubt will ask, and be answered."""
     if not all(world.nodes[name].up for name in (TM, *parties.participants)):
         return False
     tm, disk = world.role(TM), world.disk(TM)

@@ -1,10 +1,10 @@
 """Two-phase commit as Gray and Lamport specify it ("Consensus on Transaction Commit", 2006).
 
 Messages are a set and never consumed, every resource manager may prepare or abort of its own
-accord, and nobody crashes. Nothing is written to a disk, for there is nothing to recover. So
+accord, and no process crashes. Nothing is written to a disk, for there is nothing to recover. So
 the model has exactly 288 states with three resource managers, 8,832 with five and 296,448 with
 seven, and a search that finds another number is wrong: it is the explorer's oracle. The two-phase
-commit that one can break stands beside it, in `roles.py`.
+commit that one can break is beside it, in `roles.py`.
 
 Their specification in TLA+ is `TwoPhase.tla`; `tests/models/two_phase.pml` says the same to
 the model checker Spin.

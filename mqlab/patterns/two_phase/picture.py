@@ -1,7 +1,7 @@
 """What two-phase commit looks like: decisions, promises, who waits, what a reader gets, and why.
 
 A row that a transaction in doubt has changed is locked: a reader gets neither its old value nor its
-new one. That is drawn as a reader who gets nothing and is told why.
+new one. That is drawn as a reader who gets nothing, with the reason.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def _label(record: Record) -> str:
 
 
 def list_txns(parties: Parties, world: World) -> list[str]:
-    """Every transaction that anybody knows of, in the order of their names."""
+    """Every transaction that any node knows of, in the order of their names."""
     tm = world.role(TM)
     known = {*read_latest(world.disk(TM), DECISIONS), *(tm.txns if tm is not None else ())}
     for name in parties.participants:

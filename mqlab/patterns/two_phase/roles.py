@@ -72,7 +72,7 @@ class CommitResponse:
 
 @worded("Rollback {txn}")
 class Rollback:
-    """Not everybody has (`xa_rollback`). Nobody waits for an answer: see presumed abort."""
+    """Not all have (`xa_rollback`). No answer is waited for: see presumed abort."""
 
     txn: str
 
@@ -120,20 +120,20 @@ class Txn:
 
 @frozen
 class Coordinator:
-    """The coordinator of a two-phase commit: it collects votes, decides, and tells the decision.
+    """The coordinator of a two-phase commit: it collects votes, decides, and sends the decision.
 
     States of a transaction:
 
         voting → (commit written) → owed → (all acknowledged, `end` written) → forgotten
         voting → (rolled back, nothing written)                              → forgotten
 
-    `commit` is forced to the disk before anybody hears of it; this one write is the transaction's
-    commit. `end` need not be forced: if it is lost, some participants are told again. A rollback is
-    neither written nor acknowledged. A participant that misses it is in doubt, asks, and since
-    nothing is written it is told to roll back. That is presumed abort, and it makes a coordinator
-    that knows nothing after a restart give the right answer.
+    `commit` is forced to the disk before any participant hears of it; this one write is the
+    transaction's commit. `end` need not be forced: if it is lost, it is sent to some participants
+    again. A rollback is neither written nor acknowledged. A participant that misses it is in doubt,
+    asks, and since nothing is written the answer is to roll back. That is presumed abort, and it
+    makes a coordinator that knows nothing after a restart give the right answer.
 
-    Invariants: what is told is written; no transaction is both committed and rolled back.
+    Invariants: what is sent is written; no transaction is both committed and rolled back.
 
     `txns`: those that are not over. All of it is lost with the process.
     """
@@ -146,7 +146,7 @@ class Coordinator:
     def recover(
         config: Config, participants: tuple[str, ...], disk: Disk, at_ms: int
     ) -> tuple[Coordinator, Effects]:
-        """A commit without an end is told again, to everybody: who acknowledged is not known."""
+        """A commit without an end is sent again, to all: who acknowledged is not known."""
         owed = [t for t, last in read_latest(disk, DECISIONS).items() if last.what == COMMIT]
         role = Coordinator(config, participants, Map((t, Txn(owed=participants)) for t in owed))
         commits = tuple(Send(name, Commit(txn)) for txn in owed for name in participants)
@@ -154,7 +154,7 @@ class Coordinator:
         return role, (*commits, *timers)
 
     def step(self, event: Event, disk: Disk) -> tuple[Coordinator, Effects]:
-        """Begin a transaction, count votes and acknowledgements, and tell a participant in doubt
+        """Begin a transaction, count votes and acknowledgements, and answer a participant in doubt
         how its transaction ended. A timer ends the wait for votes, or sends a commit again that was
         not acknowledged by all."""
         self.check_invariants()
@@ -225,7 +225,7 @@ class Coordinator:
     # -- phase two -----------------------------------------------------------------------
 
     def _commit(self, disk: Disk, txn: str, now: Txn) -> tuple[Coordinator, Effects]:
-        """Written, then told. `order` may say otherwise: that is an exercise, and a fault."""
+        """Written, then sent. `order` may say otherwise: that is an exercise, and a fault."""
         role = replace(self, txns=self.txns.set(txn, Txn(owed=self.participants)))
         decision = force(disk, DECISIONS, COMMIT, txn)
         announced = (
@@ -238,7 +238,7 @@ class Coordinator:
         return role, (*first[0], *first[1], CancelTimer(f"{VOTES} {txn}"))
 
     def _roll_back(self, txn: str, now: Txn) -> tuple[Coordinator, Effects]:
-        """Told and forgotten. A participant that does not hear it will ask."""
+        """Sent and forgotten. A participant that does not hear it will ask."""
         refused = Answer(txn, FAILED, "rolled back")
         return replace(self, txns=self.txns.remove(txn)), (
             *((Reply(now.caller, refused),) if now.caller is not None else ()),
@@ -249,7 +249,7 @@ class Coordinator:
     def _acknowledged(self, disk: Disk, peer: str, txn: str) -> tuple[Coordinator, Effects]:
         now = self.txns.get(txn)
         if now is None or peer not in now.owed:
-            return self, ()  # told twice, so acknowledged twice
+            return self, ()  # sent twice, so acknowledged twice
         owed = tuple(name for name in now.owed if name != peer)
         if owed:
             return replace(self, txns=self.txns.set(txn, replace(now, owed=owed))), ()
@@ -260,7 +260,7 @@ class Coordinator:
 
     def _lost(self, peer: str) -> tuple[Coordinator, Effects]:
         """Of a vote that is missing one can say no more than that it is no yes. A commit that is
-        not acknowledged is told again after a while."""
+        not acknowledged is sent again after a while."""
         role = self
         effects: Effects = ()
         for txn, now in self.txns.items():
@@ -277,8 +277,8 @@ class Coordinator:
         return self, tuple(Send(name, Commit(txn)) for name in now.owed)
 
     def find_outcome(self, disk: Disk, txn: str) -> str | None:
-        """What a participant in doubt is told: "" while votes are counted, None: nothing ever.
-        What is not written was not committed."""
+        """What is answered to a participant in doubt: "" while votes are counted, None: nothing
+        ever. What is not written was not committed."""
         if self._voting(txn) is not None:
             return ""
         if txn in read_latest(disk, DECISIONS):
@@ -306,7 +306,7 @@ class Participant:
 
     `prepared` is forced to the disk before the vote leaves. From then on the participant is *in
     doubt*: it holds its locks and waits. It asks the coordinator after a restart and whenever its
-    timer runs out, and ends only when it is told how.
+    timer runs out, and ends only when it learns how.
 
     A message about a transaction that is not in doubt here changes nothing, and is acknowledged: it
     is one that has ended already, or one that was never prepared and has therefore been rolled

@@ -88,7 +88,7 @@ _ABORTED = (
     "kafka partitions=1 groups=1 'app=init; begin; send-offsets g orders-0@1; abort; "
     "begin; send-offsets g orders-0@1; commit'"
 )
-#: and nobody repeats what was aborted
+#: and what was aborted is not repeated
 _SKIPPED = "kafka partitions=1 groups=1 'app=init; begin; send-offsets g orders-0@1; abort'"
 
 _WORKER = (

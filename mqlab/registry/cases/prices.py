@@ -127,7 +127,7 @@ BULK = {
 
 # ---- One order by way of Kafka, RocketMQ, Pulsar and an outbox: stories and victims. Data only
 #
-# What follows a kill is what a careful team would do: a twin of the dead process takes over, and it
+# What follows a crash is what a careful team would do: a second instance takes over, and it
 # does the work again only where nothing was decided. In Kafka and Pulsar the position or the
 # acknowledgement says so, in RocketMQ the row, in the outbox the answer that did not come.
 

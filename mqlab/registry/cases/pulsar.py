@@ -90,7 +90,7 @@ def _quick_systems() -> tuple[Searched, ...]:
         "new-transaction t1; ack s orders-0@0 txn=t1; new-transaction t2; "
         "ack s orders-0@1 txn=t2; abort t2; commit t1' claims=nothing_passed_over"
     )
-    numbered = (  # by the application: a producer that starts again goes on behind its last number
+    numbered = (  # by the application: a producer that starts again goes on after its last number
         "pulsar dedup=1 'app=send orders-0 a sequence=0; send orders-0 b sequence=1' "
         "claims=stored_once"
     )

@@ -8,8 +8,8 @@ even RocketMQ does not promise. Data only; `registry/searches.py` searches them.
 
 Every system is as small as its point allows; what a lesson system and a case are is said in
 `kafka.py` beside this. A search has no clock, so every age is 0 there: with the default
-transactionTimeOut a half stays young for ever and is not asked about; with `timeout_ms=0` a check
-may overtake the end of a transaction, as in real life a slow end is overtaken. `persist_ms=0`
+transactionTimeOut a half message stays young for ever and is not asked about; with `timeout_ms=0` a
+check may overtake the end of a transaction, as in real life a slow end is overtaken. `persist_ms=0`
 writes offsets at once and spares a search the timer.
 """
 
@@ -23,7 +23,7 @@ ORDER = "'app=send-in-transaction orders-0 A'"
 NEXT = "'twin=send-in-transaction orders-0 B'"
 TWIN = "producers=app:order-service,twin:order-service"
 SHOP = "consumers=shop 'shop=consume; consume'"
-#: offsets are on the disk at once; a half may be asked about, twice at most
+#: offsets are on the disk at once; a half message may be asked about, twice at most
 ASKED = "rocketmq timeout_ms=0 persist_ms=0 check_max=2"
 EITHER = ("5.5", "4.9")
 
@@ -138,7 +138,7 @@ _HASTY = "'app=listener COMMIT_MESSAGE ROLLBACK_MESSAGE; send-in-transaction ord
 _LATER = "'app=listener UNKNOW COMMIT_MESSAGE; send-in-transaction orders-0 A'"
 _OTHER = "'other=send-in-transaction orders-0 B; end COMMIT_MESSAGE B commit_log_offset=0'"
 _ONCE = "rocketmq timeout_ms=0 persist_ms=0 check_max=1"
-#: long enough for the check to give up a half; the process may start again
+#: long enough for the check to give up a half message; the process may start again
 _APP_DIES = Budget(kills=1, timers=2, killable=("app",))
 
 _SAFEGUARDS = (

@@ -167,10 +167,10 @@ def _describe_consumption(seen: View, group: str, applied: Map[str, int]) -> Tex
     return NOTHING
 
 
-# ---- Queues as rows of cells: the half topic, the op topic, what consumers read, what is set aside
+# ---- Queues as rows of cells: the half topic, the op topic, what consumers read, those set aside
 #
 #     half topic      a cell for each half message and each copy of it; hatched while its
-#     transaction is open
+#                     transaction is open
 #     op topic        a diamond for each op record, with the places in the half topic that it names
 #     a real queue    what consumers may read: committed messages, and ordinary ones
 #     discard topic   half messages that were given up

@@ -1,4 +1,4 @@
-"""What is searched of a message transaction: anybody stops, a connection breaks."""
+"""What is searched of a message transaction: any node stops, a connection breaks."""
 
 from __future__ import annotations
 

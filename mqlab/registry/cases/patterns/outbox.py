@@ -1,4 +1,4 @@
-"""What is searched of an outbox: anybody stops, a connection breaks, two transactions overlap."""
+"""What is searched of an outbox: any node stops, a connection breaks, two transactions overlap."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is searched of a saga: a connection breaks, anybody stops, a step cannot be done."""
+"""What is searched of a saga: a connection breaks, any node stops, a step cannot be done."""
 
 from __future__ import annotations
 

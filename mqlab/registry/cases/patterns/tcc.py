@@ -1,4 +1,4 @@
-"""What is searched of TCC: a connection breaks, anybody stops, a Try comes too late."""
+"""What is searched of TCC: a connection breaks, any node stops, a Try comes too late."""
 
 from __future__ import annotations
 

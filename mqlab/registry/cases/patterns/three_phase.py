@@ -1,7 +1,7 @@
 """What is searched of three-phase commit: any two stop; then a connection breaks, and it splits.
 
-Nobody starts again where two stop: what is asked is whether those who are left can end. A search
-without timers is enough, for nobody here decides by a clock."""
+No node starts again where two stop: what is asked is whether those who are left can end. A search
+without timers is enough, for no node here decides by a clock."""
 
 from __future__ import annotations
 

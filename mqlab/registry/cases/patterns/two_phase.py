@@ -1,4 +1,4 @@
-"""What is searched of two-phase commit: anybody stops, a connection breaks, a vote is late."""
+"""What is searched of two-phase commit: any node stops, a connection breaks, a vote is late."""
 
 from __future__ import annotations
 
