@@ -1,8 +1,8 @@
-"""Floor 5: the same question to a cluster of one's own.
+"""Layer 5: the same question to a cluster of one's own.
 
-A workload lets clients write and read, kills some of them, and notes what each sent, was answered
-and read: a *history*. A checker then says what no correct run can show. It never asks the cluster
-how it works, so it is the same for each broker:
+A workload lets clients write and read, kills some of them, and notes what each sent, got as an
+answer and read: a *history*. A checker then says what no correct run can show. It never asks the
+cluster how it works, so it is the same for each broker:
 
     history.py    the lines of a history: read, write, what is refused
     checker.py    a history -> findings, and what could not be decided

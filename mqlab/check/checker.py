@@ -9,7 +9,7 @@ what the last one to drain it was given: a message that was read before may have
 since. Of a process that drains and has no `assign` the history does not say what it was given; then
 whatever any reader was given counts as there.
 
-What is *definite*: an abort that was confirmed, a transaction that was never asked to commit, a
+What is *definite*: an abort that was confirmed, a transaction whose commit was never asked for, a
 commit that was confirmed. What is *indefinite*: a commit that was asked for and not answered. Its
 transaction may be there or not, but not in part.
 """

@@ -1,4 +1,4 @@
-"""The lines of a history: what clients sent, were answered and read. README.md describes each
+"""The lines of a history: what clients sent, got as answers and read. README.md describes each
 field.
 
 A file is read line by line, and refused with the number of the first line that is no event. Several

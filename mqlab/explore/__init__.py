@@ -1,4 +1,4 @@
-"""Floor 3: the explorer. Every schedule within a budget, the shortest counterexample first.
+"""Layer 3: the explorer. Every schedule within a budget, the shortest counterexample first.
 
     from mqlab.explore import Budget, explore
     verdict = explore(system, Budget(kills=1, timers=2))

@@ -1,4 +1,4 @@
-"""The list of a folder's levels (`shelf.py`): which search it is, and what is where."""
+"""The list of a folder's levels (`shelf.py`): which search it is, and what is in which file."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class Field:
 
 class NodeField(Field):
     """A node: beside its number is the number of what the properties read of it, so
-    that `world & mask` alone tells whether a world was judged before."""
+    that `world & mask` alone shows whether a world was judged before."""
 
     __slots__ = ("_read", "part", "samples")
 

@@ -35,8 +35,8 @@ def say_idle(system: System) -> Text:
 
 @dataclass(frozen=True)
 class Counterexample:
-    """A shortest schedule that breaks a property; `trace()` is that run. `claim`: the property
-    itself, for `trace()`."""
+    """A shortest schedule that breaks a property; `trace()` is that execution. `claim`: the
+    property itself, for `trace()`."""
 
     system: System
     property: str

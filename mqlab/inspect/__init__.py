@@ -5,9 +5,9 @@ play.py     what happens next: the engine goes on from what was read
 show.py     a report in the terminal, as a page, in a notebook, as JSON
 kafka/      readers and judges of a broker; so rocketmq/ and pulsar/
 
-A broker's room has `read(ask) -> Reading`, which raises `Unreadable`, `judge(reading)`, which gives
-findings, the worst first, and `TARGETS`, a sentence for the help: what may be read; its `play.py`
-`take_over(reading) -> Taken`, from which the engine goes on.
+A broker's package has `read(ask) -> Reading`, which raises `Unreadable`, `judge(reading)`, which
+gives findings, the worst first, and `TARGETS`, a sentence for the help: what may be read; its
+`play.py` `take_over(reading) -> Taken`, from which the engine goes on.
 """
 
 from __future__ import annotations

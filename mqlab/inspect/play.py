@@ -2,7 +2,7 @@
 
     Reading  →  Taken (a system whose roles recover from the records that were read)  →  answers
 
-A broker's room makes the `Taken`: which of the records are on which node's disk, what was left
+A broker's package makes the `Taken`: which of the records are on which node's disk, what was left
 out, and what one wants to know. A `Wish` is what a reader of the report waits for; a `Way` is what
 may happen meanwhile, a clock that runs, an administrator. Each pair is a search of every order of
 events from there. By hand it is an ordinary playground.

@@ -2,7 +2,7 @@
 
     Ask  →  Reading  →  findings  →  Report (in `show.py`)
 
-A broker's room has three kinds of parts. *Readers* (of a running broker, of its folder, of what
+A broker's package has three kinds of parts. *Readers* (of a running broker, of its folder, of what
 its tools have printed) make a `Reading` of an `Ask`; they only read. *Judges* are pure functions
 from the Reading to findings. What is shown, in `show.py`, knows neither.
 
@@ -88,7 +88,7 @@ class LogRead:
     """A log from its first offset to the one before `end`, as far as it was read. `cells`: the
     records around each frontier, with gaps where they are far apart. `counts`: what was
     counted in it, as ("records", 12). `source`: where its bytes, or its numbers, come from.
-    `rows`: the same records as its broker's room keeps them; not shown."""
+    `rows`: the same records as its broker's package keeps them; not shown."""
 
     name: str
     start: int
@@ -170,7 +170,7 @@ class Reading:
 @frozen
 class Kind:
     """What can be found. `name`: for programs, as "hanging"; `title`: in words; `risk`: what it
-    does to whom; `see`: what explains it, as "lab 07", or a story or incident by its name, as
+    does to whom; `see`: what explains it, as "lab 07", or a scenario or incident by its name, as
     "kafka/hanging-transaction"."""
 
     name: str

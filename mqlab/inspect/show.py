@@ -272,7 +272,7 @@ def _finding_lines(number: int, finding: Finding, reading: Reading) -> Iterator[
 
 
 def _say_reference(name: str) -> str:
-    """What explains it, as one finds it: a story by the command that opens it."""
+    """What explains it, as one finds it: a scenario by the command that opens it."""
     return f"mqlab view {name}" if "/" in name else name
 
 

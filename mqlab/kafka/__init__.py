@@ -1,4 +1,4 @@
-"""Floor 2: Kafka's transactions, as pure roles.
+"""Layer 2: Kafka's transactions, as pure roles.
 
 Read in this order: `states.py` (the tables), `messages.py`, `coordinator/` (who decides),
 `log/` and `leader.py` (who orders, and how far one may read), `group/`, `clients/`,

@@ -62,7 +62,7 @@ def brackets(node: NodeState) -> tuple[Bracket, ...]:
     if app is None:
         return ()
     calls = [(result.call, result.ok) for result in app.results]
-    # a program that is a tuple of calls tells which one it waits for; a function does not
+    # a program that is a tuple of calls shows which one it waits for; a function does not
     if app.waiting and isinstance(app.program, tuple):
         calls.append((app.program[len(app.results)], False))
     transactions: list[Bracket] = []
@@ -136,7 +136,7 @@ def no_lost_write(cluster: Cluster, world: World) -> bool:
 
 @keep_answers
 def list_committed(node: NodeState) -> tuple[Sent, ...]:
-    """What an application's present run has sent in transactions whose commit returned ok."""
+    """What an application's present process has sent in transactions whose commit returned ok."""
     done = (bracket for bracket in brackets(node) if bracket.end == "commit" and bracket.ok)
     return tuple(sent for bracket in done for sent in bracket.sent)
 
@@ -241,7 +241,7 @@ def who(group: GroupMetadata) -> set[Signature]:
 
 @keep_answers
 def signatures(node: NodeState) -> frozenset[Signature]:
-    """The (member, generation) of every send-offsets of an application's present run; none
+    """The (member, generation) of every send-offsets of an application's present process; none
     if one of them was unsigned, since such a one is not fenced."""
     calls = [result.call for result in node.app.results] if node.app is not None else []
     calls += [producer(node).call] if node.up else []

@@ -346,7 +346,7 @@ def hears(system: KafkaSystem) -> Map[str, tuple[str, ...]]:
 
 
 def first_leaders(system: KafkaSystem) -> tuple[Leadership, ...]:
-    """A new cluster begins with everybody in sync and the first replica leading."""
+    """A new cluster begins with all replicas in sync and the first replica leading."""
     return tuple(
         Leadership(partition, 1, 0, system.cluster.numbers(partition))
         for partition in leaders_of(system)

@@ -1,9 +1,9 @@
-"""Floor 0: the kernel. Systems of pure roles, and the drivers that move them.
+"""Layer 0: the kernel. Systems of pure roles, and the drivers that move them.
 
 A role is a frozen dataclass: an event and a read-only disk go in, a new role and an
 *ordered* list of effects come out. Nothing else moves the world, so one and the same role
-is replayed from a list, played by a learner, searched exhaustively and put behind a real
-socket, and no role can tell which.
+is replayed from a list, played by a learner, searched exhaustively and put on a real socket, and no
+role can detect which.
 
 Read on in this order: `role.py` (events and effects), `disk.py`, `world.py` (one step of
 one node, the network), `moves.py` (one choice), `run.py` (facts), `play.py`; `system.py` and

@@ -38,10 +38,10 @@ from .text import NOTHING, BadValue, Text, Words, tr
 from .trace import Trace
 from .world import Wire
 
-# ---- Tokens: an execution as a piece of text that reopens it --------------------------
+# ---- Tokens: an execution as a piece of text that reopens it -------------------------
 #
 # A token holds the system line, the choices, a digest of the engine that made it (the source
-# of floors 0 to 2 as far as the system uses them, and of every function that a learner put into
+# of layers 0 to 2 as far as the system uses them, and of every function that a learner put into
 # the system), and how the execution ended: how many facts it had and a digest of its narration. The
 # same engine gives exactly that execution. Another one replays the choices, and its narration is
 # compared with what the token says. Committed files hold `.scn`, never tokens.

@@ -50,8 +50,7 @@ FLUSHED = Words("flushed")
 NOTHING_CAME = Words("{call}: ok nothing")
 
 #: Each fact has a Snapshot of the whole world, so the cost of an execution grows with the square of
-#its
-#: facts, and more than these are too many to step through.
+#: its facts, and more than these are too many to step through.
 MOST_FACTS = 2_000
 TOO_LONG = Words(
     "a scenario has at most {:,} facts, and this one has more: let it make fewer calls, or send "
@@ -68,9 +67,9 @@ def put_in_words(value: object) -> Text:
 
 @dataclass
 class Run:
-    """A system being run. `do` makes one choice; `trace` is what happened so far. `claims` have a
-    light in each Snapshot, before those of the system. `world`: as it is now; `choices`, `facts`,
-    `snapshots`: what has been chosen and narrated so far; `steps`: handler calls."""
+    """A system being executed. `do` makes one choice; `trace` is what happened so far. `claims`
+    have a light in each Snapshot, before those of the system. `world`: as it is now; `choices`,
+    `facts`, `snapshots`: what has been chosen and narrated so far; `steps`: handler calls."""
 
     system: System
     title: Text = Text("")
@@ -326,7 +325,7 @@ def describe_effect(role: str, effect: Effect) -> Fact | None:
 
 
 def replay(system: System, schedule: Iterable[str], title: Text = Text("")) -> Trace:
-    """Do a list of choices; the trace of exactly that run."""
+    """Do a list of choices; the trace of exactly that execution."""
     run = Run(system, title)
     for choice in schedule:
         run.do(choice)

@@ -47,7 +47,7 @@ Recover = Callable[[Disk, int], tuple[Any, Effects]]
 @frozen
 class NodeSpec:
     """One process: its roles (name, how to start it from a disk) and, beside the first role, an
-    application. A kill, a power cut and a restart hit the whole node. `program`: that
+    application. A crash, a power cut and a restart hit the whole node. `program`: that
     application's."""
 
     name: str

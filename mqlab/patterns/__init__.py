@@ -1,4 +1,4 @@
-"""Floor 2: the classical models of distributed transactions, as pure roles.
+"""Layer 2: the classical models of distributed transactions, as pure roles.
 
 They model no broker: these are the protocols that textbooks name and articles compare
 brokers with. Each is a package, and the packages do not know each other:

@@ -1,4 +1,4 @@
-"""Floor 2: Pulsar's transactions, as pure roles.
+"""Layer 2: Pulsar's transactions, as pure roles.
 
 At this top is only what all packages use: states, messages, errors, config. README.md says which
 role is where, who calls whom, and where each part is in Pulsar.

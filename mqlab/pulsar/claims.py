@@ -59,7 +59,7 @@ def answered_is_kept(cluster: Cluster, world: World) -> bool:
 
 
 def list_receipts(node: NodeState) -> tuple[Receipt, ...]:
-    """The sends of a client's present run that were answered, with what the answer said."""
+    """The sends of a client's present process that were answered, with what the answer said."""
     results = node.app.results if node.app is not None else ()
     return tuple((r.call, r.detail) for r in results if r.ok and isinstance(r.call, Send))
 

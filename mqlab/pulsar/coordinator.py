@@ -257,7 +257,7 @@ def _answer(caller: Caller | None, error: ServerError) -> Effects:
     return () if caller is None else (Reply(caller, EndTxnResponse(error)),)
 
 
-# ---- all participants are informed ------------------------------------------------------
+# ---- all participants are informed ---------------------------------------------------
 
 
 def tell_participants(tc: Coordinator, meta: TxnMeta, caller: Caller | None, disk: Disk) -> Result:
@@ -396,7 +396,7 @@ def handle_timer(tc: Coordinator, timer: str, disk: Disk) -> Result:
 #     ABORTING     it is aborted again
 #     COMMITTED …  its records should have been deleted: they are now
 #
-# A record that was too late when it was written, and that a kill kept from being deleted, is too
+# A record that was too late when it was written, and that a crash kept from being deleted, is too
 # late
 # again, and deleted now: it is compared with the state that it expected, as it was the first time.
 #

@@ -33,7 +33,7 @@ class Cursor:
     one unacknowledged message may have a million acknowledged ones after it, and they
     are one stretch. To find a position costs the logarithm of the number of stretches.
 
-    *Left out:* ManagedCursorImpl writes at most once a second, so that after a kill some plain
+    *Left out:* ManagedCursorImpl writes at most once a second, so that after a crash some plain
     acknowledgements are forgotten. Read on in ManagedCursorImpl#asyncDelete,
     #setAcknowledgedPosition (4.2).
 

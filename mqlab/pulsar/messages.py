@@ -53,7 +53,7 @@ def name_txn(txn: TxnID | None) -> str:
     return "" if txn is None else f" in {txn}"
 
 
-# ---- what is in a partition's ledger -----------------------------------------------------
+# ---- what is in a partition's ledger -------------------------------------------------
 
 
 @frozen
@@ -91,7 +91,7 @@ class BufferSnapshot(Single):
         return f"Snapshot maxReadPosition={self.max_read_position} aborts={{{aborted}}}"
 
 
-# ---- what is in a coordinator's log, and in a subscription's ---------------------------
+# ---- what is in a coordinator's log, and in a subscription's -------------------------
 
 
 @frozen

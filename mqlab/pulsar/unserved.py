@@ -1,8 +1,8 @@
 """What `mqlab serve pulsar` does not serve, in tables: the server refuses by them, and the page of
 differences is made from them.
 
-An administrator who asks for a row of UNSERVED is told so with status 501; a method of "" stands
-for any. Clients that ask for a row of NOT_FOR_CLIENTS hear NotAllowed with that sentence.
+An administrator who asks for a row of UNSERVED gets status 501 with its sentence; a method of ""
+means any. Clients that ask for a row of NOT_FOR_CLIENTS hear NotAllowed with that sentence.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ UNSERVED: tuple[tuple[str, re.Pattern[str], str], ...] = tuple(
     (method, re.compile(path), what) for method, path, what in _UNSERVED
 )
 
-#: fields that a real broker tells and this one does not: there is nothing behind them here (rates,
+#: fields that a real broker reports and this one does not: there is nothing to report here (rates,
 #: bookies, quotas, filters), or it is not kept
 _UNTOLD = """
 X-Pulsar-publish-time active address allowOutOfOrderDelivery averageMsgSize

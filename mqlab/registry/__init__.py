@@ -1,4 +1,4 @@
-"""Floor 6: the registry. Which system a system line may name; scenarios and tokens as runs.
+"""Layer 6: the registry. Which system a system line may name; scenarios and tokens as runs.
 
     searches     what is searched of a broker, and how; each safeguard's case
     cases/       those searches, as data: a module each broker

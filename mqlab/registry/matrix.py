@@ -1,7 +1,7 @@
 """Way × anomaly: what each of four ways makes impossible, and what proves it.
 
     ✓ impossible (searched)  no execution within bounds that were exhausted
-    ✗ possible               an execution that shows it, the shortest one or a story
+    ✗ possible               an execution that shows it, the shortest one or a scenario
     ▣ only if X is off       the safeguard X forbids it: found with X off, exhausted with X on
     ◐ only with X            found with the option X, exhausted with another value of it
     ◐ excluded with X        it is forbidden where the client asks for X, and happens where not
@@ -81,8 +81,8 @@ class Unproved(LookupError):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The shortest run that shows an anomaly: a case of the broker's searches, by its name. Where a
-    safeguard has to be off for it, the search with the safeguard on finds nothing."""
+    """The shortest execution that shows an anomaly: a case of the broker's searches, by its name.
+    Where a safeguard has to be off for it, the search with the safeguard on finds nothing."""
 
     broker: str
     name: str
@@ -193,7 +193,7 @@ class Holds:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A story that shows it, by its path below datasets/scenarios without `.scn`."""
+    """A scenario that shows it, by its path below datasets/scenarios without `.scn`."""
 
     story: str
 

@@ -2,8 +2,8 @@
 
 Three counts. `count_prices` counts one order of `ways`, moment by moment. `count_bulk` counts a
 transaction of several orders for several partitions; how that grows is a formula, and a test holds
-each formula against the counts. `compare_real` lays the same story's counts, kind by kind, beside
-what a real broker was counted to do (`mqlab real NAME cost`).
+each formula against the counts. `compare_real` compares the same scenario's counts, kind by kind,
+with what a real broker was counted to do (`mqlab real NAME cost`).
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Formula:
         return "".join(sign + word for sign, word in zip(signs, signed, strict=True))[3:] or "0"
 
 
-#: a price whose fields are formulas: messages, writes, flushes
+#: a cost whose fields are formulas: messages, writes, flushes
 Formulas = tuple[Formula, Formula, Formula]
 
 
@@ -97,7 +97,7 @@ def count_prices(way: Way) -> dict[str, Price]:
 
 
 def count_bulk(bulk: Bulk, partitions: int, orders: int) -> dict[str, Price]:
-    """The price until each of MOMENTS."""
+    """The cost until each of MOMENTS."""
     return {at: _count(facts) for at, facts in _play(bulk, partitions, orders).items()}
 
 
@@ -118,7 +118,7 @@ def tabulate_prices(ways: Mapping[str, Way]) -> list[tuple[str, ...]]:
 
 
 def tabulate_bulk(bulks: Mapping[str, Bulk], partitions: int, orders: int) -> list[tuple[str, ...]]:
-    """Way by way, with a head: how the price grows with n and m, and what was counted for
+    """Way by way, with a head: how the cost grows with n and m, and what was counted for
     these."""
     rows: list[tuple[str, ...]] = [
         ("until", "way", "messages", "writes", "flushes", f"n={partitions}, m={orders}")

@@ -1,7 +1,7 @@
 """The searches. Which safeguard is necessary? Each broker's module in `registry/cases`
 says what is searched, how far, and what is found; here it is done.
 
-    search(SAFEGUARD_CASES["lso"]).trace()  # the shortest run that needs the LSO
+    search(SAFEGUARD_CASES["lso"]).trace()  # the shortest execution that needs the LSO
     print(table(SEARCHES))                  # safeguard, anomaly, length of the shortest run
 """
 
@@ -165,7 +165,7 @@ def script(case: Case, example: Counterexample) -> str:
 
 
 def table(searches: Searches, lang: Lang = "en", progress: Progress | None = None) -> str:
-    """Safeguard (or claim), anomaly, broken property, length of the shortest run: every case
+    """Safeguard (or claim), anomaly, broken property, length of the shortest execution: every case
     found by a search just now."""
     lines = []
     for case in searches.cases:

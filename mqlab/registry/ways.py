@@ -1,8 +1,9 @@
-"""One order, four ways, six stages: the same story of each way, and a kill at the end of a stage.
+"""One order, four ways, six stages: the same scenario of each way, and a crash at the end of a
+stage.
 
-A way's story is a scenario of seven blocks: what comes before, then a block a stage. So the block
-is the clock that all ways have in common, whatever a broker does in it. `kill_in` makes the story
-with a kill from it, so that no killed story is a file.
+A way has a scenario of seven blocks: what comes before, then a block a stage. So the block
+is the clock that all ways have in common, whatever a broker does in it. `kill_in` adds a crash to
+it, so that no file is needed for each crash.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ ROLES = ("sender", "keeper")
 
 @dataclass(frozen=True, slots=True)
 class Victim:
-    """A node that is killed. `again`: the lines that follow where the kill came in one of the
+    """A node that is killed. `again`: the lines that follow where the crash came in one of the
     first `undecided` stages; `then`: where it came later. `unsent`: the line that kills it in the
     step in which it would send the decision; "" where it sends none in that stage."""
 
@@ -53,7 +54,7 @@ class Way:
 
     @property
     def text(self) -> str:
-        """The story's commands in blocks, without what they cause."""
+        """The scenario's commands in blocks, without what they cause."""
         path = SCENARIOS / f"{self.story}.scn"
         return join(block.source for block in split_blocks(path.read_text("utf-8")))
 
@@ -114,7 +115,7 @@ class Killed:
 
 
 def kill_each(way: Way, role: str = "sender") -> Iterator[Killed]:
-    """The kills of a way, moment by moment, each of them run."""
+    """The crashes of a way, moment by moment, each of them executed."""
     *_, last = _returned(perform_in_blocks(way.text, SYSTEMS)[0].trace)
     for moment in MOMENTS:
         run, ends = perform_in_blocks(way.kill_at(moment, role), SYSTEMS)

@@ -1,4 +1,4 @@
-"""Floor 2: RocketMQ's transactional messages, as pure roles.
+"""Layer 2: RocketMQ's transactional messages, as pure roles.
 
 Read in this order: `states.py` and `messages.py`; `log.py` (one commit log, queues that point into
 it), `check.py` (the round that asks), `broker/` (who stores and ends), `producer.py` and

@@ -323,7 +323,7 @@ class Database(Quiet):
 # written for it runs unchanged against a file: `execute(order, Db(OrderFile(path).run), memory)`.
 # No role of the engine uses this; a lesson's database may (`mqlab/lessons/rocketmq/systems.py`),
 # and
-# tests run the same stories and schedules on both and compare the rows.
+# tests run the same scenarios and schedules on both and compare the rows.
 
 SCHEMA = "CREATE TABLE IF NOT EXISTS orders (key TEXT PRIMARY KEY, value TEXT NOT NULL)"
 COMMANDS = {

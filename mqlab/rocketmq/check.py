@@ -4,8 +4,8 @@ Nothing in the broker says which transactions are open. The check service finds 
 at a time, by reading two queues side by side: the half topic from the offset where the last round
 stopped, and the op topic, whose records name the half messages that have ended. A half message that
 no op record names is asked about. Since a log cannot be changed, and the round wants to move on,
-that half is *put back*: a copy, with its number of checks raised by one, is written at the end of
-the half topic, and the question goes out about the copy.
+that half message is *put back*: a copy, with its number of checks raised by one, is written at the
+end of the half topic, and the question goes out about the copy.
 
 From this follow most surprises of RocketMQ's transactions:
 
@@ -13,14 +13,13 @@ From this follow most surprises of RocketMQ's transactions:
   record for an old one is read too late, and the newest copy is asked about all the same
 - the number of checks rises with every copy, also when there was no producer to ask
 - a half message that is too young stops the whole round, for half messages are expected in order of
-their age
+  their age
 - after `transactionCheckMax` checks the half message is set aside in TRANS_CHECK_MAX_TIME_TOPIC.
-That is no
-  rollback: a late COMMIT still commits it
+  That is no rollback: a late COMMIT still commits it
 
 *Durable* are the two queues and the two offsets, these with a delay (`log.py`).
-*Invariants:* a round examines each half at most once; it writes its offsets last, so that a round
-which was cut short is done again, with a second copy of what it had put back.
+*Invariants:* a round examines each half message at most once; it writes its offsets last, so that a
+round which was cut short is done again, with a second copy of what it had put back.
 
 Read on in TransactionalMessageServiceImpl#check, TransactionalMessageCheckService (5.5.0).
 """
@@ -126,7 +125,7 @@ def build_question(half: Stored, copy: Stored) -> CheckTransactionState:
 # An op record is an ordinary message of the op topic with the tag `d`. Its body holds *queue
 # offsets of the half topic*, not positions in the commit log. Up to 5.0 each end wrote one, at
 # once. Since 5.1 the offsets wait in memory and leave together, after 3 s or 4,096 characters:
-# **what a kill takes from there is forgotten**, the half is asked about again, and a second COMMIT
+# **what a crash takes from there is forgotten**, the half is asked about again, and a second COMMIT
 # delivers its message a second time.
 #
 # Sources: TransactionalMessageBridge#writeOp, TransactionalMessageServiceImpl#deletePrepareMessage,
@@ -204,7 +203,7 @@ def _fill_a_record(config: RocketMQConfig, offsets: Pending, largest: int) -> bo
 # ---- One round of the check, step by step, in the order of the real broker -----------
 #
 #     0  read op records: which half messages have ended
-#     1  for each half, from the offset where the last round stopped:
+#     1  for each half message, from the offset where the last round stopped:
 #        ended          pass over it; its body is not even read
 #        asked too often, or older than the files are kept: set it aside
 #        fresh          stored since this round began: stop
@@ -251,7 +250,7 @@ def run_round(
 
 class _Round:
     """What a round holds while it lasts. `ended`: half offset → the op record that names it;
-    `named`: op record → the halves it names and that were not yet passed; `done`: op records of
+    `named`: op record → the half messages it names that were not yet passed; `done`: op records of
     which nothing is left."""
 
     def __init__(
@@ -277,7 +276,7 @@ class _Round:
 
     def check_invariants(self) -> None:
         """AssertionError where the next round would begin after an op record that is needed: it
-        names a half which no round has passed."""
+        names a half message which no round has passed."""
         passed = range(self.op_start, self.next_op_offset())
         assert not any(self.named.get(op) for op in passed), (passed, self.named)
 
@@ -285,8 +284,8 @@ class _Round:
 
     def read_ops(self) -> list[Stored]:
         """The next op records. What is before the round's start is of no interest any more: a
-        record that names nothing else is done with. One that names a half twice (two ends of it in
-        one batch) waits for it once."""
+        record that names nothing else is done with. One that names a half message twice (two ends
+        of it in one batch) waits for it once."""
         ops = read_queue(self.disk, OP_QUEUE, self.op_at, PULL)
         for op in ops:
             offset = op.queue_offset
@@ -313,7 +312,7 @@ class _Round:
             offset += 1
         return offset
 
-    # -- halves ----------------------------------------------------------------------------
+    # -- half messages -----------------------------------------------------------------
 
     def examine_all(self) -> None:
         """Make one round of the check over the half queue: pass over half messages that have ended,

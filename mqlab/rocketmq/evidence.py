@@ -12,7 +12,7 @@ from .messages import CheckTransactionState
 VERSIONS = {"5.5": "5.5.0", "4.9": "4.9.7"}
 #: ids of messages: an address, a port and an offset, or a client's own counter
 IDS = re.compile(r"\bmsgId=([0-9A-F]{32})")
-#: requests without an answer, in either direction. A heartbeat is answered; a trace tells the
+#: requests without an answer, in either direction. A heartbeat is answered; a trace shows the
 #: answer as the first word of the broker's own direction
 ONE_WAY = re.compile(
     r"^(EndTransaction \w+ \S+( from check)?|CheckTransactionState .*|Heartbeat .*"

@@ -106,11 +106,11 @@ class Producers:
 
 
 def allocate_queues(me: str, members: tuple[str, ...], queues: tuple[str, ...]) -> tuple[str, ...]:
-    """The queues that one consumer of a group reads. The broker does not assign them: it tells each
-    consumer who is in the group, and all of them use the same rule: sort members and queues, cut
-    the queues into pieces of nearly equal length; the first members have one more where it does not
-    come out even. While the members disagree on who is there, a queue can be read by two of them,
-    or by none.
+    """The queues that one consumer of a group reads. The broker does not assign them: it lists for
+    each consumer who is in the group, and all of them use the same rule: sort members and queues,
+    cut the queues into pieces of nearly equal length; the first members have one more where it does
+    not come out even. While the members disagree on who is there, a queue can be read by two of
+    them, or by none.
 
     Sources: AllocateMessageQueueAveragely, RebalanceImpl#rebalanceByTopic (5.5.0).
     """

@@ -9,9 +9,9 @@ another, and whatever is "moved" in RocketMQ is written once more.
 
 What survives a stop:
 
-    the commit log              a kill; of a power cut, what was flushed
+    the commit log              a crash; of a power cut, what was flushed
     consume queues              nothing needs to: they follow from the commit log
-    consumer offsets            a table, written every 5 s: a kill takes what came after
+    consumer offsets            a table, written every 5 s: a crash takes what came after
     op records not yet written  memory only, since 5.1
     who is connected            memory only
 
@@ -152,7 +152,7 @@ class Writer:
 
 def is_dispatched(message: Message) -> bool:
     """Whether it gets an entry in its queue. **What is stored with the bits of PREPARED or ROLLBACK
-    no consumer ever sees**; a raw client may send such a one that is no half
+    no consumer ever sees**; a raw client may send such a one that is no half message
     (CommitLogDispatcherBuildConsumeQueue)."""
     return message.transaction_type in (TransactionType.NOT_TYPE, TransactionType.COMMIT_TYPE)
 
@@ -214,7 +214,7 @@ DISCARD_QUEUE = name_system_queue(DISCARD_TOPIC)
 # ---- Committed offsets, how far each group has come in each queue: ConsumerOffsetManager
 #
 # In memory the offsets are always current. On the disk they are a table (`consumerOffset.json`)
-# that is written every 5 s and on a graceful stop, so that **a kill turns them back**: what was
+# that is written every 5 s and on a graceful stop, so that **a crash turns them back**: what was
 # consumed since then is delivered again. The check service is a consumer like any other
 # (`CID_RMQ_SYS_TRANS`), and its two offsets share that fate.
 

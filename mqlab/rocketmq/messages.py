@@ -215,7 +215,7 @@ class SendBatchMessage:
 @frozen
 class SendMessageResponse(Answer):
     """`queue_offset`, `commit_log_offset`: of the *half message* where it is one, though `queue_id`
-    is that of the real topic. `transaction_id`: the unique key of a half."""
+    is that of the real topic. `transaction_id`: the unique key of a half message."""
 
     status: SendStatus = SendStatus.SEND_OK
     queue_id: int = 0

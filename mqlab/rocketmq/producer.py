@@ -4,7 +4,7 @@
 
     1. sends the message as a *half message*: stored by the broker where no consumer looks
     2. runs the local transaction, only if the half was stored without reservation (SEND_OK)
-    3. tells the broker how that ended, *one-way*: no answer, no retry
+    3. reports to the broker how that ended, *one-way*: no answer, no retry
 
 What it returns says how the half message was stored and what the local transaction came to.
 **Whether the broker has received it is unknown**, and an exception while it is sent is swallowed.

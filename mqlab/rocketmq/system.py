@@ -114,7 +114,7 @@ def parse_call(words: tuple[str, ...], queues: tuple[str, ...]) -> Any:
     return CALLS.read(words, readers)
 
 
-# ---- Which role is on which node: each process is one, and so is the database ----
+# ---- Which role is on which node: each process is one, and so is the database --------
 
 
 def nodes(system: RocketMQSystem) -> tuple[NodeSpec, ...]:

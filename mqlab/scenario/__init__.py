@@ -1,4 +1,4 @@
-"""Floor 3: scenarios. A story with its expected narration.
+"""Layer 3: scenarios. A script with its expected narration.
 
     # The coordinator is killed when one of two markers has left.
     system kafka transaction_version=2 partitions=2

@@ -1,7 +1,7 @@
 """`.scn` files: commands, a line of dashes, and the narration of what these commands caused.
 
 A file may hold several such blocks, with a blank line between them: then each line of the
-story is followed by what came of it.
+script is followed by its results.
 
     # The coordinator dies before its second marker has left.
     system kafka partitions=2
@@ -75,7 +75,7 @@ def join_blocks(blocks: tuple[Block, ...], narrations: tuple[str, ...]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Caption:
-    """What a lecture shows beside a part of the story. `end`: how many facts there are when the
+    """What a lecture shows beside a part of the script. `end`: how many facts there are when the
     part is over; `written`: an author has written the text, it is not the commands themselves."""
 
     end: int
@@ -223,7 +223,7 @@ def _blocks_by_command(text: str, script: Script, ends: tuple[int, ...]) -> tupl
 
 def _read_comments(block: Block) -> tuple[list[Text], bool]:
     """The comments of a block as one line, and that they are such; or its commands, without those
-    that only wait and without single choices. The system line and the story above it belong
+    that only wait and without single choices. The system line and the title above it belong
     to the whole file."""
     lines = [line.strip() for line in block.source.splitlines() if line.strip()]
     heads = [i for i, line in enumerate(lines, 1) if line.startswith("system ")]

@@ -75,9 +75,9 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Performance:
-    """A script's run. `ends`: for each line how many facts there were when nothing was left to
-    do. `idle`: for each line that waited for something that never came, a sentence. `waits`: what
-    still waits at the end, in one line; nothing where nothing does."""
+    """A script's execution. `ends`: for each line how many facts there were when nothing was left
+    to do. `idle`: for each line that waited for something that never came, a sentence. `waits`:
+    what still waits at the end, in one line; nothing where nothing does."""
 
     run: Run
     ends: tuple[int, ...]
@@ -292,7 +292,7 @@ class _Driver:
     # -- what may happen -----------------------------------------------------------------
 
     def _may(self, waiting: Waiting) -> bool:
-        """Up, not held, not behind something held on its wire, not cut off."""
+        """Up, not held, not after something held on its wire, not cut off."""
         choice = waiting.choice
         if choice.kind in ("request", "response"):
             wire = (choice.kind, choice.a, choice.b, choice.conn)

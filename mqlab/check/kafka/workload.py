@@ -316,7 +316,7 @@ class Workload:
         return any(event in line for line in (noted[-1:] if last else noted))
 
     def tell_tried(self) -> Iterator[Text]:
-        """What was done to the cluster's clients, and what no run of this workload does."""
+        """What was done to the cluster's clients, and what no test run of this workload does."""
         files = self.folder.glob(f"*{writer.CUT}")
         cuts = sum(len(one.read_text("utf-8").split()) for one in files)
         done = {name: self.tried[name] for name in (ZOMBIE, "kill", "reader")} | {CUTS: cuts}

@@ -3,7 +3,7 @@
 The broker keeps no list of open transactions: a half message is undecided when the check has not
 passed it and no op record names it. So the half messages from the check's position on are read, and
 then the op records from theirs on: in this order, since an end that comes between them is then
-seen. Of several copies of one half the last counts.
+seen. Of several copies of one half message the last counts.
 """
 
 from __future__ import annotations
@@ -203,7 +203,7 @@ class _Reader:
     def _rocksdb_bounds(self, topics: Collection[str]) -> Iterable[tuple[int, int]]:
         return self._bounds(ROCKSDB_HALF).values() if ROCKSDB_HALF in topics else ()
 
-    # -- halves ----------------------------------------------------------------------------
+    # -- half messages -----------------------------------------------------------------
 
     def _start(self, topic: str, most: int, words: Words) -> tuple[tuple[int, int], int, int]:
         """A topic's bounds, the check's position in it, and where reading stops."""

@@ -1,10 +1,10 @@
 """What happens next in a RocketMQ that was read: its records on the engine's disk.
 
-    halves and op records from the check's positions on, those set aside    commit log and queues
-    the two positions of the check                                         consumerOffset.json
+    half messages and op records from the check's positions on    commit log and queues
+    the two positions of the check                                 consumerOffset.json
 
 The broker recovers from these, as after a restart; who was connected is not. No clock runs here: a
-message is as old as it was when it was read, and no half is too young to be asked about.
+message is as old as it was when it was read, and no half message is too young to be asked about.
 """
 
 from __future__ import annotations
@@ -75,7 +75,8 @@ def take_over(reading: Reading) -> Taken:
     aside on its broker's disk, to be played by hand; the questions to search for; what was taken
     over (`took`) and what was not."""
     # `halves`, `parked`: half messages that are undecided, and that were set aside; `check_at`: how
-    # far the check has read, -1 where unknown; `ended`: offsets of halves that op records name
+    # far the check has read, -1 where unknown; `ended`: offsets of half messages that op records
+    # name
     facts: Facts = reading.own
     left_out, took = LeftOut(), list[Text]()
     logs = {log.name: log for log in reading.logs}

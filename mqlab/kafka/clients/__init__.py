@@ -6,6 +6,6 @@
     worker.py   both in one process: consume, transform, produce
     admin.py    an administrator: finds hanging transactions and ends them
 
-A client holds nothing durable. It knows only what answers have reported: every answer may be lost,
-and all of them must cope with that.
+A client holds nothing durable and knows only what answers have reported. Every answer may be lost,
+and each client must cope with that.
 """

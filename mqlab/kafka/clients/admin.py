@@ -1,8 +1,8 @@
 """Administration: what may be asked, and how a hanging transaction is found and ended.
 
 A transaction *hangs* when a partition holds it open and its coordinator knows nothing of
-it: the marker will never be sent, so the partition's LSO never advances again. One
-side alone cannot tell. The partition says which transactions are open and since when
+it: the marker will never be sent, so the partition's LSO never advances again. One side alone
+cannot detect this. The partition says which transactions are open and since when
 (DescribeProducers); the coordinators say which transactions there are and which partitions
 they contain (ListTransactions, DescribeTransactions); what only the first knows, and is
 older than any transaction may become, hangs. The end of it is an ABORT marker that the

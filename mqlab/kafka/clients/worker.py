@@ -7,7 +7,7 @@ to the producer's transaction instead of committing them itself:
 
 `sendOffsetsToTransaction(offsets, consumer.groupMetadata())`: what the consumer knows of
 itself, member and generation, goes with the positions. A worker that was silent for too long
-knows an old generation and is refused; without it, only the transactional id could tell it
+knows an old generation and is refused; without it, only the transactional id could distinguish it
 from its successor, and a successor with an id of its own would not be distinguished at all
 (KIP-447).
 

@@ -266,7 +266,7 @@ def release_safe(gc: GroupCoordinator, end: int) -> GroupCoordinator:
     return replace(gc, safe=passed[-1][1], timeline=left) if passed else gc
 
 
-# ---- what is reported ------------------------------------------------------------------
+# ---- what is reported ----------------------------------------------------------------
 
 
 def fetch_offsets(gc: GroupCoordinator, ask: OffsetFetch, caller: Caller, disk: Disk) -> Result:

@@ -87,7 +87,7 @@ class JoinGroupResponse:
 
 @frozen
 class SyncGroup:
-    """Asks for the own assignment; the leader brings everybody's: (member, assignment).
+    """Asks for the own assignment; the leader brings those of all: (member, assignment).
     `assignments`: (member, assignment), from the leader only; `instance`: a static member's
     name."""
 
@@ -281,9 +281,9 @@ def subscribed_topics(metadata: Any) -> tuple[str, ...]:
 #
 #     Empty ──join──▶ PreparingRebalance ──all have joined──▶ CompletingRebalance
 #       ▲                  ▲      │                                │
-#       └──nobody is left──│──────┘        the leader's SyncGroup is safe in the log
+#       └──no member left──│──────┘        the leader's SyncGroup is safe in the log
 #                          │                                       ▼
-#                          └────somebody joins, leaves, is silent──Stable
+#                          └────a member joins, leaves, is silent──Stable
 
 
 class GroupState(StrEnum):

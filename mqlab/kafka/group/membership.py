@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from . import GroupCoordinator
 
 
-# ---- A rebalance: everybody joins again, one of them assigns, a new generation begins
+# ---- A rebalance: all join again, one of them assigns, a new generation begins
 #
 #     prepare_rebalance   PreparingRebalance    members hear of it by their heartbeats and join
 #                                               again; who has not when time is up is no member
@@ -329,7 +329,7 @@ def _swap_member(group: Group, old: Member, new: Member) -> Group:
 # ---- SyncGroup: who reads what -------------------------------------------------------
 #
 # The leader of a generation, a consumer like the others, assigns partitions and brings the
-# result; the coordinator writes it down and hands everybody his part once it is safe. Who
+# result; the coordinator writes it down and hands each member its part once it is safe. Who
 # asks before that waits.
 #
 # Source: GroupMetadataManager#classicGroupSync (Kafka 4.3).

@@ -9,7 +9,7 @@ that were aborted, so that a reader learns what to skip.
 The leader of a partition also keeps in memory who has written here, whose transaction is
 open, and therefore how far one may read. All of that can be rebuilt from the log. Two roles
 lead partitions: the leader of a topic's partition (`kafka/leader`) and the group coordinator,
-which leads one of `__consumer_offsets` (`kafka/group`). What they share is in this room, and
+which leads one of `__consumer_offsets` (`kafka/group`). What they share is in this package, and
 neither imports the other.
 
     here             what is written, the numbers in its header, the index of aborted transactions

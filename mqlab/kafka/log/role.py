@@ -59,7 +59,7 @@ from . import ABORT, COMMIT, MAX_SEQUENCE, AbortedTxn, Batch, batch_at, index_of
 #
 # Everything here is rebuilt from the log, so nothing here is durable.
 #
-# *High watermark (HW)*: what lies below is replicated. Only replication moves it; a commit
+# *High watermark (HW)*: what is below it is replicated. Only replication moves it; a commit
 # does not. *First unstable offset*: where the oldest transaction begins that is open, or
 # whose marker is not yet below the HW. *Last stable offset (LSO)*: the smaller of the two.
 # A read_committed reader sees nothing at or above the LSO, be it part of a transaction or

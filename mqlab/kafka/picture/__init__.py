@@ -12,7 +12,7 @@ record belongs to which transaction is worked out there, from `__transaction_sta
     view.py       the names of a lesson's cluster, and who leads what; what is drawn (`Seen`);
                   a lesson's world read once: batches with transactions
     telling.py    what a step means (`Known`: what must be known for it); what an effect is called
-                  where a stop tells if it was done (a lesson only)
+                  where a stop shows if it was done (a lesson only)
     snapshot.py   logs as cells, what either isolation level gets, the state graph; as tables:
                   `__transaction_state`, `.txnindex`, `__consumer_offsets`, members
     why.py        one sentence why for each kind of step

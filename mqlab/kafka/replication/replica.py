@@ -1,7 +1,7 @@
 """One copy of a log: it leads, or it follows.
 
 A *leader* lets the role inside decide and appends what it appends. Each follower fetches
-from the end of its own copy, and so tells the leader how far it has come. The high
+from the end of its own copy, and so informs the leader of its position. The high
 watermark is the smallest log end among the replicas in sync; when it moves, what is below it is
 safe, and the role inside hears `Appended`. If fewer than `min_isr` replicas are in sync,
 nothing may be appended at all, and nothing becomes safe.

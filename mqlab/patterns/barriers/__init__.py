@@ -11,7 +11,7 @@ Flink's variant by Carbone and others, 2015):
        have. Then its state holds exactly what is before the barriers; it notes it, sends the
        barrier on, and goes on.
     3. The sink **pre-commits** at the barrier: what it has received is on disk, and hidden.
-    4. When everybody has acknowledged, the checkpoint is complete; the job manager writes that
+    4. When all tasks have acknowledged, the checkpoint is complete; the job manager writes that
        down and says so, and the sink **commits**.
 
 What is durable: the completed checkpoints; the sink's `pending` and `committed` output. Everything

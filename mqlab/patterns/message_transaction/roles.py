@@ -139,7 +139,7 @@ class Queue(Quiet):
     The position is the offset after the last acknowledged message, and is on disk.
 
     `waiting`: Polls of the consumer that are not answered yet. A late one came on a connection that
-    has broken since; which, cannot be known here, so every one of them is answered.
+    has broken since; it is not known here which, so every one of them is answered.
     """
 
     config: Config

@@ -44,7 +44,7 @@ class PlaceOrder:
 
 @frozen
 class ReadOutbox:
-    """Give me the oldest row behind number `after` without a mark; answered when there is one."""
+    """Give me the oldest row after number `after` without a mark; answered when there is one."""
 
     after: int = -1
 
@@ -371,7 +371,7 @@ class Broker(Quiet):
     is given its oldest message until it has acknowledged it; its position is on disk.
 
     `waiting`: (caller, group) of Polls without an answer yet. One of them may have come on a
-    connection that has broken since; each is answered, for which one cannot be known here.
+    connection that has broken since; each is answered, for it is not known here which.
     """
 
     config: Config
@@ -428,7 +428,7 @@ class Consumer(Quiet):
 
         message → id in the inbox? else `applied` (one write) → acknowledged → next
 
-    A kill between write and acknowledgement brings the message again, and so does a relay that was
+    A crash between write and acknowledgement brings the message again, and so does a relay that was
     killed before it marked the row; in both cases the inbox knows it. The follow-up's row is
     written with the effect, so there is one for each effect and none without, however often a
     message comes.

@@ -3,7 +3,7 @@
 An order is taken, money is charged, a parcel is booked: each step is a local transaction of one
 service and commits at once. If a later step cannot be done, the steps before it are *compensated*
 in reverse order: money is paid back, the order is struck out. A compensation does not undo a step,
-as a rollback would; it does something else that makes up for it, and everybody may have seen
+as a rollback would; it does something else that makes up for it, and all readers may have seen
 the step meanwhile.
 
 What is durable: at a service its ledger (`done`, `undone`); at the orchestrator the saga log:

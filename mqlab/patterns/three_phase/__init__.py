@@ -9,8 +9,7 @@ those who are gone, by the **termination protocol**:
     1. Who notices that all before it in the line have stopped takes over.
     2. It asks all that it reaches how far they are.
     3. One has committed or aborted: so do all. One has been sent PreCommit: commit, but first all
-    are sent PreCommit.
-       All are uncertain: abort.
+       are sent PreCommit. All are uncertain: abort.
 
 What is durable: `uncertain` (a yes), `precommitted`, `committed`, `aborted`, each forced.
 

@@ -72,7 +72,7 @@ class CommitResponse:
 
 @worded("Rollback {txn}")
 class Rollback:
-    """Not all have (`xa_rollback`). No answer is waited for: see presumed abort."""
+    """Not all have (`xa_rollback`). No answer is expected: see presumed abort."""
 
     txn: str
 

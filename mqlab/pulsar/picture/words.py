@@ -211,7 +211,7 @@ PENDING_ABORT = Words(
     "more; after a cumulative acknowledgement nothing is, until the client asks for it."
 )
 
-# ---- the story: the same for a reader who knows no protocol ----------------------------
+# ---- the story: the same for a reader who knows no protocol --------------------------
 
 TOLD_WRITTEN = Words("{at} holds {what}. It is not decided yet.")
 TOLD_PLAIN = Words("{at} holds {what}. Consumers get it once all before it is decided.")

@@ -23,7 +23,7 @@ deduplication its sequence number is known; but that number counts from when it 
 from a commit, so after an abort the same number is a duplicate still. *Invariants:* entries are
 never removed by an abort; nothing above maxReadPosition is dispatched.
 
-A kill and a restart of this node are what unloading and loading the topic is in Pulsar.
+A crash and a restart of this node are what unloading and loading the topic is in Pulsar.
 *Left out:* new ledgers (a position is one number), retention, schemas.
 Read on in PersistentTopic, ManagedLedgerImpl, MessageDeduplication (4.2).
 """

@@ -228,7 +228,7 @@ def _fence_all(topic: Topic) -> Result:
 
 
 def _open_alone(topic: Topic, ask: OpenProducer, who: str, disk: Disk) -> Result:
-    """Nobody else is here: the topic is its own, unless somebody had it since."""
+    """No other producer is here: the topic is its own, unless another one had it since."""
     access = topic.access
     if access.is_older(ask):
         why = MOVED.format(now=access.epoch, its=ask.topic_epoch)
@@ -277,7 +277,7 @@ def close_producer(topic: Topic, who: str, disk: Disk) -> Result:
 
 
 def find_refusal(topic: Topic, ask: SendMessage, caller: Caller) -> SendReceipt | None:
-    """Of a producer that is not open here. One that nobody has opened by a call is opened with its
+    """Of a producer that is not open here. One that was not opened by a call is opened with its
     first message, as one that shares, and is not counted."""
     access = topic.access
     if caller.name in access.open:
@@ -348,7 +348,7 @@ def answer(topic: Topic, body: Any, disk: Disk) -> Answer:
 
 def refuse_unknown(body: SubscriptionRequest, caller: Caller) -> Effects:
     """There is no such subscription: a transaction ends well, an acknowledgement in one fails,
-    and for the rest nobody waits."""
+    and for the rest no client waits."""
     match body:
         case EndTxnOnSubscription(txn=txn, subscription=name):
             return (Reply(caller, EndTxnOnSubscriptionResponse(txn=txn, subscription=name)),)

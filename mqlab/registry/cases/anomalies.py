@@ -1,6 +1,6 @@
 """The cells of the matrix: four ways, twelve anomalies, and what proves each. Data only.
 
-Names are those of `searches_of(broker)` (cases and systems), of stories and of recordings; a name
+Names are those of `searches_of(broker)` (cases and systems), of scenarios and of recordings; a name
 that is none is refused by a test, and `mqlab matrix --check` does all the proofs again.
 """
 

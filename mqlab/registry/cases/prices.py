@@ -125,7 +125,7 @@ BULK = {
 }
 
 
-# ---- One order by way of Kafka, RocketMQ, Pulsar and an outbox: stories and victims. Data only
+# ---- One order by way of Kafka, RocketMQ, Pulsar and an outbox: scenarios and crashes. Data only
 #
 # What follows a crash is what a careful team would do: a second instance takes over, and it
 # does the work again only where nothing was decided. In Kafka and Pulsar the position or the

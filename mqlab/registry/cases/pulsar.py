@@ -8,7 +8,7 @@ Pulsar does not promise. Data only; `registry/searches.py` searches them.
 
 Every system is as small as its point allows; what a lesson system and a case are is said in
 `kafka.py` beside this. A search has no clock: a transaction's timeout may fire at any moment,
-within the bound on timers. A kill and a restart of a partition's node is what unloading it is in
+within the bound on timers. A crash and a restart of a partition's node is what unloading it is in
 Pulsar.
 """
 

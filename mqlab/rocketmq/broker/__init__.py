@@ -21,7 +21,7 @@ since they were last written, who is connected. *What can go wrong:* the broker 
 message and its op record, or before waiting op records were written; then the half message is asked
 about although it has ended, and a second COMMIT delivers the message twice. *Invariants:* a half
 message is never removed; a transactional message reaches its queue only by a COMMIT, and after its
-half.
+half message.
 
 *Left out:* several masters, access control, and the second implementation of 5.5 that keeps half
 messages in RocksDB (`transRocksDBEnable`, off by default).
@@ -198,7 +198,7 @@ def forget_client(broker: Broker, client: str, named: tuple[str, ...]) -> Broker
 # ---- Consumers read, and say how far they have come ----------------------------------
 #
 # A broker pushes nothing: a "push" consumer pulls, and its pull waits where there is nothing yet.
-# An offset that a group has reported is memory until the next write of the table, and a kill turns
+# An offset that a group has reported is memory until the next write of the table, and a crash turns
 # the group back.
 #
 # Sources: PullMessageProcessor, ConsumerManageProcessor#queryConsumerOffset (5.5.0). *Left out
@@ -255,7 +255,7 @@ def update_offset(broker: Broker, ask: UpdateConsumerOffset) -> Result:
     return replace(broker, offsets=broker.offsets.set(key, ask.offset)), ()
 
 
-# ---- Acknowledgements: when a message counts as stored, and what its sender gets ----
+# ---- Acknowledgements: when a message counts as stored, and what its sender gets -----
 #
 # By default a message is acknowledged as soon as it is in the commit log, which the operating
 # system

@@ -8,7 +8,7 @@ are delivered together, a second later: so never before the time that was asked 
 seconds after it. What is due is written once more, to its own topic.
 
 *Durable*: the messages, and, as seldom as a consumer's offset, the last second that was
-delivered; a kill makes the service deliver again what it had delivered since. *Memory*: which
+delivered; a crash makes the service deliver again what it had delivered since. *Memory*: which
 seconds something waits for. The real one keeps a wheel of slots, one per second, each with a chain
 of positions in a file; here a start reads the topic from its beginning.
 
@@ -186,7 +186,7 @@ def schedule_all(broker: Broker, disk: Disk, at_ms: int) -> Result:
 # A message with the property DELAY does not go to its topic. It goes to SCHEDULE_TOPIC_XXXX, into
 # the queue of its level, and since all messages of a queue have the same delay, the first one is
 # always the next one that is due. What is due is written once more, to its own topic. How far each
-# queue has come is an offset like a consumer's, and is written as seldom: a kill makes the service
+# queue has come is an offset like a consumer's, and is written as seldom: a crash makes the service
 # deliver again what it had delivered since.
 #
 # Sources: HookUtils#handleScheduleMessage, ScheduleMessageService#messageTimeup,

@@ -76,7 +76,7 @@ def draw_group(producers: Producers, limits: Limits = ALL) -> Table:
 
 
 def draw_waiting(ops: Sequence[int], book: Book, limits: Limits = ALL) -> Table:
-    """Ends that are not recorded yet; a kill forgets them."""
+    """Ends that are not recorded yet; a crash loses them."""
     rows = []
     for place in ops[: limits.rows]:
         txn = book.at_place(place)
@@ -176,8 +176,8 @@ def _describe_consumption(seen: View, group: str, applied: Map[str, int]) -> Tex
 #     discard topic   half messages that were given up
 #     retry, DLQ      what consumers could not process
 #
-# Two flags move in a round of the check: the place from which it reads halves, and the place from
-# which it reads op records. On a real queue each consumer group has its flag.
+# Two flags move in a round of the check: the place from which it reads half messages, and the place
+# from which it reads op records. On a real queue each consumer group has its flag.
 
 CHECK_CURSOR, OP_CURSOR = "check cursor", "op cursor"
 

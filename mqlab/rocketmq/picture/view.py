@@ -58,7 +58,7 @@ class Cluster:
         return tuple(dict.fromkeys(group for _, group in self.consumers))
 
 
-# ---- Which transaction is which, and the state of each: read off the records --------
+# ---- Which transaction is which, and the state of each: read off the records ---------
 #
 # The broker does not know. It keeps no table of transactions; what became of one follows from what
 # is in the half topic, the op topic, the topic of messages set aside and the topic that consumers
@@ -75,11 +75,11 @@ SENT_BACK = (RETRY_PREFIX, DLQ_PREFIX, SCHEDULE_TOPIC)
 @frozen
 class Txn:
     """A transaction: `name` "T1" …, the key of all its records, the order that it is about, the
-    producer group that can be asked, and who sent it. `halves`: the places of its half and of each
-    copy, oldest first; `ended`: those that an op record names. `delivered`: how often its message
-    was written to its real topic; `again`: of these, how often from a copy that was made after it
-    had been delivered. `parked`: how often it was given up; `times`: how often it was asked about.
-    `path`: the states it went through."""
+    producer group that can be asked, and who sent it. `halves`: the places of its half message and
+    of each copy, oldest first; `ended`: those that an op record names. `delivered`: how often its
+    message was written to its real topic; `again`: of these, how often from a copy that was made
+    after it had been delivered. `parked`: how often it was given up; `times`: how often it was
+    asked about. `path`: the states it went through."""
 
     name: str
     key: str

@@ -200,7 +200,7 @@ WRITTEN = Words(
 )
 REMOVED = Words("The row is gone; what was said to the broker about it stands.")
 
-# ---- the story: the same for a reader who knows no protocol ----------------------------
+# ---- the story: the same for a reader who knows no protocol --------------------------
 
 TOLD_HALF = Words("The broker holds {what} and shows it to nobody yet.")
 TOLD_UNDECIDED = Words("{what} is where consumers read. It is not decided yet.")

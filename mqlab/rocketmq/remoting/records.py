@@ -49,7 +49,7 @@ HOSTS = 1_024  # whose bytes are remembered: each record names two, and nearly a
 class MessageRecord:
     """A message with its places. `born_host` and `store_host`: (address, port); times are
     milliseconds since 1970; `prepared_offset`: preparedTransactionOffset, in a committed message
-    the physical offset of its half."""
+    the physical offset of its half message."""
 
     topic: str
     body: bytes = b""

@@ -237,8 +237,8 @@ class ProducerConfig(Config):
 # An error is *retriable* (the same request again, after a pause), *abortable* (only `abort` is
 # allowed now, then life goes on) or *fatal* (only a new producer helps). The same code may mean
 # different things: from the coordinator INVALID_PRODUCER_EPOCH is fatal, "you are fenced"; from
-# a partition leader it is abortable for a Java client, whose abort will tell it for certain
-# (KIP-588), and fatal for librdkafka.
+# a partition leader it is abortable for a Java client, which learns by its abort whether it is
+# fenced (KIP-588), and fatal for librdkafka.
 #
 # Sources: TransactionManager's …Handler#handleResponse, #maybeTransitionToErrorState, and the
 # exceptions of org.apache.kafka.common.errors (clients, Kafka 4.3).
