@@ -37,7 +37,7 @@ class Budget:
     restartable: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        """ValueError where a number is none that a search can keep."""
+        """Raise ValueError for a number that a search cannot keep."""
         if self.states < 1:
             raise BadValue("states={}: expected 1 or more", self.states)
         for name in ("kills", "power_cuts", "breaks", "timers", "retries"):

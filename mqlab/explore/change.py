@@ -23,7 +23,7 @@ class Message(NamedTuple):
 
 
 Arriving = tuple[tuple[Pair, tuple[Note, ...]], ...]
-"""Answers of a node that stops which still arrive, by link; of a link always all of them."""
+"""Answers that still arrive from a node that stops, by link; of a link always all of them."""
 
 
 class PeerBreak(dict[int, int]):

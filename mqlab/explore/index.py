@@ -168,7 +168,7 @@ class Index:
 
 def _firsts(words: Sequence[Words], keys: Words) -> Numbers:
     """For each row the place of an earlier one that is equal to it, or its own. Of rows whose
-    keys begin alike only those are found that are equal to the first of them."""
+    keys begin alike only those that are equal to the first of them are found."""
     numbers, bits = np.arange(len(keys)), len(keys).bit_length() + 1
     at = (keys >> np.uint64(64 - bits)).view(np.int64)
     table = np.empty(1 << bits, np.int64)

@@ -144,7 +144,7 @@ class Column:
 
     @property
     def whole(self) -> NDArray[Any]:
-        """With the space after the end that there is."""
+        """With the space that there is after the end."""
         return self._kept
 
     def reserve(self, more: int) -> NDArray[Any]:

@@ -127,7 +127,7 @@ def make_disk(
     tables: Mapping[str, Mapping[Any, Any]] | None = None,
     ends: Mapping[str, int] | None = None,
 ) -> MemoryDisk:
-    """All of it flushed. `ends`: where a log begins that is empty."""
+    """All of it flushed. `ends`: where an empty log begins."""
     kept = {name: MemoryLog((), 0, end) for name, end in (ends or {}).items()}
     for name, of in logs.items():
         if of:

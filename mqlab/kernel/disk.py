@@ -57,7 +57,7 @@ class MemoryLog:
                 yield entry
 
 
-#: a table that says where logs begin that begin later than they did: log → its first offset
+#: a table for logs that begin later than they did: log → its first offset
 LOG_STARTS = "log starts"
 EMPTY_LOG = MemoryLog()
 EMPTY_TABLE: Map[Any, Any] = Map()

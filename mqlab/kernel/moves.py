@@ -369,7 +369,7 @@ def _stop(
 
 
 class StillRunning(BadValue):
-    """A node was to be restarted that had not stopped."""
+    """The node to be restarted had not stopped."""
 
 
 def _restart(system: System, world: World, choice: Choice, at_ms: int) -> list[Moved]:

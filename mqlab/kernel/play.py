@@ -279,7 +279,7 @@ class Play:
         self._go_to(tuple(choices))
 
     def go_on(self, held: Sequence[str] = (), most: int = 200) -> None:
-        """Everything happens that may without a fault and without a timer: what a node has still
+        """Make every choice that needs no fault and no timer: what a node has still
         to do, then messages, the one that was sent first first, then calls; but not what is
         `held`. At most so many choices."""
         for _ in range(most):

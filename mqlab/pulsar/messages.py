@@ -623,6 +623,6 @@ class CreateNamespace:
     partition: str
 
 
-#: what a partition is sent that one of its subscriptions answers
+#: requests to a partition that one of its subscriptions answers
 ConsumerRequest = Subscribe | Flow | Ack | Redeliver | Seek | CloseConsumer
 SubscriptionRequest = ConsumerRequest | Unsubscribe | DeleteLedger | EndTxnOnSubscription

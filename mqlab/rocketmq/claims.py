@@ -282,8 +282,8 @@ def list_working(cluster: Cluster, world: World) -> list[str]:
 
 
 def can_be_asked(cluster: Cluster, world: World) -> bool:
-    """Each order's message is delivered, or a live process remains that the broker will ask about
-    its half message: a process of the group registers by itself."""
+    """Each order's message is delivered, or the broker will ask a process that is alive about its
+    half message: a process of the group registers by itself."""
     seen = read_world(cluster, world)
     return all(
         any(

@@ -293,7 +293,7 @@ def try_again(producer: Producer, refused: bool) -> Result:
     """The connection broke, or was `refused`. A send is repeated; what it had stored already is
     stored twice. What was sent by hand is not, and a running local transaction has nothing to do
     with it. After the last try the client throws (DefaultMQProducerImpl#sendDefaultImpl); any try
-    may be stored that was not refused (all three in the recording java-answers-lost)."""
+    that was not refused may be stored (all three in the recording java-answers-lost)."""
     call = producer.call
     if isinstance(call, End | Resume):
         if refused:

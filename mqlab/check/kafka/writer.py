@@ -29,7 +29,7 @@ from ..history import ABORT, ABORTED, COMMIT, COMMITTED, UNKNOWN, End, Ended, In
 TOOL = "mqlab check kafka"
 CUT = ".cut"  # what the file of a process is called that says when its connections were cut
 PATIENCE_S = 10
-#: how Kafka's names of errors end that say that a right is missing
+#: the ending of Kafka's error names that mean a missing right
 DENIED = "AUTHORIZATION_FAILED"
 #: a writer that was fenced has nothing left to do
 FENCED = 3

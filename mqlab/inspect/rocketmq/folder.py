@@ -5,7 +5,7 @@ and a message at a time, so a store of any size needs the same memory.
     commitlog/NAME                 messages; a file's name is the offset at which it begins
     consumequeue/TOPIC/QUEUE/NAME  entries of 20 bytes: place 8 · size 4 · hash of the tag 8
     config/*.json                  topics, positions; what was there before ends in .bak
-    checkpoint                     when the last message was stored that is surely on the disk
+    checkpoint                     when the last message that is surely on the disk was stored
 
 Files are written full of zeros first, so a queue ends where its entries have no size.
 

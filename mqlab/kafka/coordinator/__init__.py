@@ -580,8 +580,8 @@ OWES = Words("recovered {state}, markers pending for {partitions}")
 @frozen
 class Coordinator:
     """`epoch`: the leader epoch of its log, carried by every marker. `owed`: partitions whose
-    answer to WriteTxnMarkers is missing, by id. `writes`: by log, at which offset a record ends
-    that is not yet safe, and whose it is. `stride`: how many coordinators share the producer ids.
+    answer to WriteTxnMarkers is missing, by id. `writes`: by log, the offset after each record that
+    is not yet safe, and its id. `stride`: how many coordinators share the producer ids.
     `next_pid`: the next producer id; `entries`: the state of each transactional id
     (TransactionMetadata); `pending`: transitions whose record is not yet safe."""
 

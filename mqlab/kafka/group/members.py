@@ -1,5 +1,4 @@
-"""A group and its members, as their coordinator holds them in memory, and the one record
-of it that is durable.
+"""A group and its members, as their coordinator holds them in memory, and its one durable record.
 
 Everything here is a value that answers questions; who is sent what, and when, is said in
 `membership.py`. The messages of membership and the table of a group's states are here too.

@@ -60,8 +60,8 @@ from . import ABORT, COMMIT, MAX_SEQUENCE, AbortedTxn, Batch, batch_at, index_of
 # Everything here is rebuilt from the log, so nothing here is durable.
 #
 # *High watermark (HW)*: what is below it is replicated. Only replication moves it; a commit
-# does not. *First unstable offset*: where the oldest transaction begins that is open, or
-# whose marker is not yet below the HW. *Last stable offset (LSO)*: the smaller of the two.
+# does not. *First unstable offset*: the beginning of the oldest transaction that is open or whose
+# marker is not yet below the HW. *Last stable offset (LSO)*: the smaller of the two.
 # A read_committed reader sees nothing at or above the LSO, be it part of a transaction or
 # not; that is why one open transaction holds up everything after it in its partition.
 #
@@ -312,7 +312,7 @@ class Partition:
 
     @property
     def remembers(self) -> bool:
-        """Whether anything is remembered that can grow old."""
+        """Whether anything that can grow old is remembered."""
         return bool(self.producers) or bool(self.guards)
 
     def without_expired(self, now_ms: int) -> Partition:

@@ -601,7 +601,7 @@ class Replica:
         return new, effects
 
     def describe_changes(self, old: Replica | None) -> tuple[Text, ...]:
-        """What has changed that a reader of the picture should see: who leads, the high watermark,
+        """Changes that a reader of the picture should see: who leads, the high watermark,
         or what the role inside reports. `old` None: the replica has just started."""
         if old is None:
             return (ASKS(),)
