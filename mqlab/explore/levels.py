@@ -237,7 +237,7 @@ class Levels:
 
     def _edges(self, depth: int) -> tuple[Numbers, Numbers]:
         """Where the worlds of a depth lead to, and where in this each world's end. Of a world
-        in which all is good already nothing is asked, and nothing was kept."""
+        in which all is good already no question remains, and nothing was kept."""
         first, last = self.search.starts[depth : depth + 2]
         begin = int(self.degrees.all[:first].sum())
         ends = np.cumsum(self.degrees.all[first:last], dtype=np.int64)

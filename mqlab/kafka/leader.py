@@ -389,7 +389,7 @@ class Leader:
 
     def _fail_appends(self, error: str) -> tuple[Leader, Effects]:
         """This broker leads no more, or too few replicas are left: what was appended may
-        be cut off again, and it is not reported as safe to those who wait for it."""
+        be cut off again, so refuse all that wait for it instead of reporting it as safe."""
         refusals = tuple(Reply(c, answer.refuse(Error[error])) for _, c, answer in self.acks)
         return replace(self, acks=()), refusals
 
@@ -446,7 +446,7 @@ class Leader:
         return tell_frontiers(None if old is None else old.part, self.part)
 
     def resign(self, error: Error = Error.NOT_LEADER_OR_FOLLOWER) -> Effects:
-        """Another broker leads now, or none: who waits here is answered so."""
+        """Another broker leads now, or none: refuse all that wait here with this error."""
         refusal = ProduceResponse(error)
         _, callers, pauses = role.give_up_questions(self)
         asking = tuple(

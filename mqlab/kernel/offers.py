@@ -1,7 +1,7 @@
 """What may happen next in an execution, and where in it a node might have died: what a learner is
 offered.
 
-Everything is said in words that belong to the node it is about, as a picture's lanes do.
+The words appear next to the node they are about, as a picture's lanes do.
 """
 
 from __future__ import annotations

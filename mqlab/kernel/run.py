@@ -197,7 +197,7 @@ class Run:
 
     def judge_again(self) -> None:
         """From here on the `claims` are judged as if nothing had been before: what broke one of
-        them for a moment, in choices that a learner was given, is not hers."""
+        them for a moment, in choices given to a learner, is not the learner's fault."""
         self.red -= {claim.name for claim in self.claims}
         self._judge()
 

@@ -863,7 +863,7 @@ class Coordinator:
         return tc, tuple(effects)
 
     def resign(self) -> Effects:
-        """Another broker leads now: who waits for a record is refused (NOT_COORDINATOR)."""
+        """Another broker leads now: refuse all that wait for a record (NOT_COORDINATOR)."""
         return tuple(
             Reply(p.caller, p.answer.refuse(Error.NOT_COORDINATOR))
             for p in self.pending.values()

@@ -502,7 +502,7 @@ class GroupCoordinator:
         return gc, (*effects, *poll_answers)
 
     def resign(self) -> Effects:
-        """Another broker leads now: who waits here is redirected to it."""
+        """Another broker leads now: refuse all that wait here, so that clients look for it."""
         no = Error.NOT_COORDINATOR
         asking = tuple(Reply(v.caller, OffsetCommitResponse(no)) for v in self.verifying.values())
         return (
