@@ -168,7 +168,7 @@ class Gone(Quiet):
 
 
 def delete_topic(leader: Leader, caller: Caller, disk: Disk) -> Result:
-    """All that waits here is answered so, and the disk is empty."""
+    """Refuse all that wait here because the topic is deleted, and empty the disk."""
     name = leader.name
     tables = (STARTS, role.table_of(name))
     rows = [(table, key) for table in tables for key in disk.table(table)]
