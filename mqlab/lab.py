@@ -1,15 +1,15 @@
-"""The door for notebooks: what a lab needs comes from here, and from the lab's own module.
+"""The entry point for notebooks: what a lab needs comes from here, and from the lab's own module.
 
     from mqlab.lab import Budget, Player, Predict, check, explore, scenario, system
 
 Runs
     scenario(text)      the trace of a scenario, written as in a `.scn` file
     system(line)        a system to search or to play with, from its system line
-    continue_scenario(text)   a run that begins where a scenario ends, for a Playground
-    open_run(token)     the run that somebody has sent as a token (a Playground's button copies
+    continue_scenario(text)   an execution that begins where a scenario ends, for a Playground
+    open_run(token)     the execution in a token (a Playground's button copies
                         one): `Playground(open_run("…"))` plays on, `Player(open_run("…").trace)`
                         shows it
-    Play                a run that is moved choice by choice
+    Play                an execution that is moved choice by choice
 
 Pictures
     Player, Playground, Explorer, Follow, Trials: see `mqlab_widgets`
@@ -17,7 +17,7 @@ Pictures
                         story; `mqlab.lessons.menus` makes some
     put_beside(one, other)     two to four scenarios on one slider; the blocks of one and of the
                         others are the same moments
-    Predict("07-fetch", …)     asks a question of `mqlab.lessons.questions` before the run goes on
+    Predict("07-fetch", …)     asks a question of `mqlab.lessons.questions` before the trace goes on
     Fold                a text that is opened by a click, for what repeats a picture
     columns(rows), table(head, rows)   a table as text; in_words(cell) one cell of it
     speak("zh")         pictures, questions and messages in Chinese; `speak("en")` in English

@@ -1,8 +1,8 @@
-"""Where labs and data stand, and where what is made and fetched goes.
+"""Where labs and data are, and where what is made and fetched goes.
 
-In a clone, and in the folder that a students' zip unpacks into, they stand beside the packages. A
+In a clone, and in the folder that a students' zip unpacks into, they are beside the packages. A
 wheel brings them within this one (`.ci/hatch/shipped.py`): then a command works in the current
-folder, and a cache stands where the system keeps them.
+folder, and a cache is where the system keeps them.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 A command is a module here with `HELP: str`, `add_arguments(parser)` and `run(args) -> int`.
 Only the module that is asked for is imported, so `mqlab --help` stays quick and a missing
-extra (Spark, kio) hurts nobody who does not use it. A `run` with a second parameter,
-`address_of`, is handed a function that opens a broker and gives its address: the top floor
-starts servers so that the floors below need not know each other.
+extra (Spark, kio) matters only to those who use it. A `run` with a second parameter,
+`address_of`, is handed a function that opens a broker and gives its address: the top layer starts
+servers so that the layers below need not know each other.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 PATIENCE_S = 10.0  # for a request to come, and for its answer to be read
 READ = 1 << 14
 GONE = tr("The program that answers this page has ended. Start it again.")
-#: a page that fetches nothing but its module and what it is told
+#: a page that fetches nothing but its module and its data
 HEADERS: tuple[Header, ...] = (
     ("Cache-Control", "no-store"),
     ("Content-Security-Policy", "default-src 'none'; script-src 'self'; connect-src 'self'; "
@@ -44,9 +44,9 @@ Answer = tuple[int, str, str]
 
 
 class PageServer(ThreadingTCPServer):
-    """Listens on a port of loopback, 0: any. `begin` makes the playground and what stands above
-    it, each time the page is loaded; instead of a playground None, where there is none. OSError
-    where nobody can listen there."""
+    """Listens on a port of loopback, 0: any. `begin` makes the playground and what is above it,
+    each time the page is loaded; None instead of a playground where there is none. OSError where
+    the port cannot be opened."""
 
     allow_reuse_address = True
     daemon_threads = True
@@ -64,7 +64,7 @@ class PageServer(ThreadingTCPServer):
         return f"http://{HOST}:{self.server_address[1]}{self._path}"
 
     def answer(self, asked: HttpRequest) -> Answer:
-        """Status, type and text. HttpError for what is asked of nobody here."""
+        """Status, type and text. HttpError for a path that is not served."""
         with self._lock:
             match asked.method, asked.target:
                 case "GET", self._path:

@@ -70,7 +70,7 @@ SO_FAR = tr("no claim breaks so far")
 BROKEN = Words("a claim breaks in {n} of them")
 BYTES = Words(", {n:,.0f} bytes per state")
 SHRUNK = tr("found, and shrunk: a counterexample to")
-MANY = 10_000  # states from which the memory of one of them can be told
+MANY = 10_000  # states from which the memory per state can be computed
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -194,7 +194,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _search_own(args: argparse.Namespace, memory: int | None) -> int:
-    """One system, in memory, with somebody's own coordinator: its states are nobody's to read."""
+    """One system, in memory, with a learner's own coordinator, whose states are not shown."""
     from .build import search_own
 
     for name in ("safeguards", "table", "claim", "disk", "spark", "swarm", "symmetry"):

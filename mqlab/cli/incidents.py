@@ -66,7 +66,7 @@ class Incident:
 
     @property
     def answers(self) -> tuple[Text, ...]:
-        """Of its question, in alphabetical order: the right one stands first in the file."""
+        """Of its question, in alphabetical order: the right one is first in the file."""
         options = sorted(filter(None, self.script.head.get("answers", "").split(" | ")))
         return tuple(Text(one, translate(one, domain="labs")) for one in options)
 

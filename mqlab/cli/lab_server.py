@@ -90,7 +90,7 @@ def _environment(token: str) -> dict[str, str]:
         "JUPYTER_CONFIG_PATH": os.pathsep.join(
             filter(None, [str(ROOT / ".ci/etc/jupyter"), os.environ.get("JUPYTER_CONFIG_PATH")])
         ),
-        # nbgrader calls `alembic` by its bare name; it lies beside this Python.
+        # nbgrader calls `alembic` by its bare name; it is beside this Python.
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
         # The debugger says at each kernel's start that the standard library is frozen.
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",

@@ -1,4 +1,4 @@
-"""`mqlab open TOKEN`: a run that somebody has sent, as a page in the browser."""
+"""`mqlab open TOKEN`: an execution received as a token, as a page in the browser."""
 
 from __future__ import annotations
 

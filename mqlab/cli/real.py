@@ -2,11 +2,11 @@
 
 What depends on a broker is in a module of its own, which is imported when it is named:
 
-    VERSION                        the one that is taken where none is named
-    add_arguments(parser)          what else it can be told
-    start_broker(args)             serve until somebody stops it
+    VERSION                        the default version
+    add_arguments(parser)          further options
+    start_broker(args)             serve until it is stopped
 
-Recorded programs are in a clone's tests, and so are the tasks that ask them.
+Recorded programs are in a clone's tests, and so do the tasks that ask them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`mqlab real kafka`: what it can be told, and a real broker until somebody stops it."""
+"""`mqlab real kafka`: its options, and a real broker until it is stopped."""
 
 from __future__ import annotations
 

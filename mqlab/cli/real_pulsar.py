@@ -1,4 +1,4 @@
-"""`mqlab real pulsar`: what it can be told, and a real broker until somebody stops it."""
+"""`mqlab real pulsar`: its options, and a real broker until it is stopped."""
 
 from __future__ import annotations
 

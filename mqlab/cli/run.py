@@ -1,4 +1,4 @@
-"""`mqlab run FILE…`: scenarios against their expected narration; a new one is told."""
+"""`mqlab run FILE…`: scenarios against their expected narration; a new one is narrated."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _print_story(golden: Golden, lang: Lang) -> None:
-    """What happened, for somebody who knows no protocol."""
+    """What happened, for readers who know no protocol."""
     told = [fact.story.of(lang) for fact in golden.run.facts if fact.story.en]
     if told:
         print(escape_unseen(golden.script.title.of(lang)))

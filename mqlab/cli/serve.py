@@ -126,7 +126,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def check_arguments(args: argparse.Namespace) -> None:
-    """Raises UserError for what no server can be told."""
+    """Raises UserError for options that no server can take."""
     if args.fsync and args.data_dir is None:
         raise UserError("--fsync needs a folder to write to: add --data-dir DIR")
     for port in (args.port, args.trace_port):

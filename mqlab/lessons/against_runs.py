@@ -1,7 +1,9 @@
-"""Rules that are held against runs: what does a rule say of a moment, and what happened then?
+"""Rules that are compared with executions: what does a rule say of a moment, and what happened
+then?
 
-The rule is in nobody's place. It is told what somebody in the run knows, and what it says must be
-what comes of it in that run. A wrong one meets the belief that explains all its answers.
+The rule replaces no part of a system. It is given what a node of the execution knows, and what it
+says must be what comes of it in that execution. A wrong one meets the belief that explains all its
+answers.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from .verdict import NOT_WRITTEN, Verdict
 
 @dataclass(frozen=True)
 class Moment:
-    """`given`: what the rule is told; `happened`: what it must say; `step`: the step of the run
+    """`given`: what the rule is given; `happened`: what it must say; `step`: the step of the trace
     that shows it."""
 
     given: tuple[Any, ...]
@@ -30,9 +32,9 @@ class Moment:
 @dataclass(frozen=True)
 class AgainstRuns(Hinted):
     """An exercise: its stories in the order in which they are tried, `unseen`, which only grading
-    tries, and `look`, which finds in a run what a rule is asked. `other`: what a wrong rule is told
-    that acts on none of the beliefs. `hints`: in order; `expects`: what is wrong with a value that
-    a rule returns, or None; `right`: what a right rule is told."""
+    tries, and `look`, which finds in an execution what a rule is asked. `other`: the message for a
+    wrong rule that acts on none of the beliefs. `hints`: in order; `expects`: what is wrong with a
+    value that a rule returns, or None; `right`: the message for a right rule."""
 
     stories: tuple[str, ...]
     unseen: tuple[str, ...]

@@ -1,7 +1,7 @@
 """Kafka's recorded programs, run again now: against this project's own server, or a real broker.
 
-It stands apart because it needs kio and sockets, which a browser's Python has not; what has been
-recorded can be read there all the same (`laid`).
+It is a module of its own because it needs kio and sockets, which a browser's Python has not; what
+has been recorded can be read there all the same (`laid`).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _ask(programs: Sequence[Program], target: Target) -> list[Recording]:
 
 
 def _run(program: Program, profile: str, target: Target) -> Recording:
-    """The names on the wire are the program's own, so that a picture shows them; a run behind it
+    """The names on the wire are the program's own, so that a picture shows them; a later execution
     at the same broker has a prefix."""
     _RUNS[target.address] += 1
     count = _RUNS[target.address]

@@ -17,7 +17,7 @@ def put_beside(
     *stories: str, at: int = 0, lang: Lang | None = None, level: str = "everything"
 ) -> Compare:
     """`at`: after how many blocks the picture opens, at the last row that is not folded; `level`:
-    at which it is found. A run is headed by its first comment. Raises ValueError where one story
+    at which it is found. A trace is headed by its first comment. Raises ValueError where one story
     has more blocks than the others."""
     runs, ends = zip(*(perform_in_blocks(text, SYSTEMS) for text in stories), strict=True)
     counts = [len(one) for one in ends]

@@ -2,7 +2,7 @@
 
 A rule is a plain function of plain values. Each distinct input is given to it twice, so
 that a rule with a memory is found out, and one that does not end is interrupted. What a
-search finds comes back with the belief behind it and the shortest run that shows it.
+search finds comes back with the belief behind it and the shortest execution that shows it.
 """
 
 from __future__ import annotations
@@ -160,8 +160,8 @@ class RuleError(Exception):
 
 
 class Checked(Protocol):
-    """An exercise: what an answer can be held against. `graded`: as for points, with what
-    nobody was shown beforehand."""
+    """An exercise: what an answer can be compared with. `graded`: as for points, with the unseen
+    cases."""
 
     def check(self, answer: Any, graded: bool = False) -> Verdict: ...
 
@@ -195,9 +195,9 @@ def no_more(rule: Rule) -> Systems:
 @dataclass(frozen=True)
 class Exercise(Hinted):
     """A decision of a role, the systems it is tried in, what inputs tell beliefs apart, and hints.
-    `unseen`: more systems, with other numbers, that only grading tries. `right`: what a right rule
-    is told. `samples`: those inputs; `expects`: what is wrong with a value that a rule returns, or
-    None."""
+    `unseen`: more systems, with other numbers, that only grading tries. `right`: the message for a
+    right rule. `samples`: those inputs; `expects`: what is wrong with a value that a rule returns,
+    or None."""
 
     name: str
     systems: Callable[[Rule], Systems]
@@ -316,7 +316,7 @@ Wanted = Callable[[Choice], bool]
 
 @dataclass
 class Rehearsal:
-    """A run that nobody watches: facts and pictures, most of what a `Run` costs, are left out.
+    """An execution that is not shown: facts and pictures, most of what a `Run` costs, are left out.
     `world`, `choices`: as in `Run`."""
 
     system: System
@@ -351,7 +351,7 @@ def go(
 
 
 def possible(run: Rehearsal | Run) -> list[Choice]:
-    """What is under way arrives before anybody calls, and only then somebody asks again."""
+    """What is in flight arrives before any call, and requests are repeated only then."""
     steps = [c for c in list_choices(run.system, run.world) if c.kind != "fire"]
     steps.sort(key=lambda c: c.kind == "call")
     again = [(node, name) for node, name in timers(run) if run.system.only_repeats(name)]

@@ -1,8 +1,8 @@
 """The exercise of lab 12: five situations, a way for each, and the runs that forbid the others.
 
 An answer is a text, a line per situation, as in `aggregates: kafka, because zombie and late-end`.
-A run is one of `RUNS`; it is played, and what it shows must still be so. A choice without a run
-earns nothing. What there is to choose from stands in `choice.toml`.
+An example is one of `RUNS`; it is played, and what it shows must still be so. A choice without an
+example earns nothing. What there is to choose from is in `choice.toml`.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ FORM = tr(
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A run of datasets/scenarios. `light`: the promise that is broken in the end; where there is
-    none, the reader `without` gets nothing in the end. `story`: its name."""
+    """A scenario of datasets/scenarios. `light`: the promise that is broken in the end; where there
+    is none, the reader `without` gets nothing in the end. `story`: its name."""
 
     story: str
     light: str = ""
@@ -53,8 +53,8 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """`fits`: the ways that do. `forbids`: of each run that tells something here, the ways that it
-    rules out; together they rule out the rivals. `wrong`: for each way that does not fit, the
+    """`fits`: the ways that do. `forbids`: of each example that shows something here, the ways that
+    it rules out; together they rule out the rivals. `wrong`: for each way that does not fit, the
     belief behind it, its sentence and the run that is shown."""
 
     name: str
@@ -102,8 +102,8 @@ ANY_FAILURE = "any failure is a reason"
 
 @dataclass(frozen=True)
 class Choice(Hinted):
-    """The exercise. `play`: how a run is played, for tests. `situations`: each asks for a way to
-    send; `runs`: those that an answer may name, by name."""
+    """The exercise. `play`: how a scenario is played, for tests. `situations`: each asks for a way
+    to send; `runs`: those that an answer may name, by name."""
 
     situations: tuple[Situation, ...]
     hints: tuple[Text, ...]

@@ -1,6 +1,6 @@
 """The decision: six questions about one's own system, and what follows from the answers.
 
-Everything stands in `decision.toml`: the questions, the rules, and of each way its settings, times,
+Everything is in `decision.toml`: the questions, the rules, and of each way its settings, times,
 limits and clients. The terminal, lab 12 and the site's page ask this table. Answers are one line,
 as in `beside=row&reader=numbers`, which the page has in its address.
 """
@@ -21,7 +21,7 @@ from ..registry.cases.prices import ORDER
 from ..registry.matrix import Excluded, Found, Proof, Told
 from ..registry.prices import count_prices
 
-#: a run's story and its title → what leads there
+#: a scenario and its title → what leads there
 Link = Callable[[str, str], str]
 
 TRIED = tr("recorded")
@@ -272,5 +272,5 @@ def write_answers(answers: Mapping[str, str]) -> str:
 
 
 def lead_to_command(story: str, title: str) -> str:
-    """In a terminal a run is a command."""
+    """In a terminal an example is a command."""
     return f"{title} (`mqlab view {story}`)"

@@ -1,5 +1,5 @@
-"""What a sentence claims of a run, as data: the articles of lab 15 and the misconceptions are
-written with it.
+"""What a sentence claims of an execution, as data: the articles of lab 15 and the misconceptions
+are written with it.
 
     some: WORDS          a step has these words
     none: WORDS          no step does
@@ -8,8 +8,8 @@ written with it.
     green: LIGHT         this promise is kept to the end
 
 A step has the words of what it carries, its message, record or outcome, between its nodes: so
-no claim depends on how the step is narrated. Nowhere is written whether a claim holds: its run is
-played, and it holds or does not.
+no claim depends on how the step is narrated. Nowhere is written whether a claim holds: its scenario
+is played, and it holds or does not.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Experiment:
 
 
 def list_carried(trace: Trace) -> list[str]:
-    """What each step of a run carries, between its nodes; single blanks, as claims have them."""
+    """What each step of a trace carries, between its nodes; single blanks, as claims have them."""
     with speaking("en"):
         return [
             " ".join(f"{fact.node} {fact.glyph} {fact.peer} {_write(fact)}".split())

@@ -1,8 +1,8 @@
-"""Java clients, as released, at this project's own server, beside what the same program was told
-by a real broker.
+"""Java clients, as released, at this project's own server, beside what a real broker answered the
+same program.
 
 The programs are those that were recorded (`tests/oracle`), so the lines can be laid side by side.
-The client needs a clone, Java 17 and its jars; where they are not at hand, the recording stands
+The client needs a clone, Java 17 and its jars; where they are not at hand, the recording is shown
 alone, and a sentence says why.
 """
 

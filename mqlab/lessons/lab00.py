@@ -24,8 +24,8 @@ def payment() -> Payment:
 
 
 def cost(trace: Trace) -> tuple[int, int, int, int]:
-    """What a run with one coordinator has cost since its producer has its identity: records of
-    the application, markers, records of the coordinator, messages with their answers."""
+    """What an execution with one coordinator has cost since its producer has its identity: records
+    of the application, markers, records of the coordinator, messages with their answers."""
     start = max((fact.index for fact in trace if _is_known(fact.body)), default=0)
     facts = [fact for fact in trace if fact.index > start]
     written = [fact for fact in facts if fact.kind is FactKind.APPEND]

@@ -44,7 +44,8 @@ def advise_me(**answers: str) -> Any:
 
 def kill_ways(moment: str = "", role: str = "keeper") -> Compare:
     """The four ways on one clock, open at their end; with a moment of `MOMENTS`, each with a kill
-    there. `role`: "sender" or "keeper" dies. ValueError for a moment that there is not."""
+    there. `role`: the sender or the coordinator ("keeper") dies. ValueError for a moment that there
+    is not."""
     if not moment:
         return put_beside(*(way.text for way in ORDER.values()), at=len(STAGES) + 1, level="story")
     killed = (way.kill_at(moment, role) for way in ORDER.values())
@@ -80,5 +81,5 @@ def play_run(example: str) -> Player:
 
 
 def die_after_deciding(way: str) -> Trace:
-    """The run of a way in which the node that carries the decision on dies right behind it."""
+    """The execution of a way in which the node carrying out the decision dies right after it."""
     return ORDER[way].play_kill(STAGES.index("decide") + 1, "keeper")

@@ -1,4 +1,5 @@
-"""What lab 14 shows: a run that may be true, one program at two brokers, two releases, a loss."""
+"""What lab 14 shows: an execution that may be true, one program at two brokers, two releases, a
+loss."""
 
 from __future__ import annotations
 
@@ -60,7 +61,7 @@ def play_lost() -> Player:
 
 
 def kill_newer() -> Trace:
-    """RocketMQ 5.5: killed right behind a commit, started again, and a check."""
+    """RocketMQ 5.5: killed right after a commit, started again, and a check."""
     return scenario(NEWER.replace("---\n", ""), recorded="op-lost-by-a-kill")
 
 
@@ -70,7 +71,7 @@ def compare_kills() -> Compare:
 
 
 def list_told() -> str:
-    """What the rule is told: a moment of each kind in which readers wait or a commit is complete,
+    """What the rule is given: a moment of each kind in which readers wait or a commit is complete,
     the loss first."""
     kinds: dict[tuple[object, ...], tuple[str, ...]] = {}
     for one in list_recorded():
@@ -99,9 +100,9 @@ def read_report() -> str:
 
 # ---- The first exercise of lab 14: rows that excuse the differences between the engine and Kafka
 #
-# An answer is a text, a line per difference, as in `Fetch @0 read_committed: one-log`. In front of
-# the colon stands a pattern of the question, behind it a reason. The rows are held against the two
-# recordings and the project's own table of differences, which its tests hold against both brokers.
+# An answer is a text, a line per difference, as in `Fetch @0 read_committed: one-log`. Before the
+# colon is a pattern of the question, after it a reason. The rows are compared with the two
+# recordings and the project's own table of differences, which its tests compare with both brokers.
 
 PROFILE = "kafka-4.3.1/tv2"
 PROGRAMS = ("segments", "claimed-in-compressed")
@@ -121,8 +122,8 @@ ALL = tr("three differences, and nothing else is excused")
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """`says`: as it stands in the lab; `wrong`: what somebody hears who gives it where it is not
-    the reason; `belief`: what is behind that."""
+    """`says`: its text in the lab; `wrong`: the message where it is given and is not the reason;
+    `belief`: the belief behind that."""
 
     says: Text
     belief: str

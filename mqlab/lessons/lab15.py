@@ -28,8 +28,8 @@ from .verdict import NOT_WRITTEN, Verdict
 # ---- The exercise of lab 15: passages of articles, in our own words, and what the engine says of
 # them
 #
-# A learner marks the sentences that the engine will refute. What a sentence claims of its run
-# stands in `articles.toml` (see `experiments.py`); whether it stands is found by playing the run.
+# A learner marks the sentences that the engine will refute. What a sentence claims of its execution
+# is in `articles.toml` (see `experiments.py`); whether it is true is found by playing it.
 
 FOLDER = Path(__file__).parent
 
@@ -81,8 +81,8 @@ class Played(Verdict):
 
 @dataclass(frozen=True)
 class Passage(Hinted):
-    """A chapter of an article. `play`: how a run is played, for tests. `place`, `date`: where and
-    when it appeared; `about`: its subject; `sentences`: what it claims; `hints`: in order."""
+    """A chapter of an article. `play`: how a scenario is played, for tests. `place`, `date`: where
+    and when it appeared; `about`: its subject; `sentences`: what it claims; `hints`: in order."""
 
     name: str
     title: str
@@ -133,7 +133,7 @@ class Passage(Hinted):
         return Played(False, message, belief.en, tells=step, played=trace, behind=belief)
 
     def __str__(self) -> str:
-        """The passage, a sentence a line behind its name."""
+        """The passage, a sentence a line after its name."""
         width = max(len(one.name) for one in self.sentences)
         lines = [f"{one.name:<{width}}  {one.says}" for one in self.sentences]
         return "\n".join([f"{self.title} · {self.place} · {self.date}", "", *lines])
@@ -190,7 +190,7 @@ UNMARKED = tr("Nothing is marked yet.")
 THESE = Words("these marks are locked, and only they are opened: {marks}")
 STANDS, REFUTED = tr("This is right"), tr("This is refuted")
 TOLD = Words("“{says}” <b>{verdict}</b>: {tells}.")
-#: what stands in article_rows.toml, and above the table of it
+#: what is in article_rows.toml, and above the table of it
 VERDICTS = {"wrong": tr("wrong"), "imprecise": tr("imprecise"), "out of date": tr("out of date")}
 HEAD = (
     tr("row"), tr("in"), tr("what is said"),

@@ -1,9 +1,9 @@
-"""What lab 16 shows: what an operator sees first, what `inspect` says, each remedy's run; and the
-exercise.
+"""What lab 16 shows: what an operator sees first, what `inspect` says, the execution of each
+remedy; and the exercise.
 
-An answer names the evidence, the remedy and what the customer is told, a line each, as in
+An answer names the evidence, the remedy and what is reported to the customer, a line each, as in
 `offset: 5`. The evidence comes first: a remedy without it is a guess, and earns nothing. A wrong
-remedy opens the run in which it was tried, from where the call has begun.
+remedy opens the execution in which it was tried, from the moment of the call.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """The second exercise of lab 14: a rule that finds a lost commit in what a broker lets one see.
 
 The rule is asked at every moment of the recordings of real Kafkas at which the frontiers of a
-partition were looked at, about each producer whose state the coordinator had told by then. It must
-accuse the broker in two recordings (KAFKA-20734) and in no other. Two things no recording has, so
-some moments are asked a second time with another answer to the last commit: an open transaction
-of a producer that has committed one before, and a loss of which the client was never told ok.
+partition were looked at, about each producer whose state the coordinator had reported by then. It
+must accuse the broker in two recordings (KAFKA-20734) and in no other. Two things no recording has,
+so some moments are asked a second time with another answer to the last commit: an open transaction
+of a producer that has committed one before, and the loss of a commit that was never
+acknowledged to the client.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ BECAUSE = Words("{head}. {message}")
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """`name`: of the recording, as "kafka-4.3.1/tv2/basic-commit"; `given`: what the rule is
-    told; `lost`: what it must say."""
+    """`name`: of the recording, as "kafka-4.3.1/tv2/basic-commit"; `given`: what the rule is given;
+    `lost`: what it must say."""
 
     name: str
     given: Given
@@ -116,7 +117,7 @@ def list_recorded(graded: bool = False) -> tuple[Moment, ...]:
 
 
 def list_moments(graded: bool = False) -> tuple[Moment, ...]:
-    """Those that were recorded, and behind them those that are asked a second time."""
+    """Those that were recorded, and after them those that are asked a second time."""
     told = list_recorded(graded)
     return (*told, *(other for one in told for other in turn(one)))
 
@@ -127,13 +128,13 @@ def _is_of_today(parts: tuple[str, ...]) -> bool:
 
 @dataclass(frozen=True)
 class Lost(Hinted):
-    """The exercise. `other`: what a wrong rule is told that acts on none of the beliefs."""
+    """The exercise. `other`: the message for a wrong rule that acts on none of the beliefs."""
 
     beliefs: tuple[Belief, ...]
     hints: tuple[Text, ...]
 
     def check(self, rule: Rule, graded: bool = False) -> Verdict:
-        """Judge a rule by every moment; `graded`: of the recordings that nobody named too."""
+        """Judge a rule by every moment; `graded`: of the unnamed recordings too."""
         moments = list_moments(graded)
         distinct = {one.given: one for one in reversed(moments)}
         try:

@@ -27,9 +27,8 @@ def list_safeguards(line: str, *names: str) -> Menu:
 
 
 def list_kills(story: str, *nodes: str) -> Menu:
-    """A menu of who dies where in a story: nobody, then each place in the steps of these nodes
-    (none named: of all), told as the picture tells it. Values are lines of a scenario; nobody
-    is ""."""
+    """A menu of crashes in a story: none, then each place in the steps of these nodes (none named:
+    of all), worded as in the picture. Values are lines of a scenario; no crash is ""."""
     run = run_scenario(story)
     known = run.world.nodes
     missing = [node for node in nodes if node not in known]

@@ -48,7 +48,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Misconception:
-    """`truth`: what a holder is told; `cells`: "07/lso-test", the lab and its test cell; `names`:
+    """`truth`: the correction; `cells`: "07/lso-test", the lab and its test cell; `names`:
     what checks call the belief; `why_not`: the reason for each of `WANTED` that is missing."""
 
     number: int

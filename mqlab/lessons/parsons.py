@@ -5,7 +5,7 @@
 
 There is no model answer to compare with. The order is built into a role, and the explorer
 looks at every schedule of a small system: whatever keeps all promises is right, so several
-orders may be, and each wrong one gets the shortest run that breaks a promise with *it*.
+orders may be, and each wrong one gets the shortest execution that breaks a promise with *it*.
 What must be reachable (`sometimes`) keeps an order that does nothing from passing.
 
 Pieces may be the effect groups of one step (`mqlab.kernel.Config.order`) or span several;

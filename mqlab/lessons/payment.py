@@ -3,7 +3,7 @@
 A shop's order service books a payment with two records: the customer's account loses the money,
 the shop's account gets it. The player decides what happens next, and where the service stops.
 Only what an outsider would notice is a choice: a message leaves or arrives, the service stops and
-is started again, the broker decides or has waited long enough. What lies between (handshakes,
+is started again, the broker decides or has waited long enough. What happens between (handshakes,
 writes to a disk, answers) is done at once, in a fixed order. So the tree of choices is small
 enough to be in a page, which needs no kernel. That no order of events loses the money is said by
 the whole search.
@@ -157,7 +157,7 @@ def explore_states(name: str) -> tuple[list[State], list[tuple[str, ...]]]:
 
 
 def _settle(built: ShopSystem, run: Run) -> None:
-    """Do what lies between two choices of an outsider: what nodes still have to do, then what
+    """Do what happens between two choices of an outsider: what nodes still have to do, then what
     arrives, then the service's calls; a timer of its own, where it only waits."""
     order = {"local": 0, "response": 1, "request": 2, "call": 3}
     while True:
@@ -211,7 +211,7 @@ def _name(shop: ShopSystem, run: Run, choice: Choice) -> str:
 
 
 def _draw(run: Run, moves: list[list[int]], is_second: bool) -> State:
-    """The state of the payment page after a run (see `State`): the service, both logs, the
+    """The state of the payment page after an execution (see `State`): the service, both logs, the
     decision, the sums, the mark (what customer and shop have, a key of `MEANS`) and the moves.
     `is_second`: whether the service was started again."""
     snapshot = run.snapshots[-1]

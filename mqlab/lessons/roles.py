@@ -1,5 +1,5 @@
 """What the systems of lessons put in a role's place: a role of another kind, or the pieces of one
-step in an order that somebody chose (`order.STEP=` in a system line)."""
+step in a chosen order (`order.STEP=` in a system line)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The steps of a run that a lab's sentence points at."""
+"""The steps of a trace that a lab's sentence points at."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..kernel import Fact, FactKind, Trace
 
-#: whether a step of a run is the one that is meant
+#: whether a step of a trace is the one that is meant
 Tells = Callable[[Fact], bool]
 
 

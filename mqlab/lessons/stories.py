@@ -1,8 +1,8 @@
-"""Exercises whose answer is a story: the lines of a scenario, behind a system line that is given.
+"""Exercises whose answer is a story: the lines of a scenario, after a system line that is given.
 
     story = "run app: send-in-transaction orders-0 580538 …"
 
-The story is run in each of the exercise's systems, and what happens in these runs is judged.
+The story is executed in each of the exercise's systems, and what happens is judged.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FIXED_LINES = tr(
 
 @dataclass(frozen=True)
 class StoryExercise(Hinted):
-    """`systems`: the lines behind which the story is put, each beginning with its `system`;
+    """`systems`: the lines after which the story is put, each beginning with its `system`;
     `judge`: what is said of the runs."""
 
     systems: tuple[str, ...]
@@ -51,6 +51,6 @@ class StoryExercise(Hinted):
 
 
 def _renumber(error: str, given: str) -> str:
-    """An error's line in the story: the given lines stand before it."""
+    """An error's line in the story: the given lines are before it."""
     before = len(given.splitlines())
     return re.sub(r"^line (\d+)", lambda match: f"line {int(match[1]) - before}", error)

@@ -1,7 +1,8 @@
 """Rules that are judged by stories: which promise breaks in which story tells what is believed.
 
 Each trial is a short story with the learner's rule in its place; every schedule of it is searched.
-So a wrong rule that nobody has foreseen meets a sentence of its own as well, and its shortest run.
+So a wrong rule that nobody has foreseen meets a sentence of its own as well, and its shortest
+execution.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ class Trial(Protocol):
 
 @dataclass(frozen=True)
 class Stories(Hinted):
-    """An exercise: its trials in the order in which they are told; `unseen`, which only grading
-    tries; `samples`, with which a rule is called before any search; `right`: what a right rule is
-    told."""
+    """An exercise: its trials in the order in which they are tried; `unseen`, which only grading
+    tries; `samples`, with which a rule is called before any search; `right`: the message for a
+    right rule."""
 
     name: str
     trials: tuple[Trial, ...]

@@ -1,4 +1,4 @@
-"""What comes of a check: a sentence, the belief behind a wrong answer, and the run that shows it.
+"""What comes of a check: a sentence, the belief behind a wrong answer, and the trace that shows it.
 
 In a notebook a verdict is shown, not raised: its sentence once, and below it the player on the
 run, open at the step that tells. Only grading raises (`mqlab.lessons.course.points`).
@@ -129,7 +129,7 @@ def _ended(sentence: str) -> str:
 
 
 def find_belief(english: str) -> str:
-    """A belief in the language that is spoken; "" where nobody has said it in that one."""
+    """A belief in the language that is spoken; "" where it has no text in that one."""
     return english if spoken() == "en" else translate(english, "belief")
 
 

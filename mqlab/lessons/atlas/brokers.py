@@ -12,7 +12,7 @@ from dataclasses import dataclass
 #: a place where nothing is kept, and one might have thought so
 NOTHING = "nothing"
 
-#: what an item is → how a reader is told
+#: what an item is → how it is shown to a reader
 KINDS = {
     "memory": "in memory: gone when the process is killed",
     "topic": "your topic",

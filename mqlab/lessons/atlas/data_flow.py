@@ -1,6 +1,6 @@
 """The data flow of one transaction: who asks whom for what, and what is written for it.
 
-One list and one figure, read off a run, for labs 06 and 07. Kafka's design document (KIP-98)
+One list and one figure, read off a trace, for labs 06 and 07. Kafka's design document (KIP-98)
 and most articles draw it in five steps: find the coordinator, get a producer id, begin, write,
 end. The last column gives that number; *begin* (3) has no line, for it sends nothing.
 """
@@ -39,7 +39,7 @@ STAGES = {
     "WriteTxnMarkers": ("publish the decision", "5"),
     "Fetch": ("make visible", ""),
 }
-#: role → (its name in the figure, where its line stands)
+#: role → (its name in the figure, where its line is)
 ROLES = {
     "app": ("producer", 185),
     "coordinator": ("coordinator", 395),

@@ -1,7 +1,7 @@
 """The words of the course, in English and Chinese, one sentence each.
 
 `glossary()` is the whole table, `glossary("lso", "半消息")` those that hold a word. The
-names of the systems' own things stay as they are in every language. The terms stand in
+names of the systems' own things stay as they are in every language. The terms are in
 `glossary.toml` beside this file.
 """
 

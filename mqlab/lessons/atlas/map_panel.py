@@ -1,6 +1,6 @@
 """The map panel: a broker's nodes as bands, what they keep in three columns.
 
-Memory, topics and logs, disk stand in the same column for every broker, so that two maps
+Memory, topics and logs, disk are in the same column for every broker, so that two maps
 can be compared line by line. Blue and bold takes part in a transaction.
 """
 

@@ -30,7 +30,7 @@ ATLAS_CSS = (
 )
 # As wide as an output of JupyterLab at 1280 px with its left bar open: wider ones would scroll.
 WIDTH = 816
-# JupyterLab gives a <pre> in an HTML output the letters of its text, in which no column stands.
+# JupyterLab gives a <pre> in an HTML output the letters of its text, in which columns do not align.
 TABLE = tr("the same as a table")
 ALIGNED = "font-family:monospace;white-space:pre;line-height:1.3;overflow-x:auto"
 # JupyterLab says its theme on the body; elsewhere the system's is followed. The letters keep
@@ -47,7 +47,7 @@ FRAME_CSS = (
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """Where a text stands, for the layout and for the test that nothing overlaps."""
+    """Where a text is, for the layout and for the test that nothing overlaps."""
 
     text: str
     x: float

@@ -1,6 +1,6 @@
 """How message queues came about: a lane a product, in the order of their first years.
 
-Only what a source backs stands on the axis (project pages, proposals and release notes);
+Only what a source backs is on the axis (project pages, proposals and release notes);
 products whose years we could not check are named below it. Blue: transactions arrive.
 """
 
@@ -107,7 +107,7 @@ def timeline_table() -> str:
 
 
 def _at(event: Event) -> float:
-    """An event whose month we do not know stands at the beginning of its year."""
+    """An event whose month we do not know is at the beginning of its year."""
     years = event.year + max(event.month - 1, 0) / 12 - FIRST
     return AXIS + years * (RIGHT - AXIS) / (LAST - FIRST)
 

@@ -2,7 +2,7 @@
 
     python -I -m mqlab.lessons.builder.closed
 
-It is told the text of the file, then what to do with it. Of a coordinator it keeps each state that
+It receives the text of the file, then what to do with it. Of a coordinator it keeps each state that
 this was ever in, under a number, and says only that number and the effects: so the engine's process
 never holds an object of the learner's. Of a file of functions it calls one, and says its value.
 Each step and each call is taken twice, so that one which depends on more than what it is given is
@@ -146,7 +146,7 @@ def explain(error: BaseException, file: str) -> str:
 
 
 def main(close: Callable[[], None]) -> int:
-    """Answer until nobody asks any more. `close`: what is done before a file is heard of."""
+    """Answer until the connection is closed. `close`: what is done before a file is received."""
     wire = Wire(os.dup(0), os.dup(1))
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)  # what the file prints goes to the log

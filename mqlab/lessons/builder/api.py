@@ -129,7 +129,7 @@ SHOWN = (
 
 
 def append(entry: Entry, disk: Disk, config: KafkaConfig) -> Append:
-    """The effect that writes what is now known of a transactional id behind all other records of
+    """The effect that writes what is now known of a transactional id after all other records of
     its partition of `__transaction_state`. `Appended(log, end)` follows with `end` one above the
     record's offset, `.entry.base`."""
     log = txn_log(entry.txn_id, config)

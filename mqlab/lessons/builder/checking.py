@@ -1,6 +1,6 @@
-"""Is a learner's file right? Each trial is searched, to the first run that breaks it.
+"""Is a learner's file right? Each trial is searched, to the first execution that breaks it.
 
-What is told is the claim that breaks, what the run shows of it (`explain`), and the run itself.
+Reported are the claim that breaks, what the execution shows of it (`explain`), and its trace.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .trial import DOWN_MS, Timed, Trial
 from .whats import COORDINATOR, What, find_what
 
 MOST_STATES = 200_000  # of a trial; a right coordinator has half as many in the largest
-MOST_CHOICES = 700  # of a run in simulated time; a right coordinator makes half as many
+MOST_CHOICES = 700  # of an execution in simulated time; a right coordinator makes half as many
 MOST_ASKED = 20_000  # different questions of a file; a right coordinator is asked 3,000
 SLICE_S = 0.1
 HOLDS = Words("{trials} trials, {states:,} states, and nothing breaks (part {sitting}): {names}")
@@ -108,7 +108,7 @@ def search_trial(trial: Trial, host: Any, what: What = COORDINATOR) -> Card:
 
 def _search(trial: Trial, system: Any, what: What, host: Any) -> Card:
     """Search the schedules of a trial's `system`, in which the learner's role runs (in the process
-    `host`), and return a card: with the shortest run found that breaks a claim; with a run that
+    `host`), and return a card: with the shortest execution found that breaks a claim; with one that
     ends although something has not happened that must; with TOO_MANY states; or that all is well.
     `what`: which part of a broker the role is; it words the card."""
     search = Search(system, replace(trial.budget, states=MOST_STATES))
@@ -139,11 +139,11 @@ def _search(trial: Trial, system: Any, what: What, host: Any) -> Card:
 
 
 def run_trial(trial: Trial, timed: Timed, system: Any, what: What) -> Card:
-    """Run one system in simulated time, once from each seed, and return a card with the first run
-    that breaks a claim, or that all hold; `timed` says when the learner's node crashes, and how
-    likely its connections break. A "can_always" or "sometimes" claim is judged at the end of a run
-    only. The clock is not passed to the coordinator, as in a search: so a run is its choices alone,
-    and can be played again."""
+    """Run one system in simulated time, once from each seed, and return a card with the first
+    execution that breaks a claim, or that all hold; `timed` says when the learner's node crashes,
+    and how likely its connections break. A "can_always" or "sometimes" claim is judged at the end
+    of an execution only. The clock is not passed to the coordinator, as in a search: so an
+    execution is its choices alone, and can be played again."""
     steps, partitions = 0, system.cluster.partitions if timed.loss else ()
     # the connections that may break
     lossy = tuple((what.restart, name) for name in partitions)
@@ -168,8 +168,8 @@ class Breaks(Exception):
 
 @dataclass
 class Watched(Untold):
-    """A run in simulated time, and its choices. Breaks in the first world where a claim does, and
-    behind `MOST_CHOICES`: who asks for ever is asked no further."""
+    """An execution in simulated time, and its choices. Ends in the first world where a claim
+    breaks, and after `MOST_CHOICES`: a coordinator that asks for ever is called no further."""
 
     broken: str = ""
     choices: list[str] = field(default_factory=list)
@@ -228,8 +228,8 @@ def _light(system: Any, claim: str, what: What) -> Any:
 def _show(trial: Trial, example: Counterexample, system: Any, states: int, what: What) -> Card:
     """Make the card, which is shown to the learner, of a counterexample: in words, and as a trace
     in which an invariant stands for the claim that breaks. A claim of "can_always" breaks where it
-    can no longer come true: there the run is played on to its end, and the card's `lost` is the
-    position from which on this is so. `states`: how many were searched; `what`: which part of a
+    can no longer come true: there the execution is played on to its end, and the card's `lost` is
+    the position from which on this is so. `states`: how many were searched; `what`: which part of a
     broker the role is."""
     schedule, marked, lost_at = example.schedule, _light(system, example.property, what), 0
     if example.claim.kind == "can_always":

@@ -1,4 +1,5 @@
-"""A run of a learner's coordinator, played to its end: what it shows of the file's own doing."""
+"""An execution of a learner's coordinator, played to its end: what it shows of the file's
+effects."""
 
 from __future__ import annotations
 
@@ -28,8 +29,8 @@ class Done:
 
 @dataclass(frozen=True)
 class Evidence:
-    """A run that was played to its end: its choices, its last world, what the log holds, and what
-    the file did."""
+    """An execution that was played to its end: its choices, its last world, what the log holds, and
+    what the file did."""
 
     run: Run
     seen: View

@@ -1,7 +1,8 @@
-"""What a run shows of a coordinator, in words: the claim that breaks, and what its own file did.
+"""What an execution shows of a coordinator, in words: the claim that breaks, and what its own file
+did.
 
-A reason is looked up in the run: the effects of the file, the event in whose step each was, the
-records, the markers. Where nothing is found that explains the claim, the facts alone are said.
+A reason is looked up in the execution: the effects of the file, the event in whose step each was,
+the records, the markers. Where nothing is found that explains the claim, the facts alone are said.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def explain(system: BuildSystem, schedule: tuple[str, ...], claim: str) -> Text:
 
 
 def explain_missing(system: BuildSystem, schedule: tuple[str, ...], claim: str) -> Text:
-    """Why nothing good ever happens, by a run after which nothing more can happen."""
+    """Why nothing good ever happens, by an execution after which nothing more can happen."""
     evidence = play(system, schedule)
     if broken := system.find_broken(evidence.run.world):
         return BREAKS(broken=broken)
@@ -222,7 +223,7 @@ def _explain_late(evidence: Evidence) -> Text:
     return LATE(old=old, new=new)
 
 
-# ---- what nobody has asked for ---------------------------------------------------------
+# ---- what no client has asked for ---------------------------------------------------------
 
 STALE = Words(
     "an EndTxn with epoch {asked} is taken where the log has epoch {known}: refuse it with "
@@ -290,7 +291,7 @@ def _explain_shared(evidence: Evidence) -> Text:
     return SHARED(ids=", ".join(ids), pid=twice)
 
 
-# ---- what a client was told ------------------------------------------------------------
+# ---- what was reported to a client ------------------------------------------------------------
 
 KEPT = Words(
     "the client got ok, and the log says {states}: a retried EndTxn gets ok only where the log has "

@@ -199,8 +199,8 @@ class FunctionHost(FileHost):
 @dataclass(frozen=True, slots=True)
 class Hosted(Quiet):
     """`number`: of the state, at its own process. `entries`: what is safe in its log, by
-    transactional id. `waiting`: by caller, what each who waits is told where another one leads.
-    `broken`: why it does no more; empty while it does."""
+    transactional id. `waiting`: by caller, the answer for each who waits where another coordinator
+    leads. `broken`: why it does no more; empty while it does."""
 
     number: int
     entries: Map[str, Entry]
@@ -272,7 +272,7 @@ class Host(FileHost):
         return self._known[key]
 
     def take(self, role: Hosted, event: Event, disk: Disk) -> tuple[Hosted, Effects]:
-        """One step. What is broken does nothing, and nobody wakes it."""
+        """One step. What is broken does nothing, and no timer wakes it."""
         if role.broken:
             return role, ()
         if said := self.describe(event, disk):

@@ -59,7 +59,7 @@ class CompletesEarly(Coordinator):
 
 
 class MarksBoth(Coordinator):
-    """The last partition of several is told the opposite."""
+    """The last partition of several receives the opposite marker."""
 
     def handle_request(self, body: Any, caller: Caller, disk: Disk, at_ms: int) -> Result:
         new, effects = Coordinator.handle_request(self, body, caller, disk, at_ms)
@@ -160,7 +160,7 @@ ALL = Words("it catches all {all}, and stays True for a right one")
 
 
 def _look(system: BuildSystem, world: World) -> tuple[Any, ...]:
-    """A moment as the light is told it."""
+    """A moment as the learner's property receives it."""
     disk = world.disk(TC)
     log = tuple(
         (str(record.entry.state), record.entry.epoch, record.entry.partitions)

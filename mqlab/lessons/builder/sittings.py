@@ -72,7 +72,7 @@ FLUSHED = "'app=init; begin; send orders-0 a; flush; commit'"
 @dataclass(frozen=True)
 class BuildSystem(Built, KafkaSystem):
     """Kafka whose coordinator starts with the function in `rules`. `dropped`: claims that are not
-    asked yet. `timed`: it runs in simulated time, to an end at which nobody may wait. A world in
+    asked yet. `timed`: it runs in simulated time, to an end at which no client may wait. A world in
     which the code has broken has the light `runs` red."""
 
     dropped: Annotated[tuple[str, ...], UNWRITTEN] = ()

@@ -33,7 +33,8 @@ Explain = Callable[[Any, tuple[str, ...], str], Text]
 class What:
     """`name`: as in a command; `broker`: whose part it is; `host`: the process of its file;
     `arrange`: a trial's system with what that process starts; `sittings`: by number; `claims`:
-    those that a system line may name; `restart`: the node whose return shows where a run leads."""
+    those that a system line may name; `restart`: the node whose return shows where an execution
+    leads."""
 
     name: str
     broker: str
@@ -57,7 +58,7 @@ class What:
         return tuple(name for name in first.dropped if all(name in t.dropped for t in others))
 
     def arrange_line(self, line: str, start: Callable[..., Any], dropped: tuple[str, ...]) -> Any:
-        """A system of somebody's own choice, with what the file's process starts: `line` may begin
+        """A system of the user's own choice, with what the file's process starts: `line` may begin
         with the broker's name. ValueError for another's, and for what is no system line."""
         name, _, rest = line.strip().partition(" ")
         if "=" in name or not name:

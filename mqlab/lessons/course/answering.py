@@ -1,8 +1,8 @@
 """An answer on its own side: what it does with what the judge asks of it.
 
 This runs in the process in which the student's cells have run (`mqlab.lessons.course.apart`), so
-it may have been changed by them in any way. All that leaves it are values, which the judge holds
-against the engine (`mqlab.lessons.course.judging`); a verdict never comes from here.
+it may have been changed by them in any way. All that leaves it are values, which the judge compares
+with the engine (`mqlab.lessons.course.judging`); a verdict never comes from here.
 """
 
 from __future__ import annotations
@@ -249,15 +249,16 @@ def _value(reply: Message) -> Any:
 @dataclass
 class Work:
     """A student's function, run where it lives. What it does next after which results is
-    remembered, so that a schedule asks only for what no other has asked before; a run that has come
-    to its end is run once more, and must come to the same. `ask`: a question to that process."""
+    remembered, so that a schedule asks only for what no other has asked before; an execution that
+    has come to its end is run once more, and must come to the same. `ask`: a question to that
+    process."""
 
     ask: Ask
     next: dict[tuple[Message, ...], Message] = field(default_factory=dict)
     at: tuple[Message, ...] | None = None  # how far the run that is open there has come
 
     def run(self, begins: Message, perform: Callable[[str, Message], Message]) -> Any:
-        """Begin a run there, and perform each call that it makes; what it returns."""
+        """Begin an execution there, and perform each call that it makes; what it returns."""
         results: tuple[Message, ...] = (begins,)
         while True:
             if results not in self.next:
@@ -364,7 +365,7 @@ Row = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class WrongAnswer:
-    """What somebody with a certain belief writes into the cell `grade_id`. `code`: the answer."""
+    """What a student with a certain belief writes into the cell `grade_id`. `code`: the answer."""
 
     grade_id: str
     belief: str
@@ -392,7 +393,7 @@ def page_of(lab: Lab) -> Path:
 def read_page(lab: Lab) -> Page:
     """Read the instructor's page of a lab. LabError where there is none, or a section is
     missing."""
-    from .notebooks import LabError  # with Jupyter, for which nobody waits who only judges
+    from .notebooks import LabError  # slow, since it imports Jupyter; the judge does without
 
     path = page_of(lab)
     if not path.exists():

@@ -1,9 +1,9 @@
-"""The process that runs a student's cells, for the judge and for nobody else.
+"""The process that runs a student's cells, for the judge only.
 
     python -I -m mqlab.lessons.course.apart
 
 For each answer to be judged the judge sends the sources of the cells it depends on and its name. A
-child is forked, so that no answer stands in another's way; it runs the cells, says what they have
+child is forked, so that no answer disturbs another; it runs the cells, says what they have
 printed, and then answers what the judge asks (`mqlab.lessons.course.answering`). The process knows
 no course, no gradebook, no student, no exercise and no verdict: an exercise that is imported here
 is withheld, and with it the right answer that it holds and finds. See
@@ -65,8 +65,8 @@ class Printed:
 
 
 class Withheld:
-    """In the place of an exercise: whatever a cell asks of it, it says nothing. What somebody has
-    put in order stays so."""
+    """In the place of an exercise: whatever a cell asks of it, it says nothing. What the student
+    has put in order stays so."""
 
     def arrange(self, order: Sequence[str] = (), **look: object) -> SimpleNamespace:
         return SimpleNamespace(order=tuple(order))
@@ -139,7 +139,7 @@ def build_shell() -> InteractiveShell:
     config = Config()
     config.HistoryManager.enabled = False
     shell = InteractiveShell.instance(config=config)
-    shell._showtraceback = lambda *given: None  # type: ignore[method-assign]  # told by `run_cell`
+    shell._showtraceback = lambda *given: None  # type: ignore[method-assign]  # by `run_cell`
     return shell
 
 

@@ -1,7 +1,7 @@
 """What comes from students is files and archives of strangers.
 
 On a machine that students log in to, each writes into nbgrader's inbox: a link there could have the
-teacher's copy of the solution collected as somebody's own. So links are
+teacher's copy of the solution collected as a student's own. So links are
 not collected (`Collect`), and whichever way a submission came, one that holds a link is not graded
 (`OnlyFiles`). A learning platform hands out zips: of these only notebooks are taken, each up to
 MOST_BYTES, and no archive within an archive (`Extract`, for `nbgrader zip_collect`). One bad
@@ -39,7 +39,7 @@ DAMAGED = (OSError, EOFError, RuntimeError, NotImplementedError, zipfile.BadZipF
 
 def find_fault(folder: Path) -> str:
     """Why a submission's folder is not graded, in words; nothing where it may be. nbgrader copies
-    what lies beside a notebook too."""
+    what is beside a notebook too."""
     for path in (folder.parent, folder, *sorted(folder.rglob("*"))):
         mode = path.lstat().st_mode
         if stat.S_ISLNK(mode):
@@ -80,7 +80,7 @@ class Collect(ExchangeCollect):
     """nbgrader's, for an inbox with anything in it."""
 
     def _path_to_record(self, path: str) -> dict[str, Any]:
-        """A folder with a name that nbgrader would not have given belongs to nobody."""
+        """A folder with a name that nbgrader would not have given belongs to no student."""
         try:
             record: dict[str, Any] = super()._path_to_record(path)
         except (ExchangeError, ValueError, OverflowError):

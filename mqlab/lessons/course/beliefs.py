@@ -1,6 +1,6 @@
 """What a class believes: how many students gave which wrong answer, question by question.
 
-A check tells a wrong answer the belief behind it. nbgrader keeps what it told in the graded
+A check reports the belief behind a wrong answer. nbgrader keeps that report in the graded
 notebooks; here that is counted, so that a teacher sees what to say in the next hour.
 """
 
@@ -24,7 +24,7 @@ from .notebooks import STUB, Notebook, read
 
 RIGHT = ""
 NOTHING = "nothing is written yet"
-# How a verdict is told: `Verdict.sentence`, and what checks say of a stub.
+# How a verdict is printed: `Verdict.sentence`, and what checks say of a stub.
 PREFIX = re.compile("|".join(f"{HEADS[False].of(lang)}{COLON.of(lang)}" for lang in LANGUAGES))
 BELIEF = re.compile(r" \(The belief behind it: (.+)\.\)$|（背后的想法：(.+)。）$")
 STUBS = tuple(
@@ -35,8 +35,9 @@ STUBS = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What one student got in one graded cell. `said`: what the check told, in full; `belief`:
-    the belief it named, or what it told where it named none; RIGHT where all points are given."""
+    """What one student got in one graded cell. `said`: what the check printed, in full; `belief`:
+    the belief it named, or what it printed where it named none; RIGHT where all points are
+    given."""
 
     lab: str
     cell: str
@@ -85,8 +86,8 @@ def _first_line(cell: Notebook) -> str:
 
 
 def _belief(message: str) -> str:
-    """Students are told their own case first; the belief is what they have in common. Where none is
-    named, as by an ordering, it is what went wrong, without why."""
+    """A verdict begins with the student's own case; the belief is what they have in common. Where
+    none is named, as by an ordering, it is what went wrong, without why."""
     match = BELIEF.search(message)
     if match:
         return match[1] or match[2]

@@ -59,7 +59,7 @@ from .notebooks import STUB, Lab, Notebook, read, read_source, text_of
 #     exchange/            where students of the same machine fetch and submit
 #
 # A course holds a term's work, so it is never made again: a second `create` adds what is missing.
-# Only a *sample* course, with nobody in it but the sample students, is ever deleted; `clear_sample`
+# Only a *sample* course, with only the sample students in it, is ever deleted; `clear_sample`
 # refuses as soon as it finds anything that it did not make.
 
 COURSE = "mqlab"
@@ -101,7 +101,7 @@ c.merge(course_settings(here))
 # The sample students are folders, not users of this machine.
 SAMPLE_CONFIG = "c.ExchangeCollect.check_owner = False\n"
 
-# What a course consists of; anything else in its folder is somebody's own.
+# What a course consists of; anything else in its folder is not ours.
 OURS = {
     MARKER, "nbgrader_config.py", "source", "release", "submitted", "autograded", "feedback",
     "exchange", "cache", "gradebook.db", "gradebook.csv", "beliefs.csv",
@@ -150,7 +150,7 @@ class Course:
         return Gradebook(f"sqlite:///{self.folder / 'gradebook.db'}", COURSE)
 
     def api(self) -> NbGraderAPI:
-        """nbgrader on this course, with the settings that stand in its folder."""
+        """nbgrader on this course, with the settings in its folder."""
         config = PyFileConfigLoader("nbgrader_config.py", str(self.folder)).load_config()
         config.merge(course_settings(self.folder))  # a course may be older than these
         return NbGraderAPI(config=config)
@@ -264,7 +264,7 @@ def check(result: dict[str, Any]) -> None:
 
 @contextmanager
 def tools() -> Iterator[None]:
-    """nbgrader calls `alembic` by its bare name; it lies beside this Python."""
+    """nbgrader calls `alembic` by its bare name; it is beside this Python."""
     before = os.environ.get("PATH", "")
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), before])
     try:
@@ -339,8 +339,8 @@ def _has_container(api: NbGraderAPI) -> bool:
 
 
 def _list_excess(book: Gradebook, labs: Sequence[str]) -> Iterator[str]:
-    """Each cell with a score that is more than it can have: nobody has given that by hand, unless
-    she has written to the gradebook."""
+    """Each cell with a score that is more than it can have. Hand grading gives none, so it was
+    written into the gradebook."""
     for lab in labs:
         for submission in book.assignment_submissions(lab):
             for notebook in submission.notebooks:
@@ -423,7 +423,7 @@ def _digest(path: Path) -> str:
 
 
 def _last_error(result: dict[str, Any]) -> str:
-    """nbgrader's log is long; what went wrong stands in our own error, or in its first line."""
+    """nbgrader's log is long; what went wrong is in our own error, or in its first line."""
     lines = str(result.get("log", "")).splitlines()
     ours = [line.partition("GradingError: ")[2] for line in lines]
     theirs = [line for line in lines if line.startswith("[ERROR]")]
@@ -473,14 +473,14 @@ def answers(lab: Lab, student: str) -> dict[str, str]:
 
 
 def paste(source: str) -> str:
-    """An answer in which the text of a right file stands in the place of the call that reads it."""
+    """An answer in which the text of a right file replaces the call that reads it."""
     from ..lab13 import read_right
 
     return re.sub(r"\bread_right\((\d)\)", lambda call: repr(read_right(int(call[1]))), source)
 
 
 def fill_in(released: Notebook, written: dict[str, str]) -> Notebook:
-    """A copy of the released notebook in which somebody has written these cells."""
+    """A copy of the released notebook in which these cells are written."""
     notebook = deepcopy(released)
     for cell in notebook.cells:
         if utils.is_solution(cell):

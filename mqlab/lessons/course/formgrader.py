@@ -6,7 +6,7 @@ A page that shows a stranger's words does not belong into JupyterLab, which open
 and files for anyone who is signed in. This server offers none of them, only the formgrader's own
 pages. They show a submission as text (`mqlab.lessons.course.formgrader`). Should that ever fail, no
 script of the submission runs: the browser runs only scripts that carry a word which is made up at
-each start and stands in nbgrader's own templates.
+each start and is in nbgrader's own templates.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Grading a notebook: each answer to the judge, with the cells that it depends on.
 
 nbgrader puts the locked cells back and reads the marks off the outputs of the test cells. Between
-the two stands `ExecuteApart`: it runs no test cell. It reads the exercise and the name of the
-answer off it, hands the cells that the answer depends on to the judge
-(`mqlab.lessons.course.judging`), and writes the judge's verdict where nbgrader looks for it. All
-that a submission adds to its graded notebook is text.
+the two, `ExecuteApart` runs no test cell. It reads the exercise and the name of the answer off it,
+hands the cells that the answer depends on to the judge (`mqlab.lessons.course.judging`), and writes
+the judge's verdict where nbgrader looks for it. All that a submission adds to its graded notebook
+is text.
 """
 
 from __future__ import annotations

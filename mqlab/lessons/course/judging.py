@@ -1,4 +1,4 @@
-"""The judge: holds answers against the engine, outside of the process in which they run.
+"""The judge: compares answers with the engine, outside of the process in which they run.
 
 A lab's notebook comes as cells. Those that an answer depends on go, as source, to another process
 (`mqlab.lessons.course.apart`), behind walls where the machine has some (`walls`, beside it). The
@@ -31,9 +31,9 @@ from .wire import Message, Wire, WireError, encode
 # ---- Answers that were judged before: who answers every question alike gets the same verdict
 #
 # A search over every schedule takes seconds, and half of a class gives the same answer. What a
-# judge asks next depends on nothing but what it was told before, so the questions about an exercise
-# form a tree. An answer is led along it, question by question; where it says something new, it is
-# judged in full, and the tree grows.
+# judge asks next depends on nothing but the answers it got before, so the questions about an
+# exercise form a tree. An answer is led along it, question by question; where it says something
+# new, it is judged in full, and the tree grows.
 
 Verdict = tuple[bool, str]
 
@@ -109,7 +109,7 @@ WALLED = ((*AS_ROOT, *ALONE, *WALLS), ("unshare", *ALONE, *WALLS))
 SANDBOXES = (
     *WALLED, (*AS_ROOT, *ALONE, "--mount-proc"), (*AS_ROOT, "--net"), ("unshare", "--net"),
 )  # fmt: skip
-#: what a class is told whose answers are run in less than that
+#: the warning for a class whose answers are run in less than that
 UNWALLED = (
     "this machine lets no program be walled in (Linux with `unshare`, user namespaces or root): an "
     "answer that is graded can read and write your files, this course among them"
@@ -120,9 +120,9 @@ FAILED = (
 )
 NETWORK = ", and use the network"
 IN_A_CONTAINER = "; to prevent it run the answers in a container (labs/instructor/README.md)"
-# All that a grading process is told of this one: where programs are and how text is written.
+# All that a grading process gets from this one: where programs are and how text is written.
 ENVIRONMENT = ("PATH", "JAVA_HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "SYSTEMROOT")
-#: what a function is told that has made a call and waits
+#: what is sent to a function that has made a call and waits
 INSIDE = ("result", "raise", "leave")
 Ran = tuple[tuple[str, tuple[str, str] | None], ...]
 ANSWER_S = 60.0  # until one question is answered; a function is stopped long before
@@ -313,7 +313,7 @@ class Lost(BaseException):
 
 
 def _read_ran(reply: Message, count: int) -> Ran:
-    """What became of the cells; WireError where that is not told."""
+    """What became of the cells; WireError where that is not reported."""
     match reply:
         case ("ran", tuple(cells)) if len(cells) == count:
             return tuple(map(_read_cell, cells))

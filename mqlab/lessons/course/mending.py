@@ -3,7 +3,7 @@
 A copied cell has its original's name, and nbgrader then refuses the notebook; a deleted test cell
 costs its points without a word. Both happen by a slip of the hand. `mend` makes the notebook what
 nbgrader can grade and says in a sentence each what it had to do: of two cells with one name the
-first keeps it, and the other is an ordinary cell; a deleted cell comes back where it stood.
+first keeps it, and the other is an ordinary cell; a deleted cell comes back where it was.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .notebooks import Notebook, read
 
 
 class Mend(NbGraderPreprocessor):
-    """`mend` as a step of grading, before nbgrader's own; what it did stands in nbgrader's log."""
+    """`mend` as a step of grading, before nbgrader's own; what it did is in nbgrader's log."""
 
     releases = Unicode(help="the folder of the released assignments").tag(config=True)
 
@@ -63,6 +63,6 @@ def name_of(cell: Notebook) -> str:
 
 
 def _place_after(notebook: Notebook, name: str) -> int:
-    """Behind the cell of that name; at the beginning where there is none."""
+    """After the cell of that name; at the beginning where there is none."""
     places = [place for place, cell in enumerate(notebook.cells, 1) if name_of(cell) == name]
     return places[0] if name and places else 0

@@ -30,7 +30,7 @@ from .notebooks import (
 from .ways import DEEPER, SAID, SHORT_MINUTES, heading_level, measure, short_way
 
 MOST_CELLS = 90  # without those that only hold a heading
-FILE_CHECK = "check_mine("  # of a file that stands beside the notebook
+FILE_CHECK = "check_mine("  # of a file beside the notebook
 MOST_IN_SIGHT = 24  # before a part is unfolded
 MOST_BYTES = 4_000_000  # a code host stops showing a notebook somewhere above
 

@@ -6,15 +6,15 @@ each `# %%`, so that a change reads as a change. Two copies are derived and comm
 - `labs/NN-name.ipynb`, the student's: solutions and hidden tests taken out by nbgrader itself,
   no outputs;
 - `labs/solutions/NN-name.ipynb`, nbgrader's source version: everything in place, executed. It keeps
-  the outputs that somebody reads (`is_kept`: nbval compares them, a grade depends on them, the site
+  the outputs that are read (`is_kept`: nbval compares them, a grade depends on them, the site
   shows them), as text; all others come again when their cells run.
 
-The student's copy in Chinese, whose kernel speaks Chinese, is made when somebody asks for it
+The student's copy in Chinese, whose kernel speaks Chinese, is made on request
 (`package.py`): the labs' catalogue has its cells of text, a paragraph each.
 
 Both are functions of the source (cell ids from its contents, outputs without addresses and
-random names): building again without a change gives no difference. A student copy in which
-somebody has worked is not overwritten.
+random names): building again without a change gives no difference. A student copy with a student's
+work is not overwritten.
 
 A graded exercise is a cell to write and a cell that tests it; what is not said has a default:
 
@@ -67,10 +67,10 @@ SPEAK = 'from mqlab.lab import speak\n\nspeak("zh")  # 图、问题和消息都�
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 HANGS_S = 1800  # a cell that has not ended by then never will; a slow one has, on a busy machine
 # What a student finds in the place of a solution. No line that raises: a function without
-# `return` and a list without pieces are told in words what is missing.
+# `return` and a list without pieces get a sentence on what is missing.
 STUB = "# YOUR CODE HERE"
 # Tags of a cell, as in `# %% tags=["volatile"]`.
-# its output differs each time (durations): the committed one is kept, until somebody clears it
+# its output differs each time (durations): the committed one is kept, until it is cleared
 VOLATILE = "volatile"
 # it takes many seconds and needs nothing of the student's: the check of stubs leaves it out
 LONG = "long"
@@ -214,7 +214,7 @@ def student_copy(source: Notebook) -> Notebook:
             notebook, resources = step.preprocess(notebook, resources)
         except (RuntimeError, ValidationError, SchemaTooOldError) as error:
             raise LabError(f"{_name(source)}: nbgrader's {type(step).__name__}: {error}") from error
-    # by which it is seen later whether somebody has worked in a copy
+    # by which it is seen later whether a copy was changed
     notebook.metadata["mqlab"]["cells"] = _digest_of_cells(notebook)
     return notebook
 
@@ -225,7 +225,7 @@ def translated_copy(lab: Lab, lang: Lang) -> Notebook:
 
 
 def solution_copy(source: Notebook, execute_in: Path, previous: Notebook | None) -> Notebook:
-    """Executed, with the outputs that somebody reads; they differ only if what is shown differs."""
+    """Executed, with the outputs that are read; they differ only if what is shown differs."""
     notebook = execute(source, execute_in)
     _check_printed(notebook)
     before = {cell["id"]: cell for cell in previous.cells} if previous else {}
@@ -306,7 +306,7 @@ PLAIN = "text/plain"
 
 
 def is_kept(lab: str, cell: Notebook) -> bool:
-    """Whether somebody reads what this cell of a committed solution wrote: nbval, nbgrader, the
+    """Whether what this cell of a committed solution wrote is read: nbval, nbgrader, the
     next build, or the site where a browser cannot run the cell."""
     tags = cell.metadata.get("tags", [])
     if COMPARED in tags or VOLATILE in tags or utils.is_grade(cell):
@@ -369,7 +369,7 @@ def build(lab: Lab, say: Callable[[str], None], student_only: bool, force: bool)
     are there; `say` gets a line for each file that is written or kept. `student_only` is quick:
     nothing is executed, and a student copy of this source stays.
 
-    A student copy that somebody has worked in, or that cannot be read, is kept; `force` sets it
+    A student copy that was changed, or that cannot be read, is kept; `force` sets it
     aside under another name and makes a new one. LabError with the line of the source where the
     solution fails.
     """
@@ -423,7 +423,7 @@ def notebooks_in(folder: Path) -> list[Path]:
 
 
 def was_worked_on(student: Notebook) -> bool:
-    """Somebody changed, added or removed a cell since it was built."""
+    """Whether a cell was changed, added or removed since it was built."""
     built = student.metadata.get("mqlab", {}).get("cells")
     return built != _digest_of_cells(student)
 

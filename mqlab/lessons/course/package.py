@@ -3,7 +3,7 @@ a student's own copies of the labs.
 
 One zip: unpacked, `make lab` in it sets everything up and opens the labs, as in a clone. It holds
 neither the labs' sources nor solutions nor instructor's pages nor tests. An installed mqlab makes
-the same zip, since a wheel brings what of it stands outside the packages.
+the same zip, since a wheel brings those parts of it that are outside the packages.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """What a copy is made from: a notebook, or, where it is told in another language than English,
+    """What a copy is made from: a notebook, or, where it is in another language than English,
     the source in its place (`made`)."""
 
     notebook: Path
@@ -175,7 +175,7 @@ def lay_out(labs: Path, folder: Path, say: Say, lang: Lang = "en") -> None:
 
 
 def find_language(folder: Path) -> Lang | None:
-    """The language of somebody's copies; None before there are any that can be read."""
+    """The language of a student's copies; None before there are any that can be read."""
     for copy in notebooks_in(folder):
         try:
             return read_language(read(copy))

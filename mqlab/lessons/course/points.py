@@ -1,8 +1,8 @@
-"""What a lab's test cell asks for its points, in the notebook that it stands in.
+"""What a lab's test cell asks for its points, in its notebook.
 
     grade("lso", lso)
 
-Here, in a lab's own kernel, it holds an answer against its exercise, the unseen cases included, so
+Here, in a lab's own kernel, it compares an answer with its exercise, the unseen cases included, so
 that a solution can be seen to get every point and an untouched copy none. No mark comes from this:
 when a class is graded no test cell is run. `mqlab.lessons.course.grading` reads the name of the
 exercise and of the answer off the cell, and another process judges.
@@ -21,7 +21,7 @@ class NotYet(AssertionError):
 
 
 def grade(exercise: str, answer: Any) -> None:
-    """Hold an answer against an exercise (`course.graded`); NotYet if it is wrong."""
+    """Compare an answer with an exercise (`course.graded`); NotYet if it is wrong."""
     from .graded import find_exercise
 
     verdict = find_exercise(exercise)[0].check(answer, graded=True)

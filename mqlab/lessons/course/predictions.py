@@ -1,6 +1,6 @@
 """What a class predicted: question by question, how many chose which option before they saw it.
 
-An answer that was locked stands in the notebook's cell (`mqlab.lessons.predict`), so it comes with
+An answer that was locked is in the notebook's cell (`mqlab.lessons.predict`), so it comes with
 what is handed in. A notebook is a stranger's: it is searched as text and never run, and only the
 names of our questions and the numbers of their options are taken from it.
 """
@@ -28,7 +28,7 @@ Beliefs = Mapping[tuple[str, str], str]
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What one student chose. `belief`: what stands behind a wrong option; empty for the right."""
+    """What one student chose. `belief`: the belief behind a wrong option; empty for the right."""
 
     lab: str
     question: str
@@ -98,7 +98,7 @@ def _chosen_in(path: Path) -> dict[str, int]:
 
 def draw_histogram(predictions: Sequence[Prediction]) -> str:
     """Draw, for each question that was answered, how many chose each option: a line with a bar, the
-    right option marked, below a wrong one that somebody chose the belief that it shows."""
+    right option marked, below a wrong one that was chosen the belief that it shows."""
     lines = []
     for lab, name in dict.fromkeys((one.lab, one.question) for one in predictions):
         question = load_questions(lab[:2])[name]

@@ -6,7 +6,7 @@ no file of the course, of the machine's people or of its administrator.
 What follows is the command that is run behind the walls. A root of its own is put together in
 memory, in the current folder: the parts of the system and of Python's prefixes that hold programs
 and libraries, this package, and an empty folder to work in, which is as large as MOST_FILES says.
-A course is seen only if it lies within one of those parts, in /usr/share for example. The command
+A course is seen only if it is within one of those parts, in /usr/share for example. The command
 can undo nothing of it: it has no capability, and gets none by a program that it starts.
 
 Raises OSError where this machine does not allow that, and the command is not run. Linux from 5.12
@@ -67,7 +67,7 @@ def build(home: Path) -> None:
 
 
 def list_needed() -> Iterator[Path]:
-    """What is brought; what lies in another comes after it."""
+    """What is brought; a folder within another comes after it."""
     for prefix in PREFIXES:
         yield from (Path(prefix, name) for name in PARTS)
     yield from (Path("/etc", name) for name in SETTINGS)

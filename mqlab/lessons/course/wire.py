@@ -41,7 +41,7 @@ class Wire:
         self._read = b""
 
     def say(self, *message: Any) -> None:
-        """Raises WireError where nobody listens any more."""
+        """Raises WireError where the other side is closed."""
         line = json.dumps(encode(message)).encode() + b"\n"
         try:
             while line:
@@ -83,7 +83,7 @@ def encode(value: Any) -> Any:
 
 
 def decode_line(line: bytes) -> Message:
-    """A line that `Wire.say` wrote, or somebody who pretends to be it; WireError."""
+    """A line that `Wire.say` wrote, or that pretends to be written by it; WireError."""
     try:
         message = decode(json.loads(line))
     except (ValueError, TypeError, RecursionError) as error:

@@ -40,7 +40,7 @@ def main(address: str, count: int, pause_at: str = "") -> None:
         if order == pause_at:
             producer.flush(WAIT_S)
             print(f"not committed yet: {order}", flush=True)
-            threading.Event().wait()  # nobody sets it
+            threading.Event().wait()  # never set
         producer.commit_transaction(WAIT_S)
         print(f"committed: {order}", flush=True)
     consumer.close()

@@ -58,7 +58,7 @@ from .systems.ruled import put_rule
 if TYPE_CHECKING:
     from .released import HeldPayment
 
-# --- what a run shows ---------------------------------------------------------------------
+# --- what an execution shows ---------------------------------------------------------------------
 
 
 def list_reads(trace: Trace, position: int = -1) -> str:
@@ -115,7 +115,7 @@ def requests(trace: Trace, coordinator: str = "coordinator") -> str:
 
 
 def _asks(fact: Fact, coordinator: str) -> bool:
-    """Whether somebody else asks the coordinator something."""
+    """Whether another client asks the coordinator something."""
     return fact.kind is FactKind.SEND and fact.peer == coordinator and fact.node != coordinator
 
 
@@ -158,7 +158,7 @@ RUNS_OUT = Words("timeout {timer}: set at {at:g} s, runs out at {end:g} s")
 
 
 def find_timeout(text: str) -> str:
-    """When the timeout of a transaction that is open at the end of a run will run out."""
+    """When the timeout of a transaction that is open at the end of an execution expires."""
     run = run_scenario(text)
     begun = next(f.at_ms for f in run.trace if _begins(f.body))
     _, timer, after_ms = run.world.nodes["coordinator"].timers[0]
@@ -355,7 +355,7 @@ KILLS = {
 
 
 def _killed(run: Run) -> str:
-    """Which of `KILLS` a run with a killed coordinator shows."""
+    """Which of `KILLS` an execution with a killed coordinator shows."""
     trace = run.trace
     before = takewhile(lambda fact: not is_kill(fact), trace)
     if not any(isinstance(fact.body, EndTxn) for fact in before):
@@ -393,7 +393,7 @@ def never_unknown(searched: System, outcome: str) -> Property:
 #
 # `admit(known, state, busy, caller)` answers "ok", "PRODUCER_FENCED", "CONCURRENT_TRANSACTIONS"
 # or "INVALID_PRODUCER_ID_MAPPING". It is put into the coordinator of a legacy client and tried
-# with a producer alone, with its restarted twin, and with requests written by hand.
+# with a producer alone, with its restarted second instance, and with requests written by hand.
 
 Pair = tuple[int, int]
 OK, FENCED, LATER, NO_SUCH = ANSWERS = (
@@ -416,7 +416,7 @@ BY_HAND = (
     "asking transaction_version=0 partitions=1 {} 'app=init; begin; send orders-0 a; commit' "
     "'hand={}'"
 )
-#: an older self, somebody who invents an epoch, another producer's id, an id nobody knows
+#: an older instance, an invented epoch, another producer's id, an unknown id
 STRANGERS = (
     "AddPartitionsToTxn orders-0 pid=0 epoch=5",
     "EndTxn commit pid=7 epoch=0 v=4",
@@ -453,7 +453,8 @@ def _but(wrong: Callable[[Pair, str, bool, Pair], str | None]) -> Rule:
 
 
 def _systems(rule: Callable[..., Any]) -> tuple[tuple[System, Budget], ...]:
-    """The twin twice: first for what a zombie's requests lead to, then for every answer."""
+    """The second instance twice: first for what a zombie's requests lead to, then for every
+    answer."""
     retry = Budget(retries=2)
     return (
         (_ruled(f"kafka {ZOMBIE}", rule), retry),

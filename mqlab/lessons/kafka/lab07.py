@@ -225,7 +225,7 @@ def _count(run: Run, state: TxnState) -> int:
 
 
 def _left(run: Run) -> str:
-    """Which of `KILLS` a run shows."""
+    """Which of `KILLS` an execution shows."""
     read = {got.label for got in run.trace.snapshot(-1).readers[0].got}
     if run.world.nodes["coordinator"].up:
         return ALIVE
@@ -242,7 +242,7 @@ def _is_lso_4(fact: Fact) -> bool:
 
 HALF = KillExercise(TWO_ORDERS, _left, KILLS, tells=_is_lso_4)
 
-# ---- A partition's log after a run, asked as its leader would be asked; what readers see of it,
+# ---- A partition's log after an execution, read as its leader reads it; what consumers see of it,
 # as
 #
 # tables; one real batch.
@@ -280,8 +280,8 @@ class PartitionLog:
         return [b.words for b in filter_readable(response.batches, response.aborted, offset)[0]]
 
     def without(self, start: int) -> PartitionLog:
-        """The partition after everything below `start` was deleted: its time had come
-        (retention), or somebody asked for it (DeleteRecords)."""
+        """The partition after everything below `start` was deleted: by retention, or by a
+        DeleteRecords request."""
         log = self.disk.log(self.name)
         kept = tuple(entry for entry in log.entries if entry.base >= start)
         short = replace(log, entries=kept, start=start, flushed=0)

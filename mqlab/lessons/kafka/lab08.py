@@ -268,7 +268,7 @@ def kill_the_loop() -> str:
 WORKER = "worker"
 ONE = IncomeSystem()
 MANY = IncomeSystem(orders=("580538:31678", "580539:31073", "580540:40483"))
-#: what nobody was shown: a loop that knows the orders by heart fails here
+#: the unseen cases: a loop that knows the orders by heart fails here
 OTHERS = IncomeSystem(orders=("salt:7", "soap:1", "oats:6", "rice:8"))
 MEMBERS = IncomeSystem(workers=(("one", "one"), ("two", "two")))
 SESSION = "session/accounting/one-1"
@@ -456,7 +456,7 @@ def promises(system: IncomeSystem) -> tuple[Property, ...]:
 
 
 def find_broken_promise(run: Rehearsal) -> str:
-    """The promise that does not hold at the end of a run; "" if all do. Where two workers
+    """The promise that does not hold at the end of an execution; "" if all do. Where two workers
     are, the one that was given up need not come to an end."""
     assert isinstance(run.system, IncomeSystem)
     for claim in promises(run.system):
@@ -474,7 +474,7 @@ def _wrong(named: Named, run: Rehearsal, light: str) -> Verdict:
 
 
 def shape(run: Rehearsal, node: str = WORKER) -> list[Outcome]:
-    """What a run's loop called and was given, from its first poll on."""
+    """What the loop of an execution called and was given, from its first poll on."""
     app = run.world.nodes[node].app
     given: list[Outcome] = [*app.results] if app is not None else []
     start = next((i for i, one in enumerate(given) if isinstance(one.call, Poll)), len(given))
@@ -482,7 +482,8 @@ def shape(run: Rehearsal, node: str = WORKER) -> list[Outcome]:
 
 
 def belief(run: Rehearsal, calm: list[Outcome], name: str) -> Named:
-    """The belief behind a run that goes wrong; `calm`: the loop's calls when nothing does."""
+    """The belief behind an execution that goes wrong; `calm`: the loop's calls when nothing
+    does."""
     assert isinstance(run.system, IncomeSystem)
     failing = _failing(shape(run), name) if run.system.fails else None
     return failing or _shaped(calm) or (name, BROKEN.get(name, UNFINISHED[1]))

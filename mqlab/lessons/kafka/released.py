@@ -85,8 +85,8 @@ def read_all(address: str, topic: str, level: str = "read_committed") -> list[st
 
 def lose_an_answer(idempotent: bool) -> str:
     """Let a producer send one payment to a broker that stores it and dies before it has answered,
-    and return a line: what the producer was told, and how often the payment is stored. Where no
-    client is installed, why."""
+    and return a line: what was reported to the producer, and how often the payment is stored. Where
+    no client is installed, why."""
     if why_not():
         return why_not()
     with serve() as broker:
@@ -133,7 +133,7 @@ class HeldPayment:
             self._end = str(GAVE_UP(error=error.args[0].name()))
 
     def finish(self) -> str:
-        """Let go what still waits, and say what the client was told and what was stored."""
+        """Release what still waits, and say what was reported to the client and what was stored."""
         if why_not():
             return self._end
         self.follow.stop()

@@ -42,18 +42,18 @@ def deliver(promise: str, faults: str = "", many: int = 2) -> Trace:
 
 
 def count_orders(trace: Trace) -> dict[str, tuple[int, int]]:
-    """For each order, how often it is in the queue and in the books at the end of a run."""
+    """For each order, how often it is in the queue and in the books at the end of an execution."""
     rows = trace.snapshot(-1).tables[0].rows
     return {number: (int(queue[:-1]), int(books[:-1])) for number, _, queue, books in rows}
 
 
 def list_heard(trace: Trace, node: str = "shop") -> list[str]:
-    """What somebody does and is told in a run, in its own order."""
+    """What a node does and receives in an execution, in its own order."""
     return [str(fact.text) for fact in trace if fact.node == node]
 
 
 def judge(trace: Trace) -> str:
-    """What became of the orders of a run: lost, counted twice or fine."""
+    """What became of the orders of an execution: lost, counted twice or fine."""
     faults = []
     for number, (_, books) in count_orders(trace).items():
         if books != 1:

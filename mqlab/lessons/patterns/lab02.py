@@ -66,7 +66,7 @@ def kill_everywhere(effects: Sequence[str]) -> str:
 
 
 def list_told(trace: Trace, node: str = "app") -> list[str]:
-    """What an application was told in a run."""
+    """What was reported to an application in an execution."""
     return [f.text.en for f in trace if f.node == node and f.kind is FactKind.RETURN]
 
 
@@ -78,7 +78,8 @@ def describe_red(verdict: Verdict) -> str:
 
 
 def compare_models() -> str:
-    """What each model gives up, by a search: the claim, and the shortest run against it."""
+    """What each model gives up, by a search: the claim, and the shortest execution that breaks
+    it."""
     rows: list[tuple[str, ...]] = [("model", "one might expect", "refuted in", "by")]
     for model, case in GIVEN_UP.items():
         example = search(case)

@@ -86,7 +86,7 @@ OVER = Words("every order comes to an end")
 
 @dataclass(frozen=True, slots=True)
 class Fenced(Service):
-    """A service with somebody else's rule; `lacks` is still its own affair."""
+    """A service with another service's rule; `lacks` is still its own affair."""
 
     fence: Fence | None = None
 
@@ -161,7 +161,7 @@ TENTHS_PER_PENNY = 10
 @cache
 def list_orders(many: int = 12) -> tuple[Order, ...]:
     """The first orders of 5 December 2011, an invoice each. Cancellations and invoices without
-    an amount are left out: nobody would miss them in the books."""
+    an amount are left out: the books do not need them."""
     from ...spark.files import DAY, read_lines
 
     tenths: dict[str, int] = {}

@@ -100,7 +100,7 @@ def list_frontiers(trace: Trace, partition: str = "orders-0") -> list[tuple[str,
 
 
 def _find_readable(trace: Trace, step: int, partition: str) -> int:
-    """maxReadPosition at a step, as the picture has it: its flag stands behind that entry."""
+    """maxReadPosition at a step, as the picture has it: its flag is after that entry."""
     drawn = next(log for log in trace.snapshot(step).logs if log.name == partition)
     return next(flag.at - 1 for flag in drawn.frontiers if flag.name == "maxReadPosition")
 
@@ -118,7 +118,8 @@ def receive_all(story: str, subscription: str = "books") -> list[str]:
 
 
 def list_answers(story: str, *nodes: str) -> list[str]:
-    """What the applications of a story were told; with `nodes` only theirs, each after its name."""
+    """What was reported to the applications of a story; with `nodes` only theirs, each after its
+    name."""
     answers = [fact for fact in run_scenario(story).trace if fact.glyph == "☞"]
     if not nodes:
         return [fact.text.en for fact in answers]
@@ -134,7 +135,7 @@ def list_ids(coordinators: int, many: int) -> list[str]:
 
 def list_logs(story: str) -> list[tuple[str, str, str]]:
     """The logs of partitions and coordinators when a story is over: the name, how many entries it
-    has, and what a client is told that subscribes to it."""
+    has, and the answer to a client that subscribes to it."""
     run = run_scenario(story)
     assert isinstance(run.system, PulsarSystem)
     rows = []

@@ -44,12 +44,12 @@ def receive_last(story: str) -> str:
 
 
 def answer_ack(story: str) -> str:
-    """What the last acknowledgement of a story was told."""
+    """The answer to the last acknowledgement of a story."""
     return [got.result for got in _list_outcomes(story) if isinstance(got.call, Acknowledge)][-1]
 
 
 def end_last(story: str) -> str:
-    """What the last commit of a story was told."""
+    """The answer to the last commit of a story."""
     return [got.result for got in _list_outcomes(story) if isinstance(got.call, Commit)][-1]
 
 
@@ -73,7 +73,7 @@ def list_records(story: str) -> list[tuple[str, str, str]]:
 
 
 def list_pending_logs(story: str) -> list[tuple[str, str]]:
-    """What stands in each subscription's log of pending acknowledgements when a story is over."""
+    """What is in each subscription's log of pending acknowledgements when a story is over."""
     run = run_scenario(story)
     assert isinstance(run.system, PulsarSystem)
     rows = []
@@ -85,7 +85,7 @@ def list_pending_logs(story: str) -> list[tuple[str, str]]:
     return rows
 
 
-# ---- one story, told for several cases ---------------------------------------------------------
+# ---- one story, for several cases ---------------------------------------------------------
 
 ABORTED = """
 # One of four is acknowledged, and the transaction aborts
@@ -128,7 +128,7 @@ run worker: {other}
 
 
 def answer_second(sub_type: str, one: str, other: str) -> str:
-    """What `other` is told after `one`, both calls of a worker that has received two orders and
+    """The answer to `other` after `one`, both calls of a worker that has received two orders and
     has the transactions t1 and t2."""
     return answer_ack(WHO.format(type=sub_type, one=one, other=other))
 
@@ -198,8 +198,8 @@ def write_zombie(acknowledges: bool) -> str:
 
 
 def zombie(acknowledges: bool) -> Trace:
-    """A worker is replaced by its twin, and goes on: it acknowledges in its transaction, or it
-    has only sent."""
+    """A worker is replaced by its second instance, and goes on: it acknowledges in its transaction,
+    or it has only sent."""
     return scenario(write_zombie(acknowledges))
 
 
@@ -210,13 +210,13 @@ def write_fence(sends_first: bool) -> str:
 
 
 def fence(sends_first: bool) -> Trace:
-    """A worker that only sends is replaced, and its twin fences it from the topic of the income:
-    after the worker's send, or before it."""
+    """A worker that only sends is replaced, and its second instance fences it from the topic of the
+    income: after the worker's send, or before it."""
     return scenario(write_fence(sends_first))
 
 
 def zombie_ends() -> list[tuple[str, str, str]]:
-    """What the replaced worker's commit is told, and what the books receive."""
+    """The answer to the replaced worker's commit, and what the books receive."""
     stories = {
         "acknowledges in t1": write_zombie(True),
         "sends only": write_zombie(False),
@@ -290,7 +290,7 @@ run twin: receive accounting
 
 
 def put_beside_kafka(offset: int = 3) -> Compare:
-    """The same orders in both: the first one cannot be worked out, the two behind it can. `offset`:
+    """The same orders in both: the first one cannot be processed, the two after it can. `offset`:
     what the worker commits in Kafka."""
     return put_beside(KAFKA.format(offset=offset), PULSAR, at=3)
 
@@ -307,7 +307,7 @@ def compare_with_kafka() -> str:
 
 
 def receive_next(player: Player) -> str:
-    """What the last call of a run was given."""
+    """What the last call of an execution was given."""
     given = [fact.body.detail for fact in player.trace if isinstance(fact.body, Outcome)]
     return given[-1].replace(":31678", "").replace(":31073", "").replace(":40483", "")
 
@@ -321,8 +321,8 @@ def redeliver_to_java(fetch: bool = False) -> Laid:
 #
 #     story = "run worker: redeliver billing …"
 #
-# The lines follow an abort that has left three orders lying. The story is right if the orders are
-# received once more, each of them once, and are acknowledged for good when it is over.
+# The lines follow an abort that has left three orders unacknowledged. The story is right if the
+# orders are received once more, each of them once, and are acknowledged for good when it is over.
 
 ORDERS = ("580538", "580539", "580540")
 GIVEN = f"""\

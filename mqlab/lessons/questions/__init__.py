@@ -1,6 +1,6 @@
 """What the labs ask: the questions of `Predict`, with their answers, one file a lab.
 
-A lab says `Predict("07-first-marker", trace=torn, step=17)`. The words stand here, in `07.toml`,
+A lab says `Predict("07-first-marker", trace=torn, step=17)`. The words are here, in `07.toml`,
 so that neither a notebook nor what is made of it (a page, a print) shows the answer:
 
     [first-marker]
@@ -17,7 +17,7 @@ so that neither a notebook nor what is made of it (a page, a print) shows the an
     why = "A partition shows a transaction when its own marker is in its own log."
     right = true
 
-`until` and `shows` may be left out: the run then plays to its last step.
+`until` and `shows` may be left out: the trace then plays to its last step.
 """
 
 from __future__ import annotations

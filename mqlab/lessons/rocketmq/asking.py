@@ -1,8 +1,8 @@
 """Lab 04's tables: what becomes of order 580538 when its end does not come in, case by case.
 
-Each function runs the stories of one table now and gives the table as text; the stories stand
-above it. A run that a lab shows as a picture is written in the lab, except `NOBODY`: it would be
-an answer to the lab's first exercise.
+Each function runs the stories of one table now and gives the table as text; the stories are above
+it. A scenario that a lab shows as a picture is written in the lab, except `NOBODY`: it would be an
+answer to the lab's first exercise.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ LATER = {
 
 
 def describe_limit() -> str:
-    """The questions about a half that nobody ever decides, and what still delivers it."""
+    """The questions about a half message that is never decided, and what still delivers it."""
     run = scenario(UNKNOWN)
     questions = list_questions(run)
     began, ended = (questions[place][0] // 1_000 for place in (0, -1))
@@ -284,9 +284,8 @@ run accounting: consume
 #
 # `sendMessageInTransaction` returns two words, how the half message was stored and what the local
 # transaction came to. A rule makes one answer out of them, as the last line of `createOrder` does:
-# "placed", "not placed" or "not known". The light *told* is red where a customer was told what is
-# not
-# so: placed, and there is no row; not placed, and there is one.
+# "placed", "not placed" or "not known". The light *told* is red where something reported to a
+# customer is not so: placed, and there is no row; not placed, and there is one.
 
 PLACED, NOT_PLACED, NOT_KNOWN = ANSWERS = ("placed", "not placed", "not known")
 Rule = Callable[[str, str], str]
@@ -346,7 +345,7 @@ class OrderDeskSystem(OrderServiceSystem):
         return node.app.results if node.app is not None else None
 
     def list_answers(self, world: World) -> Iterator[tuple[str, str]]:
-        """Each order whose call has returned, with what its customer was told."""
+        """Each order whose call has returned, with what was reported to its customer."""
         for node, _ in self.producers:
             app = world.nodes[node].app
             for got in app.results if app is not None else ():

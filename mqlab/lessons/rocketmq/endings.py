@@ -1,5 +1,5 @@
-"""What a run of the order service has left behind, and how often anybody was asked or given
-anything in it."""
+"""What an execution of the order service has left behind, and how often producers were asked and
+consumers were given anything in it."""
 
 from __future__ import annotations
 
@@ -34,9 +34,10 @@ GROUP = "accounting"
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """What a run has left behind. `row`: whether the order has one; `halves`, `ops`, `messages`,
-    `parked`, `dead`: records in the half topic, the op topic, orders-0, the topic of those that
-    were given up, and accounting's dead letter queue; `booked`: how often it was applied."""
+    """What an execution has left behind. `row`: whether the order has one; `halves`, `ops`,
+    `messages`, `parked`, `dead`: records in the half topic, the op topic, orders-0, the topic of
+    those that were given up, and accounting's dead letter queue; `booked`: how often it was
+    applied."""
 
     row: bool
     halves: int
@@ -62,8 +63,8 @@ def look_back(story: str, order: str = ORDER) -> Ending:
 
 
 def _count(run: Run, order: str) -> Ending:
-    """What is there when a run is over: whether `order` has a row, how often consumers booked it,
-    and how many records, of any order, are in each topic (see `Ending`)."""
+    """What is there when an execution is over: whether `order` has a row, how often consumers
+    booked it, and how many records, of any order, are in each topic (see `Ending`)."""
     service = run.system
     assert isinstance(service, RocketMQSystem)
     stored = read_world(service.cluster, run.world)
@@ -87,7 +88,7 @@ def _count(run: Run, order: str) -> Ending:
 
 
 def list_questions(trace: Trace) -> list[tuple[int, str, int]]:
-    """Every question of the broker in a run: when, whom, and the number of this check."""
+    """Every question of the broker in an execution: when, whom, and the number of this check."""
     return [
         (fact.at_ms, fact.peer, fact.body.message.check_times)
         for fact in trace
@@ -130,10 +131,11 @@ def _fail_always(retries: int) -> str:
 #
 #     for death in die_everywhere(listener, "580538", folder): …
 #
-# The process is killed before each choice of an undisturbed run. Its twin, another process of the
-# same producer group, is then asked by the broker, until nobody asks any more. The same schedule
-# runs twice: with the database as a value, as the explorer has it, and as a file that any tool can
-# open. Both must hold the same rows, or what is found in the one would not be true of the other.
+# The process is killed before each choice of an undisturbed execution. A second instance, another
+# process of the same producer group, is then asked by the broker, until it asks no more. The same
+# schedule runs twice: with the database as a value, as the explorer has it, and as a file that any
+# tool can open. Both must hold the same rows, or what is found in the one would not be true of the
+# other.
 
 SENDER = "app"
 #: rounds of the check after a death; the systems here ask no more often
@@ -158,7 +160,7 @@ class Death:
 
 
 def die_everywhere(system: OrderServiceSystem, folder: Path) -> Iterator[Death]:
-    """Every death of the sender, and last the run in which nobody dies."""
+    """Every death of the sender, and last the execution without a death."""
     choices = plain(system).choices
     for at in range(len(choices) + 1):
         kill = [f"kill {SENDER}"] if at < len(choices) else []
@@ -191,7 +193,7 @@ def _run(system: OrderServiceSystem, choices: Iterable[str]) -> Run:
 
 
 def _ask_to_the_end(run: Run) -> None:
-    """What is under way arrives; then the broker writes its op records and asks, round by round."""
+    """What is in flight arrives; then the broker writes its op records and asks, round by round."""
     go(run)
     for _ in range(ROUNDS):
         for wanted in (OP_BATCH, CHECK):
@@ -213,8 +215,8 @@ def _last(run: Run) -> str:
 #
 # A row and a message belong together. Each seed runs the day's first orders once, one after the
 # other, through two processes of the order service. What a process sends to the broker may be lost,
-# and the process that takes the orders may be killed in the middle of one; it starts again, and its
-# twin lives on. The run goes on until every round of the check has had its turn.
+# and the process that takes the orders may be killed in the middle of one; it starts again, and the
+# second instance lives on. The execution goes on until every round of the check has had its turn.
 
 #: an order takes about 25 ms while nothing goes wrong
 SLOT_MS = 40
@@ -224,8 +226,8 @@ LOSSY = (("app", "broker"), ("twin", "broker"))
 @worded("{delivered:4.0%}, {twice} of {orders} twice")
 class Outcomes:
     """Of so many `orders`: `once` has a row and one message, `twice` a row and several messages,
-    `neither` has no row and no message, and its customer was told or will ask; `split` has a row
-    whose message never comes."""
+    `neither` has no row and no message, and this was reported to its customer, or the customer will
+    ask; `split` has a row whose message never comes."""
 
     orders: int
     once: int

@@ -5,7 +5,7 @@
 The warehouse that gets the message about order 580538 looks up the row `580538/goods` to see what
 to pack. The two rows are written by two statements, each committed by itself. The light *whole
 order* is red where a message is there and the goods are not: the warehouse packs an empty parcel.
-Goods without an order harm nobody, so *row with message* speaks of the orders' own rows.
+Goods without an order do no harm, so *row with message* speaks of the orders' own rows.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ class OrderWithGoodsSystem(OrderServiceSystem):
         )
 
     def _has_message(self, world: World) -> bool:
-        """Not while the call that writes the row is under way: its half may still come."""
+        """Not while the call that writes the row is in progress: its half message may still
+        come."""
         seen = read_world(self.cluster, world)
         working = list_working(self.cluster, world)
         return all(

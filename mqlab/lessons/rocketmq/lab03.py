@@ -120,8 +120,8 @@ BESIDE = ("broker → ", "broker ▮", "broker ⇒ app  ok", "broker ⇒ twin  o
 
 
 def tabulate_deaths(listener: Pair) -> str:
-    """The sender killed at each of its steps, over an SQLite file; its twin is asked afterwards.
-    Deaths before the half has left are all alike: one of them is told."""
+    """The sender killed at each of its steps, over an SQLite file; its second instance is asked
+    afterwards. Deaths before the half message was sent are all alike: one of them is shown."""
     rows = []
     with TemporaryDirectory(prefix="mqlab-") as folder:
         for death in die_everywhere(with_listener(DYING.format(ORDER), listener), Path(folder)):

@@ -1,8 +1,8 @@
 """The money of the order service: what customers have paid, and what a consumer has counted.
 
 An order is paid when its row is written, and counted when the first group of consumers applies its
-message. Money in = money out: the two sums agree in the end. An order whose message is under way,
-asked about or parked is not settled yet.
+message. Money in = money out: the two sums agree in the end. An order whose message is in flight,
+asked about or set aside is not settled yet.
 """
 
 from __future__ import annotations

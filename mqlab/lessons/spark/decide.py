@@ -52,7 +52,7 @@ def amounts_of_batches(minutes: int) -> tuple[int, ...]:
     """The income in tenths of a penny that each batch writes, by its number, where the orders are
     cut into batches of so many minutes.
 
-    A batch writes the minutes that lie before the latest one of the batches before it (the
+    A batch writes the minutes that are before the latest one of the batches before it (the
     watermark). So the first writes nothing, and each other one the minutes of the batch before it
     without the last, which is the first that the next one writes. After the orders a closing record
     lets one more batch write the rest.
@@ -79,7 +79,7 @@ def amounts_of_batches(minutes: int) -> tuple[int, ...]:
 
 
 def records_of(minutes: int, batch: int) -> list[str]:
-    """What stands in the picture for the rows of a batch: each half hour with its pounds.
+    """What the picture shows for the rows of a batch: each half hour with its pounds.
 
     Batches of an hour write the half hours of two smaller ones.
     """
@@ -139,7 +139,7 @@ class Outcome:
 
     @property
     def sum(self) -> Text:
-        """In words, against what it should be."""
+        """In words, beside what it should be."""
         should, came = sum(amounts_of_batches(HALF_HOUR)), pounds(self.tenths)
         if self.tenths == should:
             return IS_RIGHT(income=came)
@@ -161,7 +161,7 @@ def crash(rule: Rule) -> Outcome:
 
 
 def lose_checkpoint(rule: Rule) -> Outcome:
-    """The same kill; then somebody deletes the checkpoint, and starts with larger batches."""
+    """The same kill; then the checkpoint is deleted, and the job starts with larger batches."""
     outcome = Outcome()
     outcome.hand_over(rule, HALF_HOUR, 0, KILLED + 1)
     outcome.hand_over(rule, HOUR, 0)
@@ -399,7 +399,7 @@ GRADED = {"steps": (STEPS, "value"), "decide": (DECIDE, "rule")}
 # ---- Lab 11: Flink's order of the steps beside Spark's, on one clock, with the same crash
 #
 # Both jobs read the same two orders, and in both the process dies that writes to the store: Flink's
-# sink task, Spark's driver. Each step towards the output is a moment of its own, so the two stand
+# sink task, Spark's driver. Each step towards the output is a moment of its own, so the two are
 # side by side at each: nothing written, written but hidden, decided.
 
 NOTHING, HIDDEN, DECIDED = "before anything is written", "written, not decided", "decided"
@@ -414,7 +414,7 @@ EARLY = "Flink's commits at the barrier, Spark's does not read its progress"
 #: what is switched off on the left and on the right
 COMMIT_RULES = {RULE: ("", ""), EARLY: ("off commit_after_checkpoint", "off reads_progress")}
 
-#: one order before the barrier, one behind it; in the other job, one before the batch, one after
+#: one order before the barrier, one after it; in the other job, one before the batch, one after
 BARRIERS = """# As in Flink
 system barriers sources=s1 rows=2
 {off}
@@ -461,7 +461,7 @@ def play_both(killed: str = DECIDED, sinks: str = RULE) -> Compare:
 
 
 def compare_outputs(sinks: str) -> str:
-    """As a table: what stands in the output of both in the end, for each moment of the kill."""
+    """As a table: what is in the output of both in the end, for each moment of the kill."""
     rows = []
     for killed in MOMENTS:
         pair = play_both(killed, sinks)

@@ -54,7 +54,7 @@ DEATHS = ((1, Point.HALF), (2, Point.COMMITTED), (3, Point.OUT))
 
 @dataclass(frozen=True, slots=True)
 class BrokerKill(Kill):
-    """Nobody of the job dies; `strike` is called where the broker is to."""
+    """No process of the job dies; `strike` is called where the broker is to die."""
 
     deaths: tuple[tuple[int, Point], ...] = ()
     strike: Callable[[int, Point], None] = lambda batch, point: None
@@ -160,8 +160,8 @@ def tabulate_levels(address: str) -> str:
 # The job dies in the batch 13:00, at one of the `KILL_MOMENTS`, and the restarted job is handed
 # every batch that `commits` lacks. Three of the sinks of `mqlab.spark.sinks` differ in what they do
 # with it. Records are half hours with their income, so the light *money in = money out* is that of
-# sink_runs.py. `Bench.kill` (kill_bench.py) kills the real job; a test holds these runs against
-# `mqlab.spark.crashes.WRONG`, to which the real kills are held.
+# sink_runs.py. `Bench.kill` (kill_bench.py) kills the real job; a test compares these executions
+# with `mqlab.spark.crashes.WRONG`, as another does with the real kills.
 
 PLAIN, TRANSACTION, NUMBERED = "no transaction", "a transaction", "a transaction with its number"
 KILL_SINKS = (PLAIN, TRANSACTION, NUMBERED)

@@ -1,4 +1,4 @@
-"""The run in which a rule of lab 11 goes wrong, played by the engine.
+"""The execution in which a rule of lab 11 goes wrong, played by the engine.
 
     system sink producers=job:income-job,again:income-job last=again calls=4 owed=12:00=5015,…
     run job: init
@@ -9,7 +9,7 @@
 
 One transaction per batch; a batch's record is a half hour and its income in pounds. *Money in =
 money out*: a reader of committed data gets no half hour twice, and once the process `last` has
-made its `calls` and nothing is open, it gets each half hour that is owed.
+made its `calls` and nothing is open, it gets each half hour that is pending.
 """
 
 from __future__ import annotations

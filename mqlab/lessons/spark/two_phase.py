@@ -58,7 +58,7 @@ BELIEFS: tuple[tuple[str, Rule, Text], ...] = (
 
 def right_answer(prepared: int, checkpoint: int) -> str:
     """The checkpoint decides: what it has is committed again, the next batch is aborted, and a
-    checkpoint that is further behind does not belong to this topic."""
+    checkpoint that is older still does not belong to this topic."""
     from ...spark.sinks import resume
 
     return resume(prepared, checkpoint)

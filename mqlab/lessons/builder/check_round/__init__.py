@@ -3,5 +3,5 @@
 api        what `my-labs/check_round.py` imports; the page to read first
 hosting    the broker that calls it, and what a round may say
 sittings   the systems that it must survive
-explain    what a run shows of it, in words
+explain    what an execution shows of it, in words
 """

@@ -1,4 +1,4 @@
-"""What a run shows of a check round, in words: the claim that breaks, and where to look."""
+"""What an execution shows of a check round, in words: the claim that breaks, and where to look."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def explain(system: CheckRoundSystem, schedule: tuple[str, ...], claim: str) -> 
 
 
 def explain_missing(system: CheckRoundSystem, schedule: tuple[str, ...], claim: str) -> Text:
-    """Why nothing is ever committed, by a run after which nothing more can happen."""
+    """Why nothing is ever committed, by an execution after which nothing more can happen."""
     world = play(system, schedule)
     broken = getattr(world.role(system.config.broker), "broken", "")
     if broken:

@@ -36,7 +36,7 @@ class RoundHost(FunctionHost):
     needs = ("check",)
 
     def recover(self, config: RocketMQConfig, disk: Disk, at_ms: int) -> tuple[Any, Effects]:
-        """The broker after a start, which takes longer than a half is young."""
+        """The broker after a start, which takes longer than a half message is young."""
         more = {"host": self, "aged": disk.log(HALF_QUEUE).end}
         return recover_as(BuiltBroker, Broker.recover, more, config, disk, at_ms)
 
@@ -51,9 +51,9 @@ class RoundHost(FunctionHost):
 
 @dataclass(frozen=True, slots=True)
 class BuiltBroker(Broker):
-    """`broken`: why its round does no more; empty while it does. `aged`: halves before this place
-    of the half topic are old. A search has no clock, and there are 30 s between two rounds: what a
-    round has met is older than transactionTimeOut, 6 s, in the next one."""
+    """`broken`: why its round does no more; empty while it does. `aged`: half messages before this
+    place of the half topic are old. A search has no clock, and there are 30 s between two rounds:
+    what a round has met is older than transactionTimeOut, 6 s, in the next one."""
 
     broken: str = ""
     aged: int = 0
@@ -109,7 +109,7 @@ def make_round(broker: BuiltBroker, disk: Disk, at_ms: int) -> tuple[Broker, Eff
 
 
 def read_round(broker: BuiltBroker, disk: Disk) -> Round:
-    """What lies in both topics behind where the last round stopped."""
+    """What is in both topics after where the last round stopped."""
     half_at, op_at = read_progress(broker.offsets)
     return Round(
         half_at,
@@ -158,8 +158,8 @@ def check_round(seen: Round, actions: Any, half_to: Any, op_to: Any) -> None:
 
 
 def _check_actions(seen: Round, actions: Actions) -> None:
-    """Refuse (Broken) actions that do not fit a half message: one twice; parking it where it has
-    ended or gets another action too; a question before its copy is written; a copy without a
+    """Refuse (Broken) actions that do not fit a half message: one twice; setting it aside where it
+    has ended or gets another action too; a question before its copy is written; a copy without a
     question; and a copy or a question of a young one. A question alone, about the half message
     itself, is allowed."""
     ended = {half for op in seen.ops for half in op.ends}

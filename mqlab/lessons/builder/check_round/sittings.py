@@ -1,7 +1,7 @@
 """The systems that a check round must survive: RocketMQ with one function replaced.
 
 Producers, the database and everything else of the broker are the engine's, and so are the claims
-but two: nobody is asked more often than is allowed, and the op offset passes no record that is
+but two: no producer is asked more often than is allowed, and the op offset passes no record that is
 needed. What can be seen of one round alone, its host looks at (`hosting.check_round`).
 """
 

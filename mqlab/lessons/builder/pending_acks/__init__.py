@@ -3,5 +3,5 @@
 api        what `my-labs/pending_acks.py` imports; the page to read first
 hosting    the partition whose subscriptions call them, and what they may say
 sittings   the systems that they must survive
-explain    what a run shows of them, in words
+explain    what an execution shows of them, in words
 """

@@ -1,4 +1,4 @@
-"""What a run shows of pending acks, in words: the claim that breaks, and where to look."""
+"""What an execution shows of pending acks, in words: the claim that breaks, and where to look."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def explain(system: PendingAckSystem, schedule: tuple[str, ...], claim: str) -> 
 
 
 def explain_missing(system: PendingAckSystem, schedule: tuple[str, ...], claim: str) -> Text:
-    """Why no transaction ever commits, by a run after which nothing more can happen."""
+    """Why no transaction ever commits, by an execution after which nothing more can happen."""
     broken = find_broken(system, play(system, schedule))
     return BREAKS(broken=broken) if broken else NOTHING_DONE
 

@@ -53,7 +53,8 @@ KILLS = {
 
 
 def _booked(run: Run) -> str:
-    """Which of `KILLS` a run shows: how far the orders had come when the service came back."""
+    """Which of `KILLS` an execution shows: how far the orders had come when the service came
+    back."""
     trace = run.trace
     back = next(fact.index for fact in trace if fact.glyph == "↻")
     before = trace.facts[:back]

@@ -32,11 +32,11 @@ ONE_LINE = Words('write one line: kill = "kill {victim} when=MESSAGE#n after=K"'
 
 @dataclass(frozen=True)
 class KillExercise:
-    """`story`: a scenario with `{kill}` where the line goes. `outcome`: which of `messages` a
-    run shows; "right" is the one that was wanted, the others are named by their belief. A right
-    run opens at the first step that `tells`, a wrong one at the kill. `victim`: the process that
-    the line kills; `alive`: the belief of a line that kills nobody; `sample`: a message of the
-    victim, for the form of the line; `timers`: whose timers run out at the end, one after the
+    """`story`: a scenario with `{kill}` where the line goes. `outcome`: which of `messages` an
+    execution shows; "right" is the one that was wanted, the others are named by their belief. A
+    right run opens at the first step that `tells`, a wrong one at the kill. `victim`: the process
+    that the line kills; `alive`: the belief of a line that kills no process; `sample`: a message of
+    the victim, for the form of the line; `timers`: whose timers run out at the end, one after the
     other, where one is set."""
 
     story: str

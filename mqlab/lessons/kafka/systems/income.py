@@ -2,7 +2,7 @@
 
     system income orders=580538:31678,580539:31073 'worker=init; subscribe accounting orders; …'
 
-The orders, a number and pence each, stand in `orders-0` before anything happens, written without
+The orders, a number and pence each, are in `orders-0` before anything happens, written without
 a transaction. A worker reads them and writes each one's income (`580538+31678`) to `income-0`; a
 second stage, where one is named (`outputs=income,ledger`), makes `580538=31678` of that. Two
 records with one number in a topic are one order, counted twice.
@@ -56,7 +56,7 @@ RECOVERS = Words("the work gets done although a round fails")
 
 @dataclass(frozen=True)
 class IncomeSystem(KafkaSystem):
-    """`orders`: what stands in the first topic. `outputs`: the topics behind it, one a stage.
+    """`orders`: the records of the first topic. `outputs`: the topics after it, one a stage.
     `fails`: how often the price service does not answer before it does (of a loop that is
     written as a function, `rules` "work")."""
 
@@ -214,7 +214,7 @@ class IncomeSystem(KafkaSystem):
         )
 
     def _read_counted(self, world: World) -> bool:
-        """No group's position is behind an order whose income is not decided to count."""
+        """No group's position is past an order whose income is not decided to count."""
         source, names = f"{self.topic}-0", set(self.list_counted_orders(world, self.outputs[0]))
         for log in self.cluster.groups:
             coordinator = world.role(log)

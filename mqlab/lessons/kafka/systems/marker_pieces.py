@@ -1,4 +1,4 @@
-"""What a leader does with a marker, taken to pieces and done in the order it is told.
+"""What a leader does with a marker, taken to pieces and done in a given order.
 
 For a lesson only:
 

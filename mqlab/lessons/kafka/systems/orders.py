@@ -4,9 +4,9 @@
     run app: init, begin, send orders-0 580538, send payments-0 paid-580538, commit
 
 `580538` and `paid-580538` belong together. *Money in = money out*: what a reader of committed data
-is shown as ordered it must be shown as paid, once nothing is under way. Between two markers it may
-be shown half; that comes right by itself. What is committed in one topic and aborted in the other
-does not.
+is shown as ordered it must be shown as paid, once nothing is in flight. Between two markers it may
+be shown one of the two only; that comes right by itself. What is committed in one topic and aborted
+in the other does not.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     system payments producers=order-service:- | order-service:plain | hand:raw
 
-A producer "-" is idempotent, "plain" is not, "raw" sends what it is told (`ByHand`).
+A producer "-" is idempotent, "plain" is not, "raw" sends what its line says (`ByHand`).
 Every value is a payment's number: two records with one number are one payment, counted twice.
 An idempotent producer gets its id from `broker`: any broker gives one out, no coordinator has
 a part in it (KafkaApis#handleInitProducerIdRequest).
@@ -64,7 +64,7 @@ from ...roles import become, put_roles
 from .ruled import list_ruled
 from .shop import MONEY, find_price
 
-# ---- What a leader does with a batch, taken to pieces and done in the order it is told
+# ---- What a leader does with a batch, taken to pieces and done in a given order
 #
 # For a lesson only. Kafka's order is
 #
@@ -74,7 +74,7 @@ from .shop import MONEY, find_price
 #     append      write it to the log
 #     answer      tell the producer ok, as soon as what was appended is safe
 #
-# An answer that stands before its append cannot wait for it: it leaves at once, and what is
+# An answer before its append cannot wait for it: it leaves at once, and what is
 # left is a step of its own, before which a leader may die. All else is the leader's own.
 
 STEP = "produce"
@@ -142,7 +142,7 @@ class PiecewiseLeader(Leader):
 
 
 def _refusal(piece: str, part: Partition, batch: Batch) -> Error:
-    """What one check alone says; NONE where it has nothing against the batch."""
+    """What one check alone says; NONE where it accepts the batch."""
     if piece == "fence":
         return Error.INVALID_PRODUCER_EPOCH if part.is_stale(batch) else Error.NONE
     if piece == "sequence":
@@ -151,7 +151,7 @@ def _refusal(piece: str, part: Partition, batch: Batch) -> Error:
     return Error.NONE
 
 
-# ---- A client that sends exactly the batch it is told to: what no real producer lets one do
+# ---- A client that sends exactly the batch of its line: what no real producer lets one do
 #
 #     run hand: produce payments-0 p1 seq=0, produce payments-0 p2|p3 seq=1 epoch=0 pid=7
 #
@@ -200,7 +200,7 @@ def produce_call(partition: str, values: str, options: tuple[str, ...]) -> Produ
 
 @dataclass(frozen=True, slots=True)
 class ByHand(Quiet):
-    """`pending`: the batch under way; `answer`: what was said last, with its batch."""
+    """`pending`: the batch in flight; `answer`: what was said last, with its batch."""
 
     config: KafkaConfig
     pending: ProduceBatch | None = None
@@ -337,7 +337,7 @@ class PaymentsSystem(KafkaSystem):
         )
 
     def _lanes(self, world: World, drawn: tuple[Lane, ...]) -> tuple[Lane, ...]:
-        """Between producers and leaders the broker of ids, where somebody asks it."""
+        """Between producers and leaders the broker of ids, where a producer asks it."""
         if not any(kind == "-" for _, kind in self.producers):
             return drawn
         broker = Lane(BROKER, Text(BROKER), GIVES_IDS(), world.nodes[BROKER].up, PART)
@@ -399,7 +399,7 @@ class PaymentsSystem(KafkaSystem):
 
     def _money(self, world: World) -> bool:
         """No payment is counted twice; and once its producer has done its work and every
-        leader is at rest, none of those that it was told of is missing."""
+        leader is at rest, none of those that were acknowledged is missing."""
         counted = self._counted(world)
         return len(counted) == len(set(counted)) and self._owed(world) <= set(counted)
 
@@ -479,7 +479,7 @@ class PaymentsSystem(KafkaSystem):
 
 
 def _at_rest(node: NodeState) -> bool:
-    """Whether a producer has done what it was asked, and was told how all of it went."""
+    """Whether a producer has done its work, and has an answer to each of its requests."""
     if not node.up or node.app is None or node.app.waiting or node.app.next_call() is not None:
         return False
     return not node.roles[0].flights and all(result.ok for result in node.app.results)
@@ -549,7 +549,7 @@ def list_producers(trace: Trace, position: int = -1) -> str:
 
 
 def snapshot_files(trace: Trace, position: int = -1) -> str:
-    """The `.snapshot` files of a run, a column a producer in a file."""
+    """The `.snapshot` files of an execution, a column a producer in a file."""
     rows = _rows(trace, position, FILE)
     short = [(f"…{row[0][-11:]}", *row[1:]) for row in rows]  # 20 digits, most of them 0
     return columns([(name, *(row[i] for row in short)) for i, name in enumerate(FILE_COLUMNS)])

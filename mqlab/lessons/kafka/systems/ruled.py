@@ -4,8 +4,8 @@
              read_committed may not reach
     accept   (ranges of the last five batches, oldest first; epoch known here, -1: none; batch as
              (epoch, first, last)) → "append", "duplicate" or "refuse"
-    admit    ((pid, epoch) known to the coordinator or None; state; whether a transition is under
-             way; (pid, epoch) of the request) → "ok" or an error; for AddPartitionsToTxn,
+    admit    ((pid, epoch) known to the coordinator or None; state; whether a transition is in
+             progress; (pid, epoch) of the request) → "ok" or an error; for AddPartitionsToTxn,
              AddOffsetsToTxn and a legacy EndTxn
 
 All else is the role's own.
@@ -74,10 +74,10 @@ from ....kernel.world import NodeState, Recover
 from ....registry import system
 from ...roles import become, put_roles, recover_as
 
-# ---- EndTxn taken to pieces: a coordinator that does them in the order it is told ----
+# ---- EndTxn taken to pieces: a coordinator that does them in a given order ----
 #
 # For a lesson only. What Kafka's coordinator does over several steps is named here, piece by
-# piece, so that somebody can put the pieces in another order and see what comes of it:
+# piece, so that the pieces can be put in another order, to see what comes of it:
 #
 #     prepare    write PrepareCommit (or PrepareAbort) and wait until it is safe
 #     reply      answer the client
@@ -89,7 +89,7 @@ from ...roles import become, put_roles, recover_as
 # after which the coordinator sends itself a note to go on: whatever may happen between two
 # pieces of a broker with many threads may happen here. Everything else is the coordinator's
 # own: its checks, what it does after a restart, its timeout. A transaction that is being
-# ended in pieces counts as busy, as a real transition under way does.
+# ended in pieces counts as busy, as a real transition in progress does.
 #
 # *Left out:* appends that fail, which needs followers; the lesson's coordinator has none.
 
@@ -109,7 +109,7 @@ class NextPiece:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """An end under way: the decided `entry`, who is answered with what, the pieces still `todo`,
+    """An end in progress: the decided `entry`, who is answered with what, the pieces still `todo`,
     the partitions whose answer is missing (None: no marker was sent yet), and the entry whose
     record is being written, with the offset where it ends. `owed`: those partitions; `writing`:
     that entry."""
@@ -129,7 +129,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class PiecewiseCoordinator(Coordinator):
-    """`plans`: the ends under way, by transactional id."""
+    """`plans`: the ends in progress, by transactional id."""
 
     plans: Map[str, Plan] = Map()
 
@@ -382,7 +382,7 @@ class AcceptingPartition(Partition):
         if self._judge(batch) != "duplicate":
             return None
         entry: ProducerEntry | None = self.producers.get(batch.pid)
-        # Called a duplicate of what is not remembered: nobody can say where it lies.
+        # Called a duplicate of what is not remembered: its offset is unknown.
         unknown = Written(batch.first_seq, batch.last_seq, -1, -1)
         return (entry.find_same(batch) if entry else None) or unknown
 
@@ -430,7 +430,7 @@ def _recover_leader(
 
 
 def list_ruled(kafka: KafkaSystem) -> dict[str, Recover]:
-    """The roles in which the learner's rules stand."""
+    """The roles that carry the learner's rules."""
     ruled: dict[str, Recover] = {}
     for decision, rule in kafka.rules:
         if decision == "admit":
@@ -472,7 +472,7 @@ def put_rule(line: str, decision: str, rule: Rule) -> KafkaSystem:
     return replace(kafka, rules=((decision, rule),))
 
 
-# ---- Kafka, and a client that sends a transaction coordinator whatever it is told to -
+# ---- Kafka, and a client that sends a transaction coordinator whatever its line says -
 #
 #     system asking producers=app:order-service,hand:raw
 #     run app: init, begin, send orders-0 a
@@ -647,7 +647,7 @@ class EndTxnSystem(KafkaSystem):
         return all(txn.outcome != "ABORT" for txn in txns)
 
     def _settled(self, world: World) -> bool:
-        """A coordinator that wrote Complete and has forgotten the rest tells nobody more."""
+        """A coordinator that wrote Complete and has forgotten the rest sends no further answer."""
         tc = world.role(self.config.coordinator)
         if tc is None:
             return True  # after its restart it may still find out

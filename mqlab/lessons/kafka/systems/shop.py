@@ -6,8 +6,8 @@ account, "S+5" to that of the shop's; pence may follow, as in "C-316.78". Money 
 what a reader of committed data is shown must sum to zero.
 
 While an order is still on its way (its sender is at work, a transaction is not complete, an
-account is down) the sum may differ, and the light does not ask: it judges what is left when
-nothing is under way.
+account is down) the sum may differ, and the light does not ask: it judges what is left when nothing
+is in flight.
 """
 
 from __future__ import annotations

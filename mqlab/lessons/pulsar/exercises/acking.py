@@ -150,7 +150,7 @@ BOTH = ("one holder", "stored once")
 
 
 def _twice(doubled: tuple[str, Text], welcome: tuple[str, Text] = NOBODY) -> dict[str, Any]:
-    """What a double income is told, and a refusal that was none of its business."""
+    """The messages for a double income and for a wrong refusal."""
     return {**dict.fromkeys(BOTH, doubled), "pending kept": REPLAYED, "commits": welcome}
 
 

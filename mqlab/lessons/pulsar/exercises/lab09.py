@@ -125,8 +125,8 @@ HIDING = StoryExercise((SYSTEM,), judge_run, HINTS)
 # ---- Lab 09's id: which one does a client's next transaction get? --------------------
 #
 # `next_id(ids, coordinators)` is given the ids of all transactions that one client has begun, each
-# as one whole number of 128 bits. Its answer is held against the id under which a coordinator wrote
-# the next transaction down.
+# as one whole number of 128 bits. Its answer is compared with the id under which a coordinator
+# recorded the next transaction.
 #
 # A client takes the coordinators in turn, from number 1 on
 # (TransactionCoordinatorClientImpl#nextHandler), and each coordinator counts its own transactions
@@ -256,8 +256,9 @@ NUMBERING = AgainstRuns(
 
 # ---- Lab 09's dispatcher: which messages is a subscription sent at this moment? ------
 #
-# `send_now(entries, ongoing, aborted)` is told what the partition has at the end of a story, and
-# what its buffer knows. Its answer is held against what a new subscription received in that run.
+# `send_now(entries, ongoing, aborted)` is given what the partition has at the end of a story, and
+# what its buffer knows. Its answer is compared with what a new subscription received in that
+# execution.
 
 Entries = tuple[tuple[int, str, str], ...]
 
@@ -286,7 +287,7 @@ run web: send orders-0 580538
 run app: new-transaction t1, send orders-0 580539 txn=t1
 run web: new-transaction t2, send orders-0 580540 txn=t2, commit t2
 """
-#: two are open, and what one aborted has written lies on either side
+#: two are open, and an aborted one's messages are on either side
 TWO_OPEN = """
 run app: new-transaction t1, send orders-0 580538 txn=t1
 run web: send orders-0 580539
@@ -440,7 +441,7 @@ READING = ReadingExercise(
 
 # ---- Lab 09's rule: what does a transaction buffer know after its partition was loaded again?
 #
-# `recover(max_read, aborted, entries)` is given the last snapshot and the entries behind it, and
+# `recover(max_read, aborted, entries)` is given the last snapshot and the entries after it, and
 # says what is open and what is aborted. It is put into the partition (`systems/ruled.py`),
 # which is killed and loaded at every moment.
 

@@ -89,7 +89,7 @@ def _list_calls(piece: str, orders: tuple[str, ...]) -> Iterator[Any]:
 
 def _read_orders(outcome: Outcome) -> tuple[str, ...]:
     """The values of what was received, from words like `580538 @0, 580539 @1 again 1`, each once:
-    a request that was still under way when its process died may have doubled the delivery."""
+    a request that was still in flight when its process died may have doubled the delivery."""
     if outcome.detail == "nothing":
         return ()
     return tuple(dict.fromkeys(words.split()[0] for words in outcome.detail.split(", ")))
@@ -181,7 +181,7 @@ class PassingSystem(PulsarSystem):
         return len(set(income)) == len(income)
 
     def _passes_on(self, world: World) -> bool:
-        """While a commit is under way, it has reached the one or the other: what is decided
+        """While a commit is in flight, it has reached the one or the other: what is decided
         counts."""
         return set(self.list_done(world)) <= set(self.list_income(world))
 
@@ -198,7 +198,7 @@ def _sum_pence(numbers: Iterable[str]) -> int:
 
 
 def _is_busy(node: NodeState) -> bool:
-    """Whether a running process has a call under way or still to make."""
+    """Whether a running process has a call in flight or still to make."""
     app = node.app if node.up else None
     return app is not None and bool(app.waiting or app.next_call())
 
@@ -212,12 +212,12 @@ def _is_busy(node: NodeState) -> bool:
 # A message in `orders-0` is the number of a real order, and worth what the shop was paid for it;
 # other messages are worth nothing. An order counts once it is written without a transaction, or
 # once its transaction has committed. Money in = money out: the subscription `books` is sent as
-# much. An order that counts may be on its way, or wait behind an open transaction; that comes right
+# much. An order that counts may be in flight, or wait after an open transaction; that comes right
 # by itself.
 #
 #     system billing clients=shop,worker
 #
-# The same, but the orders that count are held against those that the subscription `billing` has
+# The same, but the orders that count are compared with those that the subscription `billing` has
 # acknowledged for good. The others are pending, or have still to be billed.
 
 

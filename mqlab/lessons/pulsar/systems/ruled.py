@@ -1,11 +1,11 @@
 """Pulsar in which one decision of a role is a learner's rule, by the name of that decision.
 
-    recover  (maxReadPosition of the last snapshot, its aborted transactions, the entries behind it)
+    recover  (maxReadPosition of the last snapshot, its aborted transactions, the entries after it)
              → what is open, with its first position; what is aborted
     ack      (transaction, messages that it acknowledges one by one, those that are acknowledged for
              good, (message, transaction) of those that are pending) → whether it may
 
-All else is the role's own. Transactions and entries are told in plain values:
+All else is the role's own. Transactions and entries are given as plain values:
 
     rule(0, ("(0,3)",), ((1, "message", "(0,4)"), (2, "plain", ""), (3, "abort", "(0,4)")))
     → ({}, ["(0,3)", "(0,4)"])
@@ -101,7 +101,7 @@ def _recover(
 def ask_rule(
     rule: Callable[..., Txns], snapshot: BufferSnapshot, entries: Sequence[LedgerEntry], lac: int
 ) -> Buffer:
-    """The buffer that a rule makes of a snapshot and of the entries behind it. How far may be read
+    """The buffer that a rule makes of a snapshot and of the entries after it. How far may be read
     follows from what is open, as it does in the buffer's own recovery."""
     was_aborted = tuple(str(txn) for txn, _ in snapshot.aborts)
     opened, aborted = rule(snapshot.max_read_position, was_aborted, tuple(map(describe, entries)))

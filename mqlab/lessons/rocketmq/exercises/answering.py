@@ -54,7 +54,7 @@ ASKED = (
     "order_service producers=app:order-service,twin:order-service early=on timeout_ms=0 "
     "persist_ms=0 check_max={}"
 )
-#: the sender dies before its row; what is told shows in the last round
+#: the sender dies before its row; the answer shows in the last round
 NO_ROW = f"""
 # No row will ever come
 system {ASKED.format(1)}
@@ -207,7 +207,7 @@ BELIEFS = (
 
 @dataclass(frozen=True)
 class AnsweringExercise(ListenerExercise):
-    """`messages`: by its belief, what is told to a check that leaves open what it could end."""
+    """`messages`: by its belief, the message for a check that leaves open what it could end."""
 
     messages: Mapping[str, Text] = field(default_factory=lambda: MESSAGES)
 

@@ -5,8 +5,8 @@
 
 The engine runs such a function again from its first line whenever an answer has come
 (`mqlab.rocketmq.application`), so it must do the same again. `watch` makes sure of it:
-each run is repeated at once with the answers that it had, and whatever differs is told. It also
-stops a run that takes a second without calling anything, and one that calls `db` or `memory` for
+each run is repeated at once with the answers that it had, and whatever differs is reported. It also
+stops a call that takes a second without calling anything, and one that calls `db` or `memory` for
 ever.
 """
 
@@ -59,7 +59,7 @@ class Stub(BaseException):
 
 @dataclass
 class _Watch:
-    """What a run asked for, and the answers; `earlier` holds those of the run before, if it is to
+    """What a call asked for, and the answers; `earlier` holds those of the call before, if it is to
     be given them again. `left`: what it was left by, since the engine has no answer yet."""
 
     name: str

@@ -1,7 +1,7 @@
 """Lab 03's pieces: what the broker does when EndTransaction COMMIT comes in, in which order.
 
 The pieces are the broker's own step (`mqlab/rocketmq/broker/__init__.py`). `compare` acts only
-where it comes first: behind what is written it is as good as left out.
+where it comes first: after what is written it has no effect.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ The two functions are put into an order service (`lessons/rocketmq/systems.py`).
 looked at: what they use (`lessons/foreign.py`), whether they do the same twice and come to an end
 (`careful.py`), and what they come to alone, way by way. Then the explorer lets the process die at
 every call on `db`, breaks its connections and asks too early. Each fault that it finds comes back
-with the belief behind it, and as a run to play.
+with the belief behind it, and as a trace to play.
 
 A belief is recognised by the *ways* through the two functions, not by their text: a way is what was
 asked of `db` and `memory`, what was answered, and what came of it.
@@ -44,7 +44,7 @@ RIGHT = tr(
     "killed at each of its calls, cut off from its database, asked while it was still at work: no "
     "schedule separates a row from its message"
 )
-#: a process that dies, and its twin that is asked
+#: a process that dies, and its second instance that is asked
 DYING = (
     "order_service producers=app:order-service,twin:order-service early=on timeout_ms=0 "
     "persist_ms=0 check_max=3 'app=send-in-transaction orders-0 {}'"
@@ -204,8 +204,8 @@ class ListenerBelief:
 @dataclass(frozen=True)
 class ListenerExercise(Hinted):
     """`order`: what the ways are looked at with; `tried`: system lines and the faults in each;
-    `unseen`: more of them, that only grading tries. `beliefs`: the first that holds is told where
-    a fault was found. `refuses`: an order that the service must turn down, "" for none.
+    `unseen`: more of them, that only grading tries. `beliefs`: the first that holds is reported
+    where a fault was found. `refuses`: an order that the service must turn down, "" for none.
     `dying`: the system in which the process is killed at each step, over an SQLite file."""
 
     name: str
@@ -311,7 +311,7 @@ def take_listener(answer: Any) -> Pair:
 
 def with_listener(line: str, listener: Pair, file: str = "") -> OrderServiceSystem:
     """The order service of a system line with this listener; `file`: an SQLite file for its
-    rows, for a run that is not searched."""
+    rows, for an execution that is not searched."""
     service = system(line)
     assert isinstance(service, OrderServiceSystem)
     rules = tuple(zip(("execute", "check"), listener, strict=True))

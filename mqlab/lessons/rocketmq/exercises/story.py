@@ -69,7 +69,7 @@ def judge_runs(run: Run, control: Run) -> Verdict:
 
 
 def find_red(trace: Trace) -> str:
-    """The light that is red when a run is over; "" for none."""
+    """The light that is red when an execution is over; "" for none."""
     return next((light.name for light in trace.snapshot(-1).lights if not light.ok), "")
 
 

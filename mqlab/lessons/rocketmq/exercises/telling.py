@@ -1,4 +1,4 @@
-"""Lab 03's rule: what may a customer be told when `sendMessageInTransaction` has returned?
+"""Lab 03's rule: what may be reported to a customer when `sendMessageInTransaction` has returned?
 
 `answer(send_status, local_state)` says "placed", "not placed" or "not known". It is put into the
 order desk (`OrderDeskSystem`) and tried with an order, with a cancellation that is
