@@ -1,4 +1,4 @@
-"""Differences from a real broker that stand, each with its reason, and the page that lists them."""
+"""Accepted differences from a real broker, each with its reason, and the page that lists them."""
 
 from __future__ import annotations
 

@@ -47,8 +47,8 @@ EXCLUSION = """\
 
 
 def write_pom(group: str, *artifacts: str, lone: bool = False) -> Callable[[str], str]:
-    """What Maven is told of a version of these artifacts, which have the same. `lone`: what they
-    need is not fetched, since it lies on another class path."""
+    """The part of Maven's pom for a version of these artifacts, which have the same. `lone`: what
+    they need is not fetched, since it is on another class path."""
     more = write_exclusions("*", "*") if lone else ""
 
     def pom(version: str) -> str:
@@ -66,7 +66,7 @@ def join_pom(name: str, version: str, *dependencies: str, managed: str = "") -> 
 
 
 def write_dependency(group: str, artifact: str, version: str, more: str = "") -> str:
-    """`more`: elements that stand behind its version."""
+    """`more`: elements that follow its version."""
     return DEPENDENCY.format(group=group, artifact=artifact, version=version, more=more)
 
 
@@ -91,8 +91,8 @@ def find_java() -> int | None:
 class Jars:
     """`product`: whose they are, as a reader calls it; `versions`: those that are pinned;
     `cache`: where they are kept; `pins`: their digests, as `sha256sum -c` reads them;
-    `landmark`: the jar that is there when all are ("{version}" stands for it); `pom`: what
-    Maven is told of a version."""
+    `landmark`: the jar that is there when all are ("{version}" stands for it); `pom`: Maven's pom
+    for a version."""
 
     product: str
     versions: tuple[str, ...]
@@ -141,7 +141,7 @@ class Jars:
             # Programs run side by side, and so may commands: one fetches, the others wait for it.
             with (self.cache / "lock").open("w") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX)
-                if not self.is_here(version):  # nobody has fetched it while this one waited
+                if not self.is_here(version):  # not fetched by another while this one waited
                     self._fetch(version)
         if wrong := self.find_wrong(version, self.folder(version) / "lib"):
             raise RealBrokerError(self._refused(version, wrong))
@@ -196,7 +196,7 @@ class Jars:
         )
 
     def _fetch(self, version: str) -> None:
-        """Download a version's jars with Maven and check them against the pinned SHA-256. They are
+        """Download a version's jars with Maven and compare them with the pinned SHA-256. They are
         put into `lib.part`, which is renamed to `lib` when all are right: a `lib` is always whole.
         Raises RealBrokerError where Maven fails, or a jar is not the pinned one."""
         folder = self.folder(version)

@@ -24,8 +24,8 @@ GRACE_S = 40.0
 
 
 def end_with_parent() -> None:
-    """In the new process: be told (SIGTERM) when the one that started it dies in whatever
-    way. Linux knows how (PR_SET_PDEATHSIG); elsewhere an orderly end must do."""
+    """In the new process: get SIGTERM when the one that started it dies in whatever way. Linux
+    knows how (PR_SET_PDEATHSIG); elsewhere an orderly end must do."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, signal.SIGTERM)
 
@@ -98,8 +98,8 @@ def _close(broker: weakref.ref[RealBroker]) -> None:
 
 
 class LoggedProcess:
-    """One process of a real broker, which says what it has to say into a file. It ends with
-    the one who started it, and when it is told to."""
+    """One process of a real broker, which says what it has to say into a file. It ends with the
+    process that started it, and on SIGTERM."""
 
     def __init__(self, name: str, log: Path) -> None:
         """`name`: of what runs, for a reader of its complaints."""
@@ -131,7 +131,7 @@ class LoggedProcess:
             stdin=subprocess.PIPE if talks else subprocess.DEVNULL,
             text=True,
             env=env,
-            start_new_session=True,  # Ctrl-C is for us; the broker is told in an orderly way
+            start_new_session=True,  # Ctrl-C is for us; the broker is ended in an orderly way
             preexec_fn=end_with_parent,
         )
 

@@ -42,7 +42,7 @@ def play(lab: Any, command: Sequence[str], *arguments: str) -> None:
 
 def write_history(command: Sequence[str], *arguments: str) -> None:
     """Run a program that writes a history until it is over. Raises RealBrokerError where it comes
-    to no end, or to a bad one; what it has written by then stands in its file."""
+    to no end, or to a bad one; what it has written by then is in its file."""
     try:
         done = subprocess.run(
             [*command, *arguments],

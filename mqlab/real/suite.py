@@ -1,5 +1,5 @@
-"""The door to the conformance suite: recorded programs, drivers in Java, Go and JavaScript, and the
-runner that asks real brokers and this project's server. It stands with the tests of a clone
+"""The entry point of the conformance suite: recorded programs, drivers in Java, Go and JavaScript,
+and the runner that asks real brokers and this project's server. It is with the tests of a clone
 (`tests/oracle`), and nothing that is installed brings it.
 """
 

@@ -4,9 +4,9 @@
 
 `mqlab real NAME cost` counts it, m orders for n partitions as in the engine's own count
 (`mqlab/registry/prices.py`), and `mqlab matrix --prices` puts both into one table. Each size is
-counted in several rounds. At the end messages and appends must be equal in all of them. Of what
-stands there when the client is told, and of flushes, the fewest count: what a round does without
-nobody waits for, and a broker also flushes when a timer says so.
+counted in several rounds. At the end messages and appends must be equal in all of them. Of what is
+there when the client has its answer, and of flushes, the fewest count: no client waits for what
+some round does without, and a broker also flushes when a timer says so.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Spent:
         return f"{sum(self.messages.values())} / {sum(self.writes.values())} / {flushed}"
 
     def count_flushes(self) -> int | None:
-        """Of the logs that the transaction writes to; None where nobody could count."""
+        """Of the logs that the transaction writes to; None where they could not be counted."""
         if self.flushes is None:
             return None
         return sum(count for name, count in self.flushes.items() if name != OTHERS)
@@ -98,6 +98,6 @@ def load(path: Path) -> Costs:
 
 
 def load_costs(folder: Path = FOLDER) -> dict[str, Costs]:
-    """By the broker's name without its version, as `mqlab real` is told it."""
+    """By the broker's name without its version, as `mqlab real` takes it."""
     costs = [load(path) for path in sorted(folder.glob("*.json"))]
     return {one.broker.partition("-")[0]: one for one in costs}

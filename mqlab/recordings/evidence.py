@@ -1,11 +1,11 @@
 """What a narrated line rests on: a recording, a document it contradicts, or the model alone.
 
-A line is *recorded* only if the question it belongs to, with its answer, stands word for word
+A line is *recorded* only if the question it belongs to, with its answer, is word for word
 (normalised as recordings are) in the recording of the scenario of that name. Messages say
-themselves what they are, there as here; the narration is not read. A question that is
-sent one-way has no answer and stands for itself. What brokers do among themselves is never seen
-from outside: it stays *model*. *Contradicts* comes from a table
-of what articles about a broker say against it. Both are the broker's, and handed in.
+themselves what they are, there as here; the narration is not read. A question that is sent one-way
+has no answer and needs none. What brokers do among themselves is never seen from outside: it
+stays *model*. *Contradicts* comes from a table of what articles about a broker say to the contrary.
+Both are the broker's, and handed in.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ class Witness:
     """What one broker's recordings can say of a trace. `broker` and `version`: "Kafka", "4.3.1";
     `contradictions`: see there. `profile_of`: the folder of profiles for a system line.
     `is_seen`: whether what this node asks is seen from outside. `role_of`: the role in a
-    recording for a node that is asked. `ids`: as of an `Oracle`. `one_way`: finds questions that
-    nobody answers. `other_versions`: profiles that were recorded on another version, with it.
+    recording for a node that is asked. `ids`: as of an `Oracle`. `one_way`: finds questions without
+    an answer. `other_versions`: profiles that were recorded on another version, with it.
     `note_answer`: a narrated answer in a recording's words, where its client notes less than a
     broker says."""
 
@@ -163,8 +163,8 @@ def _key(witness: Witness, observation: Observation) -> tuple[str, str, str]:
 
 @cache
 def _recorded(witness: Witness, profile: str, scenario: str) -> frozenset[tuple[str, str, str]]:
-    """What stands in the recordings of a scenario: its own program's, and the story told
-    question by question. Nothing where the recordings are not installed."""
+    """What is in the recordings of a scenario: its own program's, and the story question by
+    question. Nothing where the recordings are not installed."""
     folder = RECORDINGS / f"{witness.broker.lower()}-{witness.find_version(profile)}" / profile
     paths = [folder / f"{prefix}{scenario}.json" for prefix in ("", "scn-")]
     return frozenset(

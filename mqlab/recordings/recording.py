@@ -113,11 +113,11 @@ def digest_of(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-# ---- The one function that says what two runs may differ in without being different --
+# ---- Normalisation of ids and times: what two executions may differ in and still be equal --
 #
 # What is recorded is compared line by line, so everything that depends on the moment or on
 # what else a cluster has done is taken out here, or is not noted by the programs. The whole
-# list is the broker's, and stands on its page of differences.
+# list is the broker's, and is on its page of differences.
 
 SET = re.compile(r"\{([^{}]*)\}")
 LETTERS = "PQRSTUVWXYZ"

@@ -1,4 +1,4 @@
-"""A broker adapter: what the server must be told in order to serve a protocol.
+"""A broker adapter: what the server needs to serve a protocol.
 
 The server knows sockets, turns, timers, a disk and a journal. It knows no broker. Whatever
 depends on the broker it asks an `Adapter`, a value made of plain functions, which
@@ -6,7 +6,7 @@ depends on the broker it asks an `Adapter`, a value made of plain functions, whi
 
     frames      how the bytes of one connection become requests, and answers become bytes
     push        how a message to a client becomes bytes, where the protocol has such
-    front       the role that hears what clients ask; it may hand parts of it to others
+    front       the role that gets clients' requests; it may hand parts of it to others
     starting    the roles to start, in order; some of them read along another role's log
     change      roles and logs that come and go with a key of a durable table (Kafka's `topics`)
     gone        who answers a message to a role that is no more
@@ -17,7 +17,7 @@ depends on the broker it asks an `Adapter`, a value made of plain functions, whi
                 its observer then knows what comes from outside (`trace/live.py`)
     weigh       bytes that effects hand out and the live trace therefore keeps alive
 
-`Frames` says what a connection may do: several requests under way, pushes.
+`Frames` says what a connection may do: several requests in flight, pushes.
 """
 
 from __future__ import annotations
@@ -32,29 +32,29 @@ from ..kernel import Append, Effects, Put, frozen, worded
 from .disk import Effect, Entries, Keeping, ServerDisk
 from .trace.live import Observer
 
-# ---- What a protocol tells the server about one connection ---------------------------
+# ---- What a protocol defines about one connection ---------------------------
 #
 # **Requests.** `Frames` cuts bytes into frames and reads them. It says how many requests of one
-# client may be under way at once, and whether their answers leave in the order of the requests
-# (Kafka: one at a time) or as they come. A request that is `one_way` is never answered, and
-# counts as none.
+# client may be in flight at once, and whether their answers leave in the order of the requests
+# (Kafka: one at a time) or as they come. A request that is `one_way` is never answered, and counts
+# as none.
 #
 # **Pushes.** Where an adapter has `push`, a role may `Send` to a client by the name of its
 # connection ("conn-3", the name in `Caller.name`; such an adapter gives no role a name like that).
 # The message becomes a frame of its own, which leaves at the end of the turn, in the order of
-# the effects and whatever requests of that client are under way. Where the protocol lets the
+# the effects and whatever requests of that client are in flight. Where the protocol lets the
 # client answer it, the answer comes back to the role as `Response("conn-3", corr, body)`, in
 # any order, or never.
 #
 #     the client does not read    Its unsent bytes are bounded. Beyond the bound a push is not
 #                                 sent and not kept, and its role hears so: Response("conn-3",
-#                                 corr, Unsent(body)). When the client has read what is under way,
-#                                 each role that was told so hears Response("conn-3", 0, Drained()),
-#                                 once: then is the time to try again. Nobody has to ask meanwhile.
+#                                 corr, Unsent(body)). When the client has read what is in flight,
+#                                 each such role gets Response("conn-3", 0, Drained()),
+#                                 once: then is the time to try again. No role has to ask meanwhile.
 #     too many pushes unanswered  The client is cut off.
 #     the client has gone         The front and every role that has pushed to it hear
 #                                 `ConnectionLost("conn-3")`, once. A role that pushes after that
-#                                 hears it at once. In this run of the server no other
+#                                 hears it at once. Until the server ends, no other
 #                                 connection is called "conn-3".
 #
 # RocketMQ's check-back (the broker asks a producer what became of its transaction) and Pulsar's
@@ -117,7 +117,7 @@ class PushAnswer:
 
 class Frames(Protocol):
     """The protocol of one connection. `client`: what the client calls itself, "" as long as
-    it has not said so. `at_once`: so many of its requests may be under way. `in_order`:
+    it has not said so. `at_once`: so many of its requests may be in flight. `in_order`:
     answers leave in the order of the requests."""
 
     client: str
@@ -248,7 +248,7 @@ SPARE = 40  # files for everything else
 WANTED = 65_536  # files, where the system lets us ask for more
 LEAST = 16
 HELD = 256 << 20  # bytes of unfinished requests, of all clients together
-HALF_S = 30.0  # how long an unfinished request may stand still
+HALF_S = 30.0  # how long an unfinished request may make no progress
 
 
 def max_connections() -> int:

@@ -1,13 +1,13 @@
 """One client's connection: bytes in, frames out; the protocol says how (`adapter.py`, `Frames`).
 
-A connection is *muted* while as many of its requests are under way as its protocol allows:
+A connection is *muted* while as many of its requests are in flight as its protocol allows:
 the next frame is looked at when an answer has been given. With one at a time, as in Kafka's
 SocketServer, answers leave in the order of the requests; with more, they leave as they come,
 or wait for those before them where the protocol wants order. So a client that only asks
 cannot fill this process's memory. A client that does not read its answers is not served
 further until it does, and nothing is pushed to it.
 
-Bytes that are no request close their own connection and disturb nobody else.
+Bytes that are no request close their own connection and no other.
 """
 
 from __future__ import annotations
@@ -184,7 +184,7 @@ class Connection(asyncio.Protocol):
         try:
             self.server.deliver(self.server.adapter.front, event, size)
         except Exception:
-            # The driver has logged it. Nobody but this client notices.
+            # The driver has logged it. Only this client notices.
             self.close("its request could not be handled")
 
     def answer(self, number: int, body: Any) -> None:
@@ -321,7 +321,7 @@ class Connection(asyncio.Protocol):
 
     @property
     def idle(self) -> bool:
-        """Whether nothing is under way, neither a request nor half of one."""
+        """Whether nothing is in flight, neither a request nor half of one."""
         return not self._in_flight and not self._buffer
 
     @property
@@ -339,7 +339,7 @@ class Connection(asyncio.Protocol):
         return self._write_full or len(self._in_flight) >= self._frames.at_once
 
     def _watch_unfinished(self) -> None:
-        """While a request is not whole its bytes are counted, and it may not stand still."""
+        """While a request is not whole its bytes are counted, and it must make progress."""
         waiting = self._muted or self._will_continue
         half = bool(self._buffer) and not waiting and self._transport is not None
         self.server.hold(self, len(self._buffer) if half else 0)

@@ -255,7 +255,7 @@ class ServerDisk:
 # A client that is refused has done nothing wrong that its own log would explain: a fenced producer,
 # a topic that is not there, bytes that are no request. What is a refusal, the protocol says
 # (`Frames.refusals`). The same refusal is said once a connection, and a storm of lines is cut
-# short, so that nobody can fill a disk by being refused.
+# short, so that no client can fill a disk by being refused.
 
 log = logging.getLogger("mqlab.serve")
 
@@ -325,9 +325,9 @@ def ends_as_json(data: mmap, start: int, size: int) -> bool:
 @frozen
 class Entries:
     """`encode` an effect; `decode` a body (raises ValueError, KeyError, TypeError,
-    AssertionError or struct.error for one that this version did not write). To find whole
-    entries behind a damaged one: `marks`, how a body may begin, and `looks_whole(data, start,
-    size)`, whether these bytes look like a body, which is quicker than a checksum of them."""
+    AssertionError or struct.error for one that this version did not write). To find whole entries
+    after a damaged one: `marks`, how a body may begin, and `looks_whole(data, start, size)`,
+    whether these bytes look like a body, which is quicker than a checksum of them."""
 
     encode: Callable[[Effect], bytes]
     decode: Callable[[bytes], Effect]

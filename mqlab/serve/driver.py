@@ -5,7 +5,7 @@ takes an event from the inbox, the role answers with itself and its effects, the
 are done in order. It contains no protocol: which roles there are, which of them come and go
 with a key of a durable table, and who plays one that is no more, its `Adapter` says.
 
-*Durable before told.* Effects are done in memory and noted in the journal as they come;
+*Durable before answered.* Effects are done in memory and noted in the journal as they come;
 answers to clients are collected and leave at the end of the *turn*, after the journal was
 written (and flushed to the disk, if asked). A stop in between loses answers, never what was
 answered.
@@ -61,7 +61,7 @@ def now_ms() -> int:
 class Driver:
     """`answer(conn, number, body)` is called for each answer to a client of this turn; what a
     role sends to a client unasked goes to the function that it connected with.
-    `pace_ms`: how long a message between two roles is under way. With 0 all that follows from
+    `pace_ms`: how long a message between two roles is in flight. With 0 all that follows from
     a request has happened before the next one is read; with more, a client can come in
     between, as it can where every role is on a node of its own."""
 
@@ -119,7 +119,7 @@ class Driver:
 
     def crash(self) -> None:
         """The node dies and starts again at once: what is in no log and no table is gone, with it
-        timers, messages under way and clients. Recovery is told in the live trace."""
+        timers, messages in flight and clients. Recovery is shown in the live trace."""
         for memory in (
             self.inbox, self._paced_events, self._timers, self._timer_heap, self.roles,
             self.readers, self._log_read_by, self._clients, self._pushed_by, self._refused_pushes,
@@ -164,9 +164,9 @@ class Driver:
         return outcome
 
     def run(self) -> None:
-        """Step until nothing is left to do. A role that raises is a bug in it: its step has
-        not happened, everybody else goes on, and the error is raised at the end so that
-        the one who asked can be told."""
+        """Step until nothing is left to do. A role that raises is a bug in it: its step has not
+        happened, all others go on, and the error is raised at the end so that its caller gets
+        it."""
         inbox, failure = self.inbox, None
         while inbox:
             name, event = inbox.popleft()
@@ -284,7 +284,7 @@ class Driver:
             self.inbox.append((me, unsent))
 
     def drain(self, client: str) -> None:
-        """A client has read what was under way: those hear it whose pushes were refused."""
+        """A client has read what was in flight: tell the roles whose pushes were refused."""
         for name in self._refused_pushes.pop(client, ()):
             self.inbox.append((name, Response(client, 0, Drained(), self.now)))
         self.run()

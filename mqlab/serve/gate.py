@@ -1,16 +1,16 @@
 """The gate: it intercepts clients' requests and holds them until they are let in.
 
-It stands between "a request has been read" and "a role is asked". As long as nobody has closed it
-every request passes. Closed, it holds the requests that would make the front send one of certain
-messages to another role (Kafka: `EndTxn`, `Produce` …; the broker's adapter says which). The
-front's step is asked in advance what it would send, and its answer is thrown away: so the gate
-knows no protocol, and names what waits as the live trace will.
+It is between "a request has been read" and "a role is asked". As long as it is open every request
+passes. Closed, it holds the requests that would make the front send one of certain messages to
+another role (Kafka: `EndTxn`, `Produce` …; the broker's adapter says which). The front's step is
+asked in advance what it would send, and its answer is thrown away: so the gate knows no protocol,
+and names what waits as the live trace will.
 
 What may be done with one that waits:
 
-    let go        it goes in, as if it had been under way for so long
+    let go        it goes in, as if it had been in flight for so long
     drop          it is lost with its connection, as in a network
-    kill before   the node dies before it has heard the request, and starts again
+    kill before   the node dies before it has received the request, and starts again
     kill after    it dies when all is done and written, before the answer leaves
 
 A client that goes away takes its requests with it. The one that has closed the gate must ask about

@@ -2,7 +2,7 @@
 
 The address is what `mqlab serve NAME --gate` says when it starts, key included. Requests that
 matter to a transaction then stop at the gate, and each is let in, dropped, or met by the death of
-the node (`gate.Verb`). The gate opens by itself when nobody has asked about it for a while, so
+the node (`gate.Verb`). The gate opens by itself when no client has asked about it for a while, so
 a program that waits for something to happen there asks again and again, as `wait` does.
 """
 

@@ -8,7 +8,7 @@ route, since no request gets past it:
               client has reached the server. A name that an attacker's DNS has turned to 127.0.0.1
               (DNS rebinding) is another one.
     Origin    says that a page of a browser asks. A page that this machine has not served is
-              refused: it could end somebody's transaction with one POST.
+              refused: it could end a user's transaction with one POST.
     sizes     of head and body are bounded.
 
 Source: RFC 9112 (HTTP/1.1), RFC 6454 (Origin).

@@ -2,18 +2,18 @@
 
     journal              frames, each with the body of an entry (`entries.py`)
     journal.new          for a moment, while it is written again
-    journal.torn-OFFSET  what a stop had left behind the frames at that offset
+    journal.torn-OFFSET  what a stop had left after the frames, at that offset
 
-`frames.py` says how they stand in the file, and what of its end a stop may leave.
+`frames.py` says how they are laid out in the file, and what of its end a stop may leave.
 
 A turn's effects are written with one `write` before its answers leave: killing the process
 loses nothing that was acknowledged, because the operating system holds what was written. A
-kill may cut the last frames short; they belong to a turn nobody was told about. A power cut
+kill may cut the last frames short; they belong to a turn that was not answered. A power cut
 may also take what was acknowledged shortly before it, or leave zeros in its place, unless
 `fsync` followed the write; afterwards the file does not tell how much that was. At the next
-start the rest is moved into a file beside, and the journal goes on behind its last whole frame.
+start the rest is moved into a file beside, and the journal goes on after its last whole frame.
 A journal that is damaged in any other way, or whose entries do not follow one another, is left
-as it is, and nobody is served from it; `salvage` copies what stands before the damage.
+as it is, and is not served; `salvage` copies what is before the damage.
 
 While a server runs the file only grows. At a start it is written again if more than half of
 it is about what is no more: older entries of a compacted log's key, older values of tables,
@@ -39,7 +39,7 @@ from .adapter import Adapter
 from .crc import crc32c
 from .disk import Effect, Entries
 
-# The frames of a journal, and what may stand behind the last good one.
+# The frames of a journal, and what may follow the last good one.
 #
 #     file     head, then frames
 #     head     "mqlab.journal/2 ", the broker's name, a line break
@@ -53,8 +53,8 @@ from .disk import Effect, Entries
 #             zeros from the end of a frame, or from the beginning of a sector inside one.
 #
 # Everything else is *damage*: a frame that is all there but does not fit its checksum, or good
-# frames behind a bad one. No stop of ours does that, a failing disk or a careless hand does. What
-# follows the bad frame was acknowledged to somebody, so it is not for this program to throw away.
+# frames after a bad one. No stop of ours does that, a failing disk or a careless hand does. What
+# follows the bad frame was acknowledged to a client, so it is not for this program to throw away.
 #
 # A frame of no bytes is none: the CRC-32C of nothing is 0, so zeros would be full of them.
 
@@ -125,7 +125,7 @@ def find_damage(path: Path, at: int, entries: Entries) -> str:
 
 def _torn(data: mmap.mmap, at: int, solid: int) -> bool:
     """Whether a stop explains the bytes at `at`, the last of which that is not 0 is before
-    `solid`, and behind which no good frame begins."""
+    `solid`, and after which no good frame begins."""
     left = len(data) - at - FRAME.size
     if left < 0:
         return True
@@ -133,13 +133,13 @@ def _torn(data: mmap.mmap, at: int, solid: int) -> bool:
     if size > LIMIT:
         return False
     if size > left:
-        # A length that lies: the frame is whole, it ends with the file.
+        # A false length: the frame is whole, it ends with the file.
         return bool(left == 0 or crc32c(data[at + FRAME.size :]) != crc)
     return -(-solid // SECTOR) * SECTOR < len(data)
 
 
 def _before_zeros(data: mmap.mmap, at: int) -> int:
-    """The offset behind the last byte that is not 0; `at` where there is none."""
+    """The offset after the last byte that is not 0; `at` where there is none."""
     end = len(data)
     while end > at:
         start = max(at, end - CHUNK)
@@ -151,7 +151,7 @@ def _before_zeros(data: mmap.mmap, at: int) -> int:
 
 
 def _next_frame(data: mmap.mmap, at: int, entries: Entries) -> int | None:
-    """Where the first good frame behind `at` begins, at whatever byte that is."""
+    """Where the first good frame after `at` begins, at whatever byte that is."""
     marks = b"|".join(re.escape(mark) for mark in entries.marks)
     # where a frame may begin: its length is below LIMIT, its body begins as one may
     head = re.compile(rb"(?=[\x00-\x10].{7}(?:" + marks + rb"))", re.DOTALL)
@@ -210,7 +210,7 @@ class Journal:
             ) from error
 
     def replay(self) -> Iterator[Effect]:
-        """Every effect there is, in order; what a stop left behind them is put aside.
+        """Every effect there is, in order; what a stop left after them is put aside.
         Raises JournalError where the file is damaged, and leaves it as it is."""
         for at, effect, size in read_effects(self.path, self._entries):
             yield effect
@@ -224,7 +224,7 @@ class Journal:
 
     def misfit(self, why: ValueError) -> JournalError:
         """The error for the effect that `replay` has just given, where it does not follow from
-        those before it: frames that somebody has doubled, moved or taken out."""
+        those before it: frames that were doubled, moved or taken out."""
         return self._damage_error(describe_misfit(max(self._size, self._head.size), why))
 
     def _damage_error(self, damage: str) -> JournalError:
@@ -236,7 +236,7 @@ class Journal:
         )  # fmt: skip
 
     def _put_torn_aside(self) -> None:
-        """Cut the file back to its last whole frame; what was behind it is kept in a file."""
+        """Cut the file back to its last whole frame; what was after it is kept in a file."""
         torn = os.fstat(self._file).st_size - self._size
         if not torn:
             return

@@ -1,4 +1,4 @@
-"""What a server can be told beyond what any server can: a dataclass for each broker.
+"""Options of a server beyond those of any server: a dataclass for each broker.
 
 A field made by `option` is an option of `mqlab serve NAME`, of `serve()` and of tests at once.
 The command line reads these to list the options, so a broker itself is imported only when an

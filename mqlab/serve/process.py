@@ -31,7 +31,7 @@ class BrokerError(WordedError):
 
 class RunningBroker:
     """A broker process, `mqlab serve NAME`. `address` is what a client connects to
-    ("127.0.0.1:41234"), `trace_url` what `Follow` is told ("http://127.0.0.1:41235"),
+    ("127.0.0.1:41234"), `trace_url` what `Follow` takes ("http://127.0.0.1:41235"),
     `gate_url` where requests can be held (`serve/gate_client.py`), `pid` its process."""
 
     def __init__(self, name: str, arguments: list[str], data_dir: Path | None) -> None:
@@ -73,8 +73,8 @@ class RunningBroker:
 
     def restart(self) -> None:
         """Start it again where it was: same port, same data folder. Without a data folder it
-        comes back empty. Where somebody has taken the trace's port meanwhile, that is another
-        one; clients need the first port only."""
+        comes back empty. Where another program has taken the trace's port meanwhile, that is
+        another one; clients need the first port only."""
         self.stop()
         try:
             self._start(_port(self.address), _port(self.trace_url))

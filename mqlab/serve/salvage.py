@@ -1,8 +1,8 @@
 """What can be read of a damaged journal, in another folder.
 
 Everything before the damage is a state in which the broker once was: transactions are whole in
-it, offsets follow one another. What can be read behind the damage is left out, because nobody can
-say what it rests on: a batch whose predecessor is gone, a commit marker whose records are.
+it, offsets follow one another. What can be read after the damage is left out, because it is unknown
+what it rests on: a batch whose predecessor is gone, a commit marker whose records are.
 """
 
 from __future__ import annotations

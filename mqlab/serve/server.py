@@ -44,7 +44,7 @@ GATE = ", gate at {url}?key={key}"
 
 @frozen
 class Options:
-    """What any server can be told. Port 0 takes any free one. `pace_ms`: see `Driver`. `gate`: say
+    """The options of any server. Port 0 takes any free one. `pace_ms`: see `Driver`. `gate`: say
     the key with which requests can be held (`gate.py`). `data_dir`: where the journal is kept,
     `fsync`: also against a power cut; `until_input_ends`: stop when standard input is closed;
     `verbose`: log each request."""
@@ -61,7 +61,7 @@ class Options:
 
 
 class Server:
-    """A running server; `run` returns when it was told to stop."""
+    """A running server; `run` returns after a request to stop."""
 
     def __init__(self, adapter: Adapter, options: Options) -> None:
         """Make a server that is not listening yet (`run`): its journal, if it has a data folder,
@@ -136,7 +136,7 @@ class Server:
 
     def crash(self, role: str, killed: Killed) -> None:
         """The node dies, as with kill -9, and starts again at once. What this turn did is written,
-        but nobody is told. `role`: beside whose name it is said."""
+        but not answered. `role`: beside whose name it is said."""
         if not self._write():
             return
         self.driver.recorder.record_outside(self.driver.now, role, killed)

@@ -11,7 +11,7 @@ from ..registry import SYSTEMS
 from ..scenario import load
 
 STORY, STEP, PANELS = "kafka/torn-read", 50, ("space-time", "logs", "readers")
-#: the text at which a number stands, which of those there are, and how far from where it is
+#: the text beside which a number is, which of those there are, and how far from where it is
 #: anchored, right and down (pixels)
 MARKS = (
     ("coordinator", 0, 46, -4), ("EndTxn commit", 0, 100, -4),

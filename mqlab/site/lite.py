@@ -1,8 +1,8 @@
 """The labs in a browser: JupyterLite around the Python of Play, and what its kernel imports.
 
-What builds it is pinned in `labs/site/lite` and stands in an environment of its own: `app.txt` is
+What builds it is pinned in `labs/site/lite` and is in an environment of its own: `app.txt` is
 JupyterLite with the parts of JupyterLab that draw widgets, `kernel.txt` the wheels of a kernel. All
-wheels stand in one folder with the index by which Pyodide finds them, so that nothing is asked of
+wheels are in one folder with the index by which Pyodide finds them, so that nothing is asked of
 another host.
 """
 
@@ -37,7 +37,7 @@ KERNEL = "share/jupyter/labextensions/@jupyterlite/pyodide-kernel-extension/stat
 BEGIN = ("micropip", "piplite", "ipykernel", "comm", "pyodide-kernel", "jedi", "ipython", "mqlab")
 #: what the metadata of a wheel does not say, or says of other machines
 NEEDS = {"mqlab": ["ipywidgets", "anywidget"], "plotly": ["narwhals", "packaging", "nbformat"]}
-#: what nobody asks for in a browser: pictures of README, the year's orders, JavaScript that the
+#: what is not needed in a browser: pictures of README, the year's orders, JavaScript that the
 #: page has already, types of libraries that no lab uses
 LEFT_OUT = (
     "*.gif", "*/orders-year.parquet", "mqlab/shipped/labs/site/*", "*.data/*",

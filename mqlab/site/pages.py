@@ -64,8 +64,7 @@ def open_templates() -> Environment:
 
 
 def translate(english: str) -> str:
-    """A template's words in the language that is spoken. LookupError where nobody has said them
-    in Chinese."""
+    """A template's words in the language that is spoken. LookupError where they have no Chinese."""
     if spoken() == "en":
         return english
     if said := look_up(english, "", "labs") or look_up(english, "page", "labs"):
@@ -135,7 +134,7 @@ class Document:
 
 
 def list_documents() -> Iterator[Document]:
-    """Each document of this clone, rendered. HTML that stands in one is shown as text."""
+    """Each document of this clone, rendered. HTML in one is shown as text."""
     for source, (name, about) in (DOCUMENTS | FOR_TEACHERS).items():
         english, text = (
             path.read_text("utf-8") for path in (ROOT / source, find_source(ROOT / source))
@@ -330,7 +329,7 @@ def _name(role: str, moment: str) -> str:
 def _put_beside(name: str, title: str, texts: Sequence[str], at: int = 0) -> Beside:
     runs, ends = zip(*map(_perform, texts), strict=True)
     traces = (with_evidence(run.trace, "") for run in runs)
-    # a page has room for the diagrams too; a little smaller, at 1440 px two stand in a row, each
+    # a page has room for the diagrams too; a little smaller, at 1440 px two are in a row, each
     # with its readers beside it
     look: dict[str, Any] = {"level": "story", "scale": 0.88, "panels": ("space-time", *OUTCOME)}
     players = [Player(trace, step=0, **look) for trace in traces]
@@ -347,7 +346,7 @@ def _perform(text: str) -> tuple[Run, tuple[int, ...]]:
 
 @cache
 def _fill(source: Path, lang: Lang) -> str:
-    """The page in Markdown, without its picture: sixty runs are behind its tables."""
+    """The page in Markdown, without its picture: its tables come from sixty executions."""
     template = Environment(undefined=StrictUndefined).from_string(source.read_text("utf-8"))
     return template.render(
         picture=PICTURE,
@@ -376,7 +375,7 @@ def _lead_choose(match: re.Match[str]) -> str:
 
 def _ask() -> str:
     """The six questions as a form, the advice of each rule, and the facts of each way. A script
-    shows those that fit (`labs/site/choose.js`); without it all of them stand there."""
+    shows those that fit (`labs/site/choose.js`); without it all of them are there."""
     rules = [{"when": rule.when, "way": rule.way} for rule in list_rules()]
     said = [rule.tell(_link) for rule in list_rules()]
     shown = {"questions": ask_questions().values(), "rules": json.dumps(rules), "said": said}
@@ -459,7 +458,7 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _translate_end(words: str) -> str:
-    """What stands behind the comma, in the language that is spoken."""
+    """What follows the comma, in the language that is spoken."""
     first, _, end = words.partition(", ")
     return first + translate(", ") + translate(end)
 

@@ -1,6 +1,6 @@
 """Play: the engine in a browser. Its Python, Pyodide, comes from npm and is kept in the folder.
 
-Beside it stand a zip of the packages that a playground and a search need, the notebook's widgets as
+Beside it are a zip of the packages that a playground and a search need, the notebook's widgets as
 modules, and the stories to begin with. `labs/site/play` has the page's own sources: `play.js` is
 the page, `worker.js` runs Python in a thread of its own, in which `labs/site/play/rooms.py` answers
 the page and `labs/site/play/bridge.py` stands for the packages on which the notebook's widgets are

@@ -37,7 +37,7 @@ class Story:
 
     @property
     def name(self) -> str:
-        """Where it stands below the folder of scenarios, without its ending."""
+        """Where it is below the folder of scenarios, without its ending."""
         return self.golden.path.relative_to(SCENARIOS).with_suffix("").as_posix()
 
     @property
@@ -61,7 +61,7 @@ class Story:
 
     @property
     def anomaly(self) -> Text:
-        """The kind of what goes wrong, without what stands in brackets; empty where all is well."""
+        """The kind of what goes wrong, without what is in brackets; empty where all is well."""
         if self.case is None:
             return Text("")
         english, chinese = (
@@ -126,9 +126,9 @@ def _cases(broker: str) -> dict[str, Case]:
 
 # ---- One slot of a lecture: scenes that fill the screen, a vote in each, notes and a handout
 #
-# Its source is a list of scenes. A scene is a run of the engine, shown twice: as a story, with the
-# sentences of its steps, and as the protocol, cut where a fact looks like a sign; each piece ends
-# with a caption written by hand. The pages lead from one to the next with Page Down.
+# Its source is a list of scenes. A scene is an execution of the engine, shown twice: as a story,
+# with the sentences of its steps, and as the protocol, cut where a fact looks like a sign; each
+# piece ends with a caption written by hand. The pages lead from one to the next with Page Down.
 
 SAID = ("title", "before", "ask", "options", "idea", "notes", "caption")  # in the spoken language
 MOST_WORDS = 6
@@ -243,7 +243,7 @@ def _run(scene: Mapping[str, Any]) -> Trace:
 
 
 def _cut(trace: Trace, captions: Sequence[Mapping[str, str]]) -> Iterator[tuple[int, Text]]:
-    """Each caption with the position up to which it stands."""
+    """Each caption with the position up to which it is shown."""
     start = 0
     for one in captions:
         caption, sign = _read_text(one, "caption"), one.get("until", "")

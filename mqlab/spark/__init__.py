@@ -62,7 +62,7 @@ def income(address: str, orders: Orders = DAY, **options: Any) -> Result:
     columns of such a file). The result has `.table` (text); `.rows` (minute, income in tenths of a
     penny, number of order lines; `.pounds` for a chart); `.total` and `.expected` (texts, the
     second computed without Spark); `.right`; `.account` (every line of the file, and what was
-    rejected), `.reconciliation` (the lines that were fed, against those counted and those
+    rejected), `.reconciliation` (the lines that were fed, compared with those counted and those
     rejected), and `.dead` (the dead letters, each with its reason).
     Options: `checkpoint` (folder: keep the run, or go on with it), `sink` (`at-least-once`,
     `transactions`, `exactly-once`), `name` (of the run and its topics), `minutes_per_batch` or
@@ -83,7 +83,7 @@ def chaos(
 ) -> Table:
     """Kill the job at each point under each sink, restart it, and compare with the truth.
 
-    All three sinks and seven points unless told otherwise; print the result. Options: `orders`,
+    All three sinks and seven points unless others are named; print the result. Options: `orders`,
     `hard` (True: kill -9 of JVM and driver in a process of its own; False: the same outcome by an
     exception, much quicker), `batch` (which one dies, 3), `master`, `say`.
     Raises IncomeError, whose text says what to do next.

@@ -4,7 +4,7 @@
 
 A JVM that runs Spark loads, checks and links some 15,000 classes before the first order is read:
 7 of the 16 s of CPU that its start and an empty query take (two cores, Java 17). At its end it can
-write them down as they lie in memory, and the next JVM maps that file (*class data sharing*,
+write them down as they are in memory, and the next JVM maps that file (*class data sharing*,
 `-XX:ArchiveClassesAtExit`, JEP 350). The file belongs to one Java and one class path: so Spark's
 home needs a path that stays, and a JVM that finds anything else goes without the file by itself.
 """
@@ -48,7 +48,7 @@ def write() -> None:
 
 
 def write_later() -> None:
-    """In a process of its own that nobody waits for and that lets all others go first."""
+    """In a process of its own that is not waited for and lets all others go first."""
     if hasattr(os, "nice"):
         os.nice(19)
     subprocess.Popen(

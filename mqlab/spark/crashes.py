@@ -140,7 +140,7 @@ class Victims:
         if self.spare is None:
             self.spare = subprocess.Popen(
                 [sys.executable, "-m", "mqlab.spark.victim", json.dumps(self.master)],
-                # Nobody tidies up after kill -9: its temporary files go where ours are tidied.
+                # Nothing tidies up after kill -9: its temporary files go where ours are tidied.
                 env=os.environ | {"TMPDIR": str(self.folder)}, cwd=PROJECT, text=True,
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             )  # fmt: skip
@@ -319,7 +319,7 @@ def kill_hard(
 
 
 def run_apart(setup: Setup, target: Target, sink: str) -> None:
-    """The same job in a process of its own, which nobody kills. Raises IncomeError."""
+    """The same job in a process of its own, which is not killed. Raises IncomeError."""
     code, words = _run_job(setup.victims.take(), setup, target, sink)
     if code:
         raise IncomeError("the job's process ended with exit code {}; it printed: {}", code, words)

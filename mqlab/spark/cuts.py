@@ -62,7 +62,7 @@ class Plan:
         return until_ms + (ahead + 1) * step
 
     def by_orders(self, until_ms: int, next_stamp_ms: int, far_stamp_ms: int) -> int:
-        """T before the stamp that lies `orders` ahead, but never less than one minute on."""
+        """T before the stamp `orders` ahead, but never less than one minute on."""
         least = floor_minute(max(until_ms, next_stamp_ms)) + MINUTE_MS
         return max(least, floor_minute(far_stamp_ms))
 

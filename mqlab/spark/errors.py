@@ -25,7 +25,7 @@ NEEDED = (("confluent_kafka", "confluent-kafka"), ("pyspark", "pyspark"), ("pyar
 
 
 def need(packages: Sequence[tuple[str, str]] = NEEDED) -> None:
-    """Import what the job stands on, or say in one line what to install.
+    """Import what the job needs, or say in one line what to install.
 
     Raises IncomeError that names the missing packages as pip knows them.
     """

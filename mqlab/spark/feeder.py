@@ -9,12 +9,12 @@
 
 Why the feeder is idempotent and NOT transactional. A transaction would leave its commit marker in
 the log, stamped with today's time; asked for the first record at or after any time since 2011 the
-broker then answers with that marker (Kafka 4.3.1), and no batch could be cut behind it.
+broker then answers with that marker (Kafka 4.3.1), and no batch could be cut after it.
 
 Why a killed feeder doubles nothing all the same. One message per line and no markers: the end
-offset of a partition IS the number of its lines that are in. So a restarted feeder goes on behind
-them, after it has compared the last record it finds there with the line it would have sent. What
-is still under way from a killed feeder can only be seen afterwards: the final count must fit.
+offset of a partition IS the number of its lines that are in. So a restarted feeder goes on after
+them, after it has compared the last record it finds there with the line it would have sent. What is
+still in flight from a killed feeder can only be seen afterwards: the final count must fit.
 """
 
 from __future__ import annotations
@@ -222,7 +222,7 @@ def _send(address: str, topic: str, parts: list[list[Record]], progress: Progres
         **{
             "client.id": "feeder", "enable.idempotence": True,
             "linger.ms": 20, "batch.num.messages": 10_000,
-            # Half a million acknowledgements nobody looks at: only what failed is reported.
+            # Half a million acknowledgements that are not looked at: only what failed is reported.
             "delivery.report.only.error": True,
         },
     )  # fmt: skip

@@ -3,7 +3,7 @@
 This is the first reading, whose lines go to topic Order; truth.py reads the file a second time.
 A CSV file may be separated by commas, semicolons, tabs or bars, and its columns may have the names
 of *Online Retail II* (Invoice, Price, Customer ID). A line with a field too many or too few is
-never cut or filled: nobody knows which field is which. It travels as its text and becomes a dead
+never cut or filled: it is unknown which field is which. It travels as its text and becomes a dead
 letter. A file in which a quotation mark has swallowed lines is refused as a whole.
 """
 
@@ -437,7 +437,7 @@ def check(folder: Path) -> None:
     of commits has gaps, and report other damage as a query plan.
 
     `planned` batches have a file in `offsets`, `committed` ones in `commits`: a job that was killed
-    is at most one batch behind its plan.
+    has committed at most one batch less than planned.
     """
     spark = folder / "income"  # Spark's own checkpoint of the query
     planned, committed = batches(spark), read_commits(spark)

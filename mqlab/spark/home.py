@@ -1,4 +1,4 @@
-"""Spark's own home on this machine: a path that stays, and the classes that lie ready in it.
+"""Spark's own home on this machine: a path that stays, and the classes that are ready in it.
 
 Who writes them down, and why: `classes.py`.
 """

@@ -1,9 +1,9 @@
 """Order → income per minute, from a file of orders to a checked result.
 
 One run is: feed topic Order while Spark starts, run the query over it, read the output back, and
-hold it against the truth computed without Spark. A run has a name; its topics, groups
-and transactional ids carry it, and the checkpoint folder remembers it. So runs do not meet, and
-a run that was killed goes on when it is started again with its checkpoint.
+compare it with the truth computed without Spark. A run has a name; its topics, groups and
+transactional ids carry it, and the checkpoint folder remembers it. So runs do not meet, and a run
+that was killed goes on when it is started again with its checkpoint.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a run has computed, read back from its topics, and what it should have. `rows`: topic
+    """What a job has computed, read back from its topics, and what it should have. `rows`: topic
     Income; `dead`: the dead letters; `reconciliation`, `account`: how the numbers of lines add up;
     `truth`: the income without Spark; `names`: of topics and query; `batches`: how many were
     committed; `times`: how long each part took."""
@@ -244,7 +244,7 @@ def income(
                 result = read_result(address, target, reading, records, true, times)
     except IncomeError as error:
         if checkpoint is None:
-            with suppress(OSError):  # nothing was begun: an empty folder of ours is left to nobody
+            with suppress(OSError):  # nothing was begun: an empty folder of ours is not left there
                 folder.rmdir()
         if not folder.exists():
             raise

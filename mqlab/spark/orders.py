@@ -1,8 +1,8 @@
 """One order line: how it travels, what it is worth, and why some lines are not orders.
 
-A line travels as a JSON object of the eight published columns, all of them text, as they stand in
-the file; only times are written in one form (`find_form`). Nothing is cleaned on the way in: the
-feeder does not judge, the job does.
+A line travels as a JSON object of the eight published columns, all of them text, as they are in the
+file; only times are written in one form (`find_form`). Nothing is cleaned on the way in: the feeder
+does not judge, the job does.
 
 Money is an integer, in tenths of a penny, because four real prices are £0.001. Floating point
 would make the total depend on the order of the additions, and then no two runs could be compared.
@@ -12,7 +12,7 @@ What counts (the rules of this shop):
 - A cancellation (invoice begins with C, quantity below zero) is negative income, not an error.
 - A line at price 0 is an order of no income. It is counted.
 - Two lines that are equal in every column are two lines. Only the *delivery* of a message is
-  made once; its content is nobody's business here.
+  made once; its content does not matter here.
 - A line that cannot be read is never dropped in silence: it becomes a dead letter with a reason.
   So does a line with a field too many or too few (files.py), which travels as its text.
 
@@ -51,7 +51,7 @@ TENTHS_PER_POUND = 1_000
 LIMIT_TENTHS = 1_000_000_000 * TENTHS_PER_POUND
 
 # Kafka's record times begin in 1970 (a client takes 0 as "now", -1 is "none"), and the calendar
-# of Python and Spark ends with 9999: a closing record stands a minute after the last order.
+# of Python and Spark ends with 9999: a closing record is a minute after the last order.
 YEARS = range(1971, 9999)
 
 # [0-9] and not \d: the latter also takes the digits of other scripts.
@@ -61,7 +61,7 @@ PRICE = re.compile(r"(-?)0*([0-9]{1,10})(?:\.([0-9]{1,3})0*)?")
 DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}")
 
 # What stands in for a line whose fields cannot be told apart, or whose time the broker refuses:
-# the reader's reason, and the line as it stands.
+# the reader's reason, and the line as it is.
 REJECTED, ROW = "Rejected", "Row"
 
 # The last record of a partition: no order comes after it. It is no order and earns nothing.
@@ -170,7 +170,7 @@ def pounds(tenths: int) -> str:
 #     12/5/2011 8:38        5.12.2011 08:38:00
 #
 # A time without a zone is taken as UTC; parts of a second are left out, as income is per minute. Of
-# the last two forms nobody can say whether the day or the month comes first, unless another date of
+# the last two forms it is unknown whether the day or the month comes first, unless another date of
 # the same file, with the same mark in it, has a day beyond the 12th. Where none has, the file
 # is refused: a guess would be wrong for half of the shops, and each line would be in a wrong month
 # without a word.
@@ -282,7 +282,7 @@ def check_points(column: str, texts: Iterable[str | None]) -> None:
         )
 
 
-# ---- Where the time of a run goes: one line a step, printed at its end ---------------
+# ---- Where the time of a job goes: one line a step, printed at its end ---------------
 
 
 class Times:

@@ -68,7 +68,7 @@ def results(orders: DataFrame) -> DataFrame:
 
 def encode(row: Mapping[str, Any]) -> Out:
     """Income: the minute as key; tenths of a penny, and how many lines they sum. Dead: why, where
-    it stands in topic Order, and the message as it came."""
+    it is in topic Order, and the message as it came."""
     if (dead := row["dead"]) is not None:
         value = {name: dead[name] for name in ("reason", "partition", "offset")}
         value["value"] = bytes(dead["value"]).decode(errors="replace")

@@ -53,7 +53,7 @@ def open_folder(folder: Path) -> Iterator[None]:
                 "{} is using this checkpoint: wait until it ends, or give another --checkpoint",
                 file.read().strip() or "another process",
             ) from None
-        _sign(file.fileno(), folder)  # the next one is told who holds it
+        _sign(file.fileno(), folder)  # the next one reports who holds it
         yield
 
 

@@ -1,13 +1,13 @@
 """One quiet Spark session, tuned for many small batches on a small machine.
 
 Each setting was measured (two cores, medians of interleaved runs): the simple compiler and the
-serial collector halve short runs; Spark's classes lie ready (classes.py); the other checkpoint
+serial collector halve short runs; Spark's classes are ready (classes.py); the other checkpoint
 file manager does not start a process for each small file; nothing of Spark's own talk reaches the
 notebook.
 
 The JVM and Python talk through sockets that are files. A port of loopback could be asked by a
 stranger first, for instance by a program that still looks for a process just killed, and Spark
-gives a job's result to the first who asks and to nobody after him.
+gives a job's result only to the first who asks.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class Starting:
         return self._session.result()
 
     def finish(self) -> None:
-        """Lets the thread go; a start under way is waited for."""
+        """Lets the thread go; a start in progress is waited for."""
         self._wanted.set()
         self._pool.shutdown()
 

@@ -168,7 +168,7 @@ class Sink:
         """The query has ended. Nothing: every batch is out."""
 
     def close(self) -> None:
-        """When the query has ended, however it did. A client of Kafka keeps nobody out: its open
+        """When the query has ended, however it did. A Kafka client locks nothing: its open
         transaction is ended by the next sink, by its id."""
 
 
@@ -177,7 +177,7 @@ class AtLeastOnce(Sink):
 
 
 class BuiltInSink(Sink):
-    """Spark's own Kafka sink, the one behind `format("kafka")`.
+    """Spark's own Kafka sink, the one of `format("kafka")`.
 
     The batch form is used here, so that it can be killed where the others are. Its streaming form
     has nothing more: KafkaStreamingWrite#commit and #abort are empty, and rows are sent by the
@@ -411,11 +411,11 @@ def read_rows(target: Target) -> list[tuple[str, int, int]]:
 # by reflection (flink-connector-kafka, FlinkKafkaInternalProducer#resumeTransaction). Here the same
 # request, EndTxn with that producer id and epoch, is sent by hand. KIP-939 will make it a call.
 #
-# A checkpoint that is further behind than one batch does not belong to this topic: Spark hands over
+# A checkpoint that is older than one batch does not belong to this topic: Spark hands over
 # batches that were committed long ago. The rule answers "stop", and a person must look.
 #
-# Its price: from the pre-commit to the next batch the transaction is open and holds up every reader
-# of committed data; and if nobody comes back before `transaction.timeout.ms`, the coordinator
+# Its cost: from the pre-commit to the next batch the transaction is open and holds up every reader
+# of committed data; and if no process comes back before `transaction.timeout.ms`, the coordinator
 # aborts what the checkpoint counts as done: the batch is lost.
 #
 # Left out: one transaction for each writing task. Rows go through the driver, as in sinks.py.

@@ -10,10 +10,10 @@ it opens its own.
     time (UTC) | tenths | lines | dead: partition, offset, stamp_ms, reason, value
 
 `lines` is 1 for an order, 0 for a closing record and for what is no order; the latter fills `dead`.
-A dead letter stands at the time its batch begins: an order can be late, a dead letter cannot, or
+A dead letter has the time at which its batch begins: an order can be late, a dead letter cannot, or
 Spark would drop it without a word.
 
-The end of a stream: closing records are passed on only when every partition stands at its own.
+The end of a stream: closing records are passed on only when every partition is at its own.
 Otherwise the first one would push the watermark past the other partition's orders. The last
 minutes come out one batch later, as a watermark acts in the batch after the one that moved it.
 Spark runs such a batch by itself, but not after a restart, when it has forgotten that one is due:

@@ -89,7 +89,7 @@ def broker_errors(address: str) -> Iterator[None]:
         raise explain_error(cause, address) from error
 
 
-# How the client names it when nobody answers; the other errors are answers that say no.
+# How the client names it when no broker answers; the other errors are answers that say no.
 GONE = re.compile(r"code=_(TRANSPORT|ALL_BROKERS_DOWN|TIMED_OUT|MSG_TIMED_OUT|RESOLVE)\b")
 
 
@@ -308,7 +308,7 @@ def flush(client: Producer) -> None:
 
 
 class Delivery:
-    """Collects what a producer is told about its messages: `on_delivery=delivery`."""
+    """Collects what is reported to a producer about its messages: `on_delivery=delivery`."""
 
     def __init__(self) -> None:
         self.error: KafkaError | None = None

@@ -207,7 +207,7 @@ def _in_nanoseconds(path: Path) -> list[str]:
 
 
 def _places(names: Sequence[str]) -> list[int]:
-    """Where the needed columns stand."""
+    """Where the needed columns are."""
     plain = _plain(names)
     return [next(plain.index(one) for one in known if one in plain) for known in NAMES.values()]
 
@@ -314,7 +314,7 @@ def _judge(row: Row | None, clock: Clock) -> tuple[str, str, tuple[Decimal, bool
 #
 # How many those must be is computed a second time, without Spark: the batches are replayed from
 # `offsets/N`, with the rule Spark follows. In batch n the watermark for late orders is the largest
-# time seen in the batches before n - 1 (one batch behind the one that closes minutes), and an order
+# time seen in the batches before n - 1 (one batch before the one that closes minutes), and an order
 # is late when its minute's end is not after it.
 
 Missing = Mapping[str, tuple[int, int]]
@@ -482,7 +482,7 @@ def replay_orders(address: str, order_topic: str, folder: Path) -> Expected:
 def reconcile(
     address: str, order_topic: str, counted: int, dead: int, folder: Path, fed: int
 ) -> Reconciliation:
-    """What the rows and the dead letters sum up to, against a replay of the batches.
+    """What the rows and the dead letters sum up to, compared with a replay of the batches.
 
     `counted` lines are in topic Income, `dead` ones in topic Dead; `folder` is the query's
     checkpoint. Raises IncomeError.
@@ -495,7 +495,7 @@ def reconcile(
 #
 #     lines 5,332 = counted 5,305 + cancelled 26 + rejected 0 + header 1
 #
-# The numbers are the job's: what the rows of topic Income say they sum, and what lies in topic
+# The numbers are the job's: what the rows of topic Income say they sum, and what is in topic
 # Dead.
 # The second reading (truth.py) must find the same ones, and the same rejected lines.
 
@@ -515,7 +515,7 @@ FIRST = 10  # rejected lines that are shown; all of them are in the file
 
 
 class Rejected(NamedTuple):
-    """A line that is no order: its row from 0, the line of the file, why, and how it stands."""
+    """A line that is no order: its row from 0, the line of the file, why, and its text."""
 
     row: int
     line: int
@@ -579,7 +579,7 @@ def find_rejected(
 ) -> tuple[Rejected, ...]:
     """The dead letters of topic Dead, each with its line; `parts`: partitions of topic Order.
 
-    What stands in that topic behind the closing record is no line of the file, and left out."""
+    What is in that topic after the closing record is no line of the file, and left out."""
     rows = arrange(records, parts)
     found = []
     for letter in letters:
@@ -603,7 +603,7 @@ def judge_lines(reading: Reading, records: Sequence[Record]) -> tuple[Rejected, 
 
 
 def _text(value: str) -> str:
-    """The line as it stands, of one that could not be told apart; else the message."""
+    """The line as it is, of one that could not be told apart; else the message."""
     fields = json.loads(value)
     return str(fields[ROW]) if ROW in fields else value
 

@@ -3,10 +3,10 @@
     with RealKafka(transaction_version=2) as kafka:
         ... kafka.address ...
 
-KRaft in combined mode: each process is broker and controller. All listen on loopback, on
-ports nobody uses, with their data in a temporary folder. The settings are Kafka's defaults
-except where the defaults need three brokers, or make a start, a rebalance or the wait for a
-timeout needlessly long; they stand below, and in every recording.
+KRaft in combined mode: each process is broker and controller. All listen on loopback, on free
+ports, with their data in a temporary folder. The settings are Kafka's defaults except where the
+defaults need three brokers, or make a start, a rebalance or the wait for a timeout needlessly long;
+they are below, and in every recording.
 
 The Java flags halve a start on a small machine (no optimising compiler, one collector
 thread); an archive of loaded classes in the cache, made when the first broker of a version
@@ -90,7 +90,7 @@ class RealKafka(RealBroker):
             raise
 
     def end(self) -> None:
-        """Every process is told (SIGTERM), and then waited for."""
+        """Every process gets SIGTERM, and is then waited for."""
         for node in self.nodes:
             node.signal(signal.SIGCONT)  # one that was paused must hear what follows
             node.terminate()

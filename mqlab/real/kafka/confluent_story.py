@@ -1,4 +1,4 @@
-"""The story that every recorded client library tells, told by confluent-kafka (librdkafka).
+"""The scenario of every recorded client library, run by confluent-kafka (librdkafka).
 
 python confluent_story.py ADDRESS PREFIX prints one line a call: who, the call, what came of it,
 with tabs between.

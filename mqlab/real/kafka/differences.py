@@ -1,4 +1,4 @@
-"""Where this project's server answers otherwise than a real Kafka, and why that stands.
+"""Where this project's server answers otherwise than a real Kafka, and why that stays.
 
 The table is the whole of it; the page datasets/recordings/DIFFERENCES.md is made from it.
 A difference that is found is mended, or gets a row here with a reason one can argue about.

@@ -1,4 +1,4 @@
-"""A producer made of raw requests: it does what it is told, also what no client would do.
+"""A producer made of raw requests: it sends what it is given, also what no client would send.
 
 It remembers what a client remembers (producer id, epoch, the next sequence number of each
 partition, which partitions it has added) so that a program that behaves needs no numbers;

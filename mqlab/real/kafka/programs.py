@@ -96,7 +96,7 @@ def claimed_in_compressed(lab: Lab) -> None:
 
 
 def tell_story(lab: Lab, library: str, version: str, command: Sequence[str]) -> None:
-    """What a client library told, then what it left behind, asked for by raw requests."""
+    """What a client library printed, then what it left behind, asked for by raw requests."""
     lab.clients[library] = version
     play(lab, command)
     lab.wait_until(lambda: lab.stable_end("orders-0") == lab.end("orders-0"), True)

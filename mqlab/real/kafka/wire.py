@@ -41,7 +41,7 @@ def write_request(
 
 class Raw:
     """One connection to the broker at `address` ("host:port"). `ask` sends a request and waits
-    for its answer; with `send` and `read_answer` several may be under way."""
+    for its answer; with `send` and `read_answer` several may be in flight."""
 
     def __init__(self, address: str, timeout_s: float = PATIENCE_S) -> None:
         host, _, port = address.rpartition(":")

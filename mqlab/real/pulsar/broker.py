@@ -5,7 +5,7 @@
 
 The released classes run unmodified: broker, bookie and metadata in one process, with one
 transaction coordinator, as a standalone has. Everything listens on loopback (the bookie too:
-`listeningInterface`), on ports nobody uses, with its data in a temporary folder.
+`listeningInterface`), on free ports, with its data in a temporary folder.
 """
 
 from __future__ import annotations

@@ -122,7 +122,8 @@ public class RoundHost {
         names.start();
     }
 
-    // It listens everywhere. Who waits for slaves (SYNC_MASTER) is told by the rest of the service.
+    // It listens everywhere. Senders that wait for slaves (SYNC_MASTER) are answered by the rest of
+    // the service.
     private static void closeHaPort(BrokerController broker) throws Exception {
         Object service = ((DefaultMessageStore) broker.getMessageStore()).getHaService();
         Object port = open(service.getClass().getDeclaredField("acceptSocketService")).get(service);

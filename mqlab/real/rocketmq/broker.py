@@ -7,9 +7,9 @@
 The released classes run unmodified in one process (`RoundHost.java`), which does on demand
 what their timers would do sooner or later: a check round, a batch of op records, writing
 consumer offsets to the disk. Those timers are therefore set to an hour. All else is RocketMQ's
-default, except what would need more than a small machine; it stands below.
+default, except what would need more than a small machine; it is below.
 
-Everything listens on loopback, on a port nobody uses, with its data in a temporary folder.
+Everything listens on loopback, on a free port, with its data in a temporary folder.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ CLOCKS = {
     "transactionCheckMax": "15",
     "messageDelayLevel": "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h",
 }
-#: 4.9 lets nobody pull from its own topics that it does not find here before its first start
+#: 4.9 lets no client pull from its own topics that it does not find here before its first start
 TOPICS = """\
 {"dataVersion":{"counter":1,"timestamp":0},"topicConfigTable":{
  "RMQ_SYS_TRANS_HALF_TOPIC":{"order":false,"perm":6,"readQueueNums":1,
@@ -119,7 +119,7 @@ class RealRocketMQ(OneProcessBroker):
     # -- its clocks ------------------------------------------------------------------------
 
     def round(self, timeout_ms: int = 0, check_max: int = CHECK_MAX) -> None:
-        """One check round: halves that are younger than `timeout_ms` are left alone."""
+        """One check round: half messages that are younger than `timeout_ms` are left alone."""
         self._ask(f"round {timeout_ms} {check_max}")
 
     def write_ops(self) -> None:

@@ -1,7 +1,7 @@
 """Kafka behind sockets: its wire, the broker's front, what its journal keeps.
 
 with serve() as broker:
-    ...  # any Kafka client, told broker.address
+    ...  # any Kafka client, at broker.address
 """
 
 from __future__ import annotations

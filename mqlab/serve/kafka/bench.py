@@ -1,4 +1,4 @@
-"""How fast one confluent-kafka client is against a server: transactions and records a second.
+"""How fast one confluent-kafka client is with a server: transactions and records a second.
 
 Measuring, not testing: the figures depend on the machine and on what else it does.
 """
@@ -31,7 +31,7 @@ def create_topic(address: str, topic: str, partitions: int = PARTITIONS) -> None
 
 
 def invent_name(name: str) -> str:
-    """A topic that nobody has used: a real broker may have been measured before."""
+    """A topic that was never used: a real broker may have been measured before."""
     return f"{name}-{uuid.uuid4().hex[:8]}"
 
 

@@ -22,7 +22,7 @@ from .front.topic import Topic
 from .wire.validation import Records, parse_batch
 
 DATA = struct.Struct(">cHq")  # kind "D", length of the log's name, base offset
-BATCH_LENGTH = struct.Struct(">i")  # at byte 8 of a record batch: its bytes behind these 12
+BATCH_LENGTH = struct.Struct(">i")  # at byte 8 of a record batch: its bytes after these 12
 
 KINDS = (
     Batch,

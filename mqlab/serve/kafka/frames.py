@@ -1,7 +1,7 @@
 """Kafka's frames on one connection: one request at a time, as in SocketServer.
 
 The broker's answers to a client leave in the order of its requests, because the connection is
-muted while a request of it is under way (SocketServer#Processor, Kafka 4.3). Nothing is pushed:
+muted while a request of it is in flight (SocketServer#Processor, Kafka 4.3). Nothing is pushed:
 a consumer that waits for records asks for them, and is answered late (`front/fetch.py`).
 """
 
@@ -47,7 +47,7 @@ def name_request(api: str, body: Any) -> str:
 
 
 def find_refusals(answer: Any) -> Iterator[Error]:
-    """The errors in an answer that are refusals, wherever they stand."""
+    """The errors in an answer that are refusals, wherever they are."""
     kind: Any = type(answer)
     for name in _places(kind):
         value = getattr(answer, name)

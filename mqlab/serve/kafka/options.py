@@ -1,4 +1,4 @@
-"""What `mqlab serve kafka` can be told beyond what any server can."""
+"""Options of `mqlab serve kafka` beyond those of any server."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ READABLE = 256 << 10  # a larger batch is not looked into
 UNPACKED = 16 << 10  # nor a compressed one that is larger: it may become a thousand times as long
 ATTRIBUTES = 22  # the byte of a batch whose last bits name its compression
 COUNTABLE = 2_000  # nor is one of more records: they take time, one after the other
-COORDINATOR, LEADER, GROUP = 1, 2, 3  # kinds of lanes, behind the clients
+COORDINATOR, LEADER, GROUP = 1, 2, 3  # kinds of lanes, after the clients
 LANES = (1, 6, 1)  # of each kind
 LIMITS = Limits(cells=LEAST, rows=10, cut=cut)
 KINDS = {Leader: Kind.PARTITION, ServedGroups: Kind.GROUP}
@@ -257,7 +257,7 @@ class Model(Seen):
         return next((txn for txn in reversed(mine) if log in txn.partitions), None)
 
     def _find_latest(self, txn: Txn) -> Txn:
-        """How it stands now, as far as that is remembered."""
+        """Its state now, as far as that is remembered."""
         return next((t for t in self.list_txns(txn.txn_id) if t.name == txn.name), txn)
 
     # -- what a meaning must know --------------------------------------------------------------
@@ -388,11 +388,11 @@ def name_record(key: bytes | None, value: bytes | None) -> str:
     return text if text and len(text) <= LABEL else label(name or text) or "·"
 
 
-# ---- From steps to facts: what a lesson's `Run` tells, told of a server that goes on -
+# ---- From steps to facts: a lesson's `Run`, of a server that goes on -
 #
-# The broker's front is glass: a client's request is told as sent to the role that decides, an
-# answer as coming from it. What only fills the page is not told: fetches that found nothing,
-# long polls, what the metadata answered.
+# The broker's front is invisible: a client's request is shown as sent to the role that decides, an
+# answer as coming from it. What only fills the page is left out: fetches that found nothing, long
+# polls, what the metadata answered.
 
 SILENT = (Watch, Unwatch, Watched)
 POLLING = (Fetch, ListOffsets)  # asked again and again; of interest is an answer with records
@@ -480,11 +480,11 @@ class Observer(Teller):
     # -- clients and the front -----------------------------------------------------------------
 
     def _take_front(self, broker: Any, event: Event | None, effects: Any) -> None:
-        """What the front sends on is told as the client's own request."""
+        """What the front sends on is shown as the client's own request."""
         if isinstance(event, Request) and isinstance(event.body, Ask):
             self._seen(event.caller.name, event.body)
             if self.held.pop(event.caller, 0):
-                effects = ()  # what it sends was told when it came to the gate
+                effects = ()  # what it sends was shown when it came to the gate
         for effect in effects:
             if isinstance(effect, Send) and not isinstance(effect.body, (Fetch, *SILENT)):
                 waiting = broker.open.get(effect.corr >> PARTS)
@@ -493,7 +493,7 @@ class Observer(Teller):
         self._forget_deleted(effects)
 
     def _take_held(self, broker: Any, event: Event | None, effects: Any) -> None:
-        """A request that waits at the gate is told as sent; `broker`: as it would be."""
+        """A request that waits at the gate is shown as sent; `broker`: as it would be."""
         next_fact = self.facts + 1
         self._take_front(broker, event, effects)
         if self.facts >= next_fact and isinstance(event, Request):

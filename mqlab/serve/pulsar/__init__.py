@@ -1,7 +1,7 @@
 """Pulsar behind sockets: one standalone broker, and what its journal keeps.
 
 with serve() as broker:
-    ...  # any Pulsar client, told "pulsar://" + broker.address; the admin interface is there too
+    ...  # any Pulsar client, at "pulsar://" + broker.address; the admin interface is there too
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How fast one raw client is against a server: transactions and messages a second.
+"""How fast one raw client is with a server: transactions and messages a second.
 
 A client of nothing but sockets, so that what is measured is the server. Measuring, not testing: the
 figures depend on the machine and on what else it does.
@@ -23,7 +23,7 @@ PRODUCER = 0
 
 
 class Sender(RawConnection):
-    """One connection of a producer, to a topic that nobody has used. `address`: host and port, with
+    """One connection of a producer, to a topic that was never used. `address`: host and port, with
     or without pulsar:// in front."""
 
     def __init__(self, address: str) -> None:
@@ -88,7 +88,7 @@ def transactions_per_second(address: str, seconds: float = 5.0) -> float:
 
 
 def messages_per_second(address: str, messages: int = 20_000) -> float:
-    """Plain messages of 100 bytes, so many under way at once, until all have a receipt."""
+    """Plain messages of 100 bytes, so many in flight at once, until all have a receipt."""
     sender = Sender(address)
     figure = pipeline_per_second(lambda _: sender.send_message(), sender.hear, messages)
     sender.close()

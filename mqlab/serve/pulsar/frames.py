@@ -1,8 +1,8 @@
 """Pulsar's frames on one connection, and requests of its admin interface on another.
 
-A client has one connection for all its producers and consumers, with many requests under way, each
-told from the others by its number; what a consumer is sent comes in between. What is never
-answered is one-way: FLOW, REDELIVER, PONG, an ACK that wants no receipt.
+A client has one connection for all its producers and consumers, with many requests in flight, each
+distinguished by its number; what a consumer is sent comes in between. What is never answered is
+one-way: FLOW, REDELIVER, PONG, an ACK that wants no receipt.
 
 The first command is CONNECT. Bytes that are no command, and any command before that one, end the
 connection, as they do at a real broker.

@@ -1,4 +1,4 @@
-"""What `mqlab serve pulsar` can be told beyond what any server can. Where nothing is said, a
+"""Options of `mqlab serve pulsar` beyond those of any server. Where nothing is said, a
 standalone's own defaults hold."""
 
 from __future__ import annotations

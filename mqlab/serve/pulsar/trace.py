@@ -1,4 +1,4 @@
-"""The lanes of Pulsar's live picture, behind the clients: coordinators, then topics."""
+"""The lanes of Pulsar's live picture, after the clients: coordinators, then topics."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def head_lane(kind: int, name: str) -> Lane:
 TOPICS = 6  # topics kept
 TXNS = 64  # transactions kept
 READERS = 4  # consumers whose messages are kept
-TOGETHER = 8  # messages of a batch that are told
+TOGETHER = 8  # messages of a batch that are shown
 PLACES = 64  # topics of a transaction whose markers are watched
 SUBSCRIPTIONS = 4  # of a topic, that are shown
 
@@ -276,7 +276,7 @@ class Model(Seen):
         )
 
 
-# ---- what is told, in a few characters ---------------------------------------------------------
+# ---- what is shown, in a few characters ---------------------------------------------------------
 
 
 def simplify(body: Any) -> Any:
@@ -303,10 +303,10 @@ def _shorten_places(where: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str]
     return tuple((name_shortly(topic), name) for topic, name in where)
 
 
-# ---- From steps to facts: what a lesson's `Run` tells, told of a server that goes on -
+# ---- From steps to facts: a lesson's `Run`, of a server that goes on -
 #
-# The front is glass: what a client asks of a coordinator or a topic is told as sent to it, and an
-# answer as coming from there. What only fills the page is not told: lookups, permits, what an
+# The front is invisible: what a client asks of a coordinator or a topic is shown as sent to it, and
+# an answer as coming from there. What only fills the page is left out: lookups, permits, what an
 # administrator asks.
 
 SHOWN = (
@@ -332,7 +332,7 @@ class Observer(Teller):
         super()._add(replace(fact, node=node, peer=peer), telling)
 
     def take(self, step: Step, listener: Callable[[Fact], None] | None = None) -> None:
-        """The next step; its facts are counted, and told where somebody listens."""
+        """The next step; its facts are counted, and worded where a follower listens."""
         at_ms, name, new, event, effects = step
         self._count(at_ms, listener)
         if new is None:
@@ -344,7 +344,7 @@ class Observer(Teller):
             self._hosted(name, new, event, effects)
 
     def skip(self, step: Step) -> None:
-        """A step that nobody will ever be told of: only what a later picture needs is noted.
+        """A step that is never shown: only what a later picture needs is noted.
         It counts as one fact, so that a follower sees by the numbers that it missed some."""
         at_ms, name, new, event, effects = step
         self._count(at_ms, None)
@@ -437,14 +437,14 @@ class Observer(Teller):
 
 
 def _find_body(event: Event) -> Any:
-    """What somebody asks of a role; who it is makes no difference."""
+    """What is asked of a role, by whatever client."""
     if not isinstance(event, Request):
         return None
     return event.body.body if isinstance(event.body, Handed) else event.body
 
 
 def _is_shown(event: Event) -> bool:
-    """Whether an answer belongs to what was told: an answer that came later does always."""
+    """Whether an answer belongs to what was shown: an answer that came later does always."""
     return not (isinstance(event, Request) and isinstance(event.body, Handed)) or isinstance(
         event.body.body, SHOWN
     )

@@ -1,7 +1,7 @@
 """RocketMQ behind sockets: name server and broker at one address, and what its journal keeps.
 
 with serve() as broker:
-    ...  # any remoting client, told broker.address as its name server
+    ...  # any remoting client, with broker.address as its name server
 """
 
 from __future__ import annotations

@@ -118,7 +118,7 @@ def start_roles(config: FrontConfig, disk: ServerDisk) -> Iterator[Start]:
 
 
 def drop_queues(table: str, key: str, old: Any, new: Any) -> Change:
-    """The queues of a topic that is deleted; what lies in the commit log stays."""
+    """The queues of a topic that is deleted; what is in the commit log stays."""
     if table != TOPICS or old is None or new is not None:
         return NO_CHANGE
     return Change(drop=tuple(name_queue(key, number) for number in range(old.queues)))

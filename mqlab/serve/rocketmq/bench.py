@@ -1,4 +1,4 @@
-"""How fast one raw client is against a server: transactions and messages a second.
+"""How fast one raw client is with a server: transactions and messages a second.
 
 A client of nothing but sockets, so that what is measured is the server. Measuring, not testing: the
 figures depend on the machine and on what else it does.
@@ -30,7 +30,7 @@ BODY = b"v" * 100
 
 
 class Sender(RawConnection):
-    """One connection of a producer, to one queue of a topic that nobody has used."""
+    """One connection of a producer, to one queue of a topic that was never used."""
 
     def __init__(self, address: str) -> None:
         super().__init__(address, cut_frame)
@@ -60,7 +60,7 @@ class Sender(RawConnection):
         self.send(RequestCode.GET_BROKER_CLUSTER_INFO, {})
         number = self._last
         while (answer := decode_command(self.read_frame())).opaque != number:
-            pass  # the refusal of a message that was under way
+            pass  # the refusal of a message that was in flight
         table = decode_json(answer.body)["brokerAddrTable"]
         named = ", ".join(broker["brokerAddrs"]["0"] for broker in table.values())
         return f"name its broker, which is at {named}" if named else "it knows no broker yet"
@@ -74,7 +74,7 @@ class Sender(RawConnection):
         self.send(RequestCode.SEND_MESSAGE_V2, fields, BODY)
 
     def run_transaction(self) -> None:
-        """A half, its answer, its end, one-way as clients send it."""
+        """A half message, its answer, its end, one-way as clients send it."""
         key = f"{self.topic}-{next(self._numbers)}"
         self.send_message({"TRAN_MSG": "true", "PGROUP": self.topic, "UNIQ_KEY": key})
         half = self.hear()
@@ -99,7 +99,7 @@ def transactions_per_second(address: str, seconds: float = 5.0) -> float:
 
 
 def messages_per_second(address: str, messages: int = 20_000) -> float:
-    """Plain messages of 100 bytes, so many under way at once, until all are answered."""
+    """Plain messages of 100 bytes, so many in flight at once, until all are answered."""
     sender = Sender(address)
 
     def send(number: int) -> None:

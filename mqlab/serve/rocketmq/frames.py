@@ -2,11 +2,11 @@
 
 A Java client has one connection to the broker for all of its threads. A pull that finds nothing
 is held for up to fifteen seconds, one for each queue, while sends, heartbeats and offsets go on
-beside it; so requests are told apart by their `opaque` and answers leave in any order
+beside it; so requests are distinguished by their `opaque` and answers leave in any order
 (NettyRemotingAbstract#processMessageReceived, 5.5.0).
 
 What the broker asks its clients, CHECK_TRANSACTION_STATE and NOTIFY_CONSUMER_IDS_CHANGED, is
-one-way: nobody waits for an answer, and one that comes all the same is to no push that waits.
+one-way: the broker waits for no answer, and one that comes all the same is ignored.
 """
 
 from __future__ import annotations

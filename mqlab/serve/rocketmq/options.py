@@ -1,4 +1,4 @@
-"""What `mqlab serve rocketmq` can be told beyond what any server can. Where nothing is
+"""Options of `mqlab serve rocketmq` beyond those of any server. Where nothing is
 said, the release's own defaults hold."""
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class RocketMQOptions:
     release: str = option(
         RELEASES[0], "--release", choices=RELEASES, help="release to imitate (default: %(default)s)"
     )
-    check_max: int = option(  # also of 0 a half is asked about once
+    check_max: int = option(  # also of 0 a half message is asked about once
         15, "--check-max", bounds=(0, DAYS), metavar="N",
         help="how often a half message is checked at most (default: 15)",
     )  # fmt: skip

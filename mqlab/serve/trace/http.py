@@ -11,7 +11,7 @@ without it the answer is short enough to be drawn at once.
 It listens on loopback whatever the broker does; `serve/http.py` says who may ask. An answer may
 have megabytes, and its client may not read it. So its lines are those that the trace keeps anyway,
 never a copy; they leave in pieces, the next when there is room for it; and an answer that is not
-read to its end in time is cut off, which its client sees by the length it was told.
+read to its end in time is cut off, which its client sees by the length in the head.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class KeyedGate:
             raise HttpError(403, NO_KEY)
 
     def obey(self, body: bytes) -> None:
-        """Raises HttpError for what it is not told, or cannot be done."""
+        """Raises HttpError for an unknown act, and for one that cannot be done."""
         try:
             match json.loads(body):
                 case {"do": "hold", "kinds": [*kinds]} if all(isinstance(k, str) for k in kinds):
@@ -71,7 +71,7 @@ class KeyedGate:
 
 
 class TraceServer:
-    """Answers from `live`, one request a connection, `at_once` of them under way."""
+    """Answers from `live`, one request a connection, `at_once` of them at a time."""
 
     def __init__(self, live: Live, at_once: int = 64, gate: KeyedGate | None = None) -> None:
         self.live = live
@@ -116,7 +116,7 @@ class TraceServer:
     async def _answer(self, request: HttpRequest | HttpError) -> tuple[int, str, list[bytes]]:
         """Return (status, content type, lines of the body) for a request. GET /trace gives the
         facts after number `after`, the newest `last` at most. The gate holds back what clients
-        request until somebody lets it go: GET /gate gives what it holds, POST /gate opens, closes
+        request until it is let go: GET /gate gives what it holds, POST /gate opens, closes
         or lets go. Both need its key; a trace that is asked for with the key has the gate's state
         in its first line. A request that could not be read comes as its HttpError; any error
         becomes an answer."""

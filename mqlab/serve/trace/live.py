@@ -1,6 +1,6 @@
 """The live trace as lines of JSON: a Snapshot, then a fact and a change a line.
 
-Nobody may be asking, so nothing is drawn in advance. When somebody does, the newest steps in
+There may be no follower, so nothing is drawn in advance. When one asks, the newest steps in
 the ring become facts; their lines are kept, so that several may follow. A server works
 faster than its picture can be drawn (and faster than anybody reads): a follower gets the
 newest facts, and a Snapshot of what was before them. A follower that wants all asks for `last`,
@@ -24,7 +24,7 @@ from ...kernel.text import NOTHING
 from ...kernel.trace import diff, patch, sparse
 
 # What a live trace tells that is no step of a role: it has come from outside. In a step of the
-# recorder one of these stands where the role would.
+# recorder one of these is where the role would be.
 #
 # Held      a request waits at the gate (`serve/gate.py`), and the step is what it would be
 # Dropped   a request was lost there, and its connection with it
@@ -60,10 +60,10 @@ Outside = Dropped | Killed
 # ---- The ring of the last steps: light enough to be kept always, rich enough for a picture
 #
 # A step is kept as it came: when, which role, the role afterwards, the event, the effects. All
-# of these are values that nobody changes, so keeping them is keeping references; what they
-# mean is worked out only when somebody asks, or when a step leaves the ring.
+# of these are values that never change, so keeping them is keeping references; what they
+# mean is worked out only on request, or when a step leaves the ring.
 #
-# What is referred to may be large, and nobody else may hold it any more: a batch that was
+# What is referred to may be large, and may be held by nothing else: a batch that was
 # refused, records of a topic that was deleted. So the ring is bounded by bytes too: a step
 # weighs what its request took on the wire, and what its effects hand out (`weigh`, which the
 # broker's adapter says: batches to a reader).
@@ -76,7 +76,7 @@ Step = tuple[int, str, Any, Event | None, Effects]
 
 
 class Recorder:
-    """`forget` is called with each step that nobody has asked about and that must go;
+    """`forget` is called with each step that was not asked about and must go;
     `weigh(effects)` says how many bytes they keep alive."""
 
     def __init__(self, forget: Callable[[Step], None], weigh: Callable[[Effects], int]) -> None:
@@ -93,7 +93,7 @@ class Recorder:
         self._keep((at_ms, name, new, event, effects), size + self.weigh(effects))
 
     def record_start(self, at_ms: int, name: str, role: Any, effects: Effects) -> None:
-        """A role has started. Its appends are among what it found: they are not told."""
+        """A role has started. Its appends are among what it found: they are not shown."""
         self._keep((at_ms, name, role, None, effects))
 
     def record_end(self, at_ms: int, client: str) -> None:
@@ -101,7 +101,7 @@ class Recorder:
         self._keep((at_ms, client, None, ConnectionLost(client, at_ms), ()))
 
     def record_outside(self, at_ms: int, name: str, what: Outside) -> None:
-        """What somebody did at the gate: to a client's request, or to the node of a role."""
+        """What was done at the gate: to a client's request, or to the node of a role."""
         self._keep((at_ms, name, what, None, ()))
 
     def take(self) -> Step:
@@ -140,7 +140,7 @@ class Observer(Protocol):
         just then."""
 
     def skip(self, step: Step) -> None:
-        """A step that nobody will ever be told of: only what a later picture needs is noted.
+        """A step that is never shown: only what a later picture needs is noted.
         It counts as one fact, so that a follower sees by the numbers that it missed some."""
 
     def draw(self) -> Any:
@@ -150,9 +150,9 @@ class Observer(Protocol):
 
 log = logging.getLogger("mqlab.serve")
 
-FIRST = 1_000  # facts for somebody who has just come
-NEWEST = 500  # steps for somebody who has some already: half a second of a busy server
-ALL = KEPT + TOGETHER  # steps, at most, that nobody has asked for yet
+FIRST = 1_000  # facts for a follower that has just come
+NEWEST = 500  # steps for a follower that has some already: half a second of a busy server
+ALL = KEPT + TOGETHER  # steps, at most, not asked for yet
 TURN_S = 0.01  # that steps are drawn before the server's clients have their turn
 PATIENCE_S = 60.0  # a follower that wants all and has not asked for so long has gone
 
@@ -178,7 +178,7 @@ class Live:
         self, system: str, title: Text, observer: Observer, weigh: Callable[[Effects], int]
     ) -> None:
         """Begin the live trace of a server that has done nothing yet: steps go into a ring
-        (`recorder`), and are drawn into lines only when somebody asks. `weigh(effects)`: how many
+        (`recorder`), and are drawn into lines only on request. `weigh(effects)`: how many
         bytes of memory a step's effects keep in use."""
         self.recorder = Recorder(self._forget, weigh)
         self.observer = observer
@@ -197,7 +197,7 @@ class Live:
     # -- steps into lines ----------------------------------------------------------------------
 
     def _forget(self, step: Step) -> None:
-        """A step leaves the ring undrawn: a picture can begin only behind it."""
+        """A step leaves the ring undrawn: a picture can begin only after it."""
         self._run_guarded(lambda: self.observer.skip(step))
         self._has_gap = True
 

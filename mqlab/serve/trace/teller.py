@@ -1,5 +1,6 @@
 """What observers share: lanes, parts of a picture, a fact's words. Steps and facts are counted, and
-a fact is told only of participants that have a lane, its words made only where somebody listens."""
+a fact is shown only of participants that have a lane, its words made only where a follower
+listens."""
 
 from __future__ import annotations
 
@@ -57,7 +58,7 @@ def cut(name: str) -> str:
 # programs
 # of one name, such as a producer and the zombie before it, and each has a lane.
 #
-# The broker says which kinds of roles there are, from left to right behind the clients, and how
+# The broker says which kinds of roles there are, from left to right after the clients, and how
 # a role's lane is headed. A place is given to the first one that comes, and taken only from one
 # that
 # has been silent for long, so that the picture does not flicker when more are at work than there is
@@ -262,7 +263,7 @@ class Teller:
         self._at_ms, self._listener = at_ms - self._started_ms, listener
 
     def _fact(self, node: str, peer: str, effect: Effect, meaning: Callable[[], Telling]) -> None:
-        """An effect's fact, if everybody in it has a lane; its words only where somebody
+        """An effect's fact, if all participants in it have a lane; its words only where a follower
         listens."""
         admit, step = self.lanes.admit, self.steps
         request = type(effect.body).__name__ if isinstance(effect, Send) else ""
@@ -343,7 +344,7 @@ class Teller:
         self.held = {who: fact for who, fact in self.held.items() if who.name != name}
 
     def _end_client(self, conn: str) -> None:
-        """A connection has ended: it is told of a client that has a lane, and is of interest where
+        """A connection has ended: it is shown of a client that has a lane, and is of interest where
         it was the client's last."""
         lane, stays = self.lanes.end_client(conn)
         if lane:

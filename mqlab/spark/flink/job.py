@@ -211,7 +211,7 @@ class Seconds:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a run has computed, read back from topic Income, and what it should have. `rows`: of
+    """What a job has computed, read back from topic Income, and what it should have. `rows`: of
     Income; `truth`, `account`: what they must be and how the lines add up; `seconds`: how long it
     took."""
 

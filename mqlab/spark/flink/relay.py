@@ -2,8 +2,8 @@
 
 A broker's log and a checkpoint's folder tell what has happened, always a little too late to die
 there. The instant between a durable checkpoint and the commit is some milliseconds wide, and
-nothing of Flink can be asked to stop in it. But the job must speak to the broker: a relay that
-stands between the two sees the request to commit before the broker does, and need not pass it on.
+nothing of Flink can be asked to stop in it. But the job must speak to the broker: a relay between
+the two sees the request to commit before the broker does, and need not pass it on.
 
 Kafka's clients connect to the address that the broker names. So in answers the broker's address
 is replaced by this one: the same host, another port, the same number of bytes.
@@ -36,7 +36,7 @@ class Trap:
 
 
 class Relay:
-    """`with Relay("127.0.0.1:9092") as relay:`, and the job is told `relay.address`."""
+    """`with Relay("127.0.0.1:9092") as relay:`, and the job gets `relay.address`."""
 
     def __init__(self, broker: str) -> None:
         host, _, port = broker.rpartition(":")
@@ -66,7 +66,7 @@ class Relay:
         self.close()
 
     def close(self) -> None:
-        """Nothing goes through any more; all that are connected are told so."""
+        """Nothing goes through any more; all connections are closed."""
         with self._lock:
             opened, self._open = self._open, []
         for one in (self._server, *opened):
@@ -119,7 +119,7 @@ class Relay:
 
 
 def _address(port: int) -> bytes:
-    """How an address stands in an answer: the host's letters, then the port in four bytes."""
+    """How an address is written in an answer: the host's letters, then the port in four bytes."""
     return HOST.encode() + struct.pack(">i", port)
 
 
@@ -140,7 +140,7 @@ def _framed(body: bytes) -> bytes:
 
 @contextmanager
 def _closing(other: socket.socket) -> Iterator[None]:
-    """A side that can be passed nothing more is told so; that a side has gone is no error."""
+    """A side that can be passed nothing more is shut down; that a side has gone is no error."""
     try:
         with suppress(OSError):
             yield

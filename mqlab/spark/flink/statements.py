@@ -9,7 +9,7 @@ that run far apart in time make no line late, and no batches need to be cut as f
 The source is bounded: it ends at the offsets that topic Order has when all is fed, also where
 they are not there yet. At its end Flink takes a last checkpoint, commits, and the job has finished.
 
-The rules of orders.py stand here once more, as conditions of SQL; the patterns are the same
+The rules of orders.py are here once more, as conditions of SQL; the patterns are the same
 objects. A number that is not in quotation marks is text to Flink's JSON and none to orders.py:
 that is the one line about which the two would not agree.
 """

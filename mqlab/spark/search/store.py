@@ -6,7 +6,7 @@
 
 A level here is what one job has found. A world's *order* is the number of its parent and the place
 of the choice that leads to it, `parent << 20 | place`: the first such choice of all. Numbers are
-given in this sequence, so the orders of all worlds are sorted, and a world's parent stands in its
+given in this sequence, so the orders of all worlds are sorted, and a world's parent is in its
 order.
 
 A file is written under another name first, for a task may be done twice; both write the same.

@@ -93,14 +93,14 @@ class Table:
     keys: Words
 
     def groups(self, words: Sequence[Words]) -> Numbers:
-        """Those of each world, behind each other. Every neighbourhood is known by now."""
+        """Those of each world, one after the other. Every neighbourhood is known by now."""
         out = np.empty((len(words[0]), len(self.places)), np.int64)
         for number, place in enumerate(self.places):
             out[:, number] = place.groups[place.find(words)[0]]
         return out.ravel()
 
     def find_new(self, words: Sequence[Words]) -> Numbers:
-        """Where the worlds stand in which a neighbourhood or a reading is met for the first
+        """Where the worlds are in which a neighbourhood or a reading is met for the first
         time."""
         looks = [(place.find(words), self.layout) for place in self.places]
         looks.append((self.readings.find(self.layout, words), self.readings.met.rows.layout))
@@ -111,7 +111,7 @@ class Table:
 def find_first(
     new: NDArray[np.bool_], words: Sequence[Words], keys: Words, layout: Layout
 ) -> Numbers:
-    """Of the rows that are new, where the first of each of several equals stands."""
+    """Of the rows that are new, where the first of each of several equals is."""
     at = np.flatnonzero(new)
     rows = Rows(layout)
     for column, word in zip(rows.reserve(len(at)), words, strict=True):
@@ -342,7 +342,7 @@ class Level:
 
 
 class Part(NamedTuple):
-    """What is told of some new worlds: how many, the transitions counted, and those in which
+    """What is reported of some new worlds: how many, the transitions counted, and those in which
     something is met for the first time."""
 
     part: int
@@ -354,7 +354,7 @@ class Part(NamedTuple):
 
 class Distinct:
     """The distinct rows of a block, in its order. `numbers`: which of them each row is; `firsts`:
-    where they stand."""
+    where they are."""
 
     def __init__(self, layout: Layout, block: Block) -> None:
         self.rows, self.index = Rows(layout), Index()

@@ -1,7 +1,7 @@
 """The broker's front: what KafkaApis does between the wire and the roles.
 
 A client's request names topics, versions and several partitions at once; a leader knows one
-partition and no versions. This role stands between: it answers from the metadata what it
+partition and no versions. This role is between them: it answers from the metadata what it
 can, refuses what concerns nothing that exists, sends every partition its part, gathers the
 answers and words them as the version of the request wants them.
 
@@ -22,9 +22,9 @@ answers and words them as the version of the request wants them.
 starts a leader for each partition of the first. **In memory** are the requests that wait for
 a part of their answer.
 
-*What can go wrong.* A client may leave while its request is under way: what it asked for
-happens all the same, and nobody is told. *Left out:* `kafka/unserved.py`, sessions of
-fetches, other brokers.
+*What can go wrong.* A client may leave while its request is in flight: what it asked for happens
+all the same, without an answer. *Left out:* `kafka/unserved.py`, sessions of fetches, other
+brokers.
 Read on in KafkaApis, ReplicaManager#fetchMessages, DelayedFetch (core, Kafka 4.3).
 """
 
@@ -81,7 +81,7 @@ OFFSETS = "__consumer_offsets"
 @frozen
 class BrokerConfig:
     """`auto_create`: a topic that a client asks the metadata of comes into being. `kafka`: of the
-    roles; `node_id`, `cluster_id`: what clients are told."""
+    roles; `node_id`, `cluster_id`: what clients get."""
 
     kafka: KafkaConfig = field(default_factory=lambda: KafkaConfig(offsets_partitions=50))
     node_id: int = 1
@@ -232,7 +232,7 @@ class Broker(Quiet):
         return self.end(number, waiting), (Reply(waiting.caller, answer),)
 
     def _left(self, client: str) -> tuple[Broker, Effects]:
-        """A client has gone: nobody waits for its requests any more."""
+        """A client has gone: its requests wait no more."""
         new = self
         effects: list[Send | CancelTimer] = []
         for number in self.asked.get(client, NOTHING):
@@ -256,7 +256,7 @@ class Broker(Quiet):
         return f"{name}-{index}" if topic is not None and 0 <= index < topic.count else None
 
     def with_internal(self, name: str) -> Broker:
-        """With this internal topic, which somebody is going to need."""
+        """With this internal topic, which is needed soon."""
         if name in self.internal:
             return self
         topic = internal_topic(name, self.config.kafka)

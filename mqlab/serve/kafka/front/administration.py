@@ -1,5 +1,5 @@
 """An administrator's requests: which transactions there are, who writes where, and the
-marker that ends a transaction nobody else will end (KIP-664).
+marker that ends a hanging transaction (KIP-664).
 
 Source: KafkaApis#handleDescribeTransactionsRequest, #handleListTransactionsRequest,
 #handleDescribeProducersRequest, #handleWriteTxnMarkersRequest, #handleDescribeCluster (4.3).

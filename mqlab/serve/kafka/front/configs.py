@@ -99,7 +99,7 @@ LONGEST = 400  # digits of a number that is looked at
 
 @frozen
 class Known:
-    """A line of the table. `synonyms`: (name, value) of the defaults behind the default."""
+    """A line of the table. `synonyms`: (name, value) of the defaults that the default overrides."""
 
     name: str
     kind: int

@@ -1,4 +1,4 @@
-"""DeleteGroups and OffsetDelete: told on to the coordinators of the groups named.
+"""DeleteGroups and OffsetDelete: handed on to the coordinators of the groups named.
 
 Source: KafkaApis#handleDeleteGroupsRequest, #handleOffsetDeleteRequest (Kafka 4.3).
 """

@@ -203,7 +203,7 @@ def _read_again(
 
 
 def unwatch(number: int, plan: Plan) -> tuple[Send, ...]:
-    """Nobody needs to be told any more."""
+    """End the watches at the leaders: no answer is needed any more."""
     if plan.phase != WATCHING:
         return ()
     return tuple(Send(role, Unwatch(number << PARTS | i)) for i, (role, _) in enumerate(plan.reads))
@@ -252,7 +252,7 @@ def _fitting(batches: tuple[Batch, ...], bytes_left: int, first: bool) -> tuple[
 
 def _partition(index: int, answer: FetchResponse, batches: tuple[Batch, ...]) -> FetchedPartition:
     if answer.error:
-        # No frontiers with an error; a partition nobody knows has an empty list of aborted
+        # No frontiers with an error; an unknown partition has an empty list of aborted
         # transactions, one that is known has none.
         unknown = answer.error in (Error.UNKNOWN_TOPIC_OR_PARTITION, Error.UNKNOWN_TOPIC_ID)
         return FetchedPartition(index, answer.error, aborted_transactions=() if unknown else None)

@@ -1,8 +1,8 @@
-"""Consumer groups: requests of members, told on to their coordinator; committed offsets; where
+"""Consumer groups: requests of members, handed on to their coordinator; committed offsets; where
 a log begins and ends (ListOffsets).
 
-What members tell each other through the coordinator are bytes here; nobody on this side
-looks into them.
+What members tell each other through the coordinator are bytes here; the broker does not look into
+them.
 
 Source: KafkaApis#handleJoinGroupRequest, #handleSyncGroupRequest, #handleHeartbeatRequest,
 #handleLeaveGroupRequest, #handleDescribeGroupsRequest, #handleListGroupsRequest (4.3).

@@ -1,9 +1,9 @@
 """The internal topics: there to be read like any other, and never written by a client.
 
-`__consumer_offsets` and `__transaction_state` come into being when somebody first looks for
-a coordinator. A partition of the first is led by its group coordinator. Those of the second
-belong to the one transaction coordinator, so a reader stands beside each of them: a role
-that answers Fetch and ListOffsets from the log and is told of each append.
+`__consumer_offsets` and `__transaction_state` come into being when a client first looks for a
+coordinator. A partition of the first is led by its group coordinator. Those of the second belong to
+the one transaction coordinator, so each of them has a reader: a role that answers Fetch
+and ListOffsets from the log and gets each append.
 
 Source: AutoTopicCreationManager, TransactionLogConfig, GroupCoordinatorConfig (Kafka 4.3).
 """

@@ -1,6 +1,6 @@
 """DeleteRecords and OffsetForLeaderEpoch: where a log begins, and where an epoch of it ends.
 
-A topic that is only compacted keeps its records: nobody may delete from it by offset. There
+A topic that is only compacted keeps its records: no client may delete from it by offset. There
 is one leader epoch, 0: this broker has led every partition ever since.
 
 Source: KafkaApis#handleDeleteRecordsRequest, ReplicaManager#deleteRecords,

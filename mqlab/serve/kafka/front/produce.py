@@ -136,7 +136,7 @@ def finish(broker: Broker, done: Gathering) -> Responses | Hangup | None:
     if done.ask.body.acks != 0:
         return answer
     refused = any(p.error_code for t in answer.responses for p in t.partition_responses)
-    # A closed connection is all that a producer with acks=0 can be told.
+    # A closed connection is the only answer that a producer with acks=0 can get.
     return Hangup("a batch sent with acks=0 was refused") if refused else None
 
 

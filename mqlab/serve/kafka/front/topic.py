@@ -92,7 +92,7 @@ def count_problem(count: int, replicas: int) -> tuple[Error, str]:
 
 
 def placement_problem(brokers: Iterable[int], node_id: int) -> str:
-    """Why a partition cannot lie on these brokers; empty if it can."""
+    """Why a partition cannot be on these brokers; empty if it can."""
     wrong = "The manual partition assignment includes"
     seen: set[int] = set()
     for broker in brokers:

@@ -1,4 +1,4 @@
-"""The requests to the transaction coordinator: told on, and answered in words the client's
+"""The requests to the transaction coordinator: handed on, and answered in words the client's
 version knows.
 
 Source: KafkaApis#handleInitProducerIdRequest, #handleAddPartitionsToTxnRequest,

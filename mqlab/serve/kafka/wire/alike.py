@@ -1,7 +1,7 @@
 """Records that follow each other in one shape, checked many at a time.
 
 Producers often send records of one length. The lengths and widths of their fields are then the
-same, so each field stands at the same distance from that of the record before: they form
+same, so each field is at the same distance from that of the record before: they form
 *columns*, as in a table. A slice with a step takes a column out, and whether its bytes are those
 of a record that was found good is one comparison of C, where a walk makes some in Python for
 each record.
@@ -25,7 +25,7 @@ MORE = bytes(range(0x80, 0x100))  # … and the others
 
 class Shape:
     """Of the record in [start, end), which is known to be good, and has no headers if `plain`.
-    `columns`: where within the record which bytes may stand; `stamp`: where its stamp does."""
+    `columns`: where within the record which bytes may be; `stamp`: where its stamp does."""
 
     def __init__(self, body: bytes, start: int, end: int) -> None:
         self.columns: list[tuple[int, bytes]] = []

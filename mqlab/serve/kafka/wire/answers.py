@@ -2,7 +2,7 @@
 
 The fields have the schema's names (`kio`), and a class has every field that any offered
 version has. The writer of a version takes the fields it knows from whatever object it is
-given, so no answer is ever built twice. `ABSENT` stands where a tagged field is left out.
+given, so no answer is ever built twice. `ABSENT` is where a tagged field is left out.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ....kernel import frozen
 from .validation import pack_batches
 
 NO_TIME = timedelta(0)
-UNASKED = -(2**31)  # "authorized operations" nobody asked for
+UNASKED = -(2**31)  # "authorized operations" that were not asked for
 
 
 class Absent:
@@ -35,8 +35,8 @@ ABSENT = Absent()
 
 
 class Unthrottled:
-    """An answer that says how long its client has to wait before it asks again. Nobody has to,
-    since there are no quotas here."""
+    """An answer that says how long its client has to wait before it asks again. None has to, since
+    there are no quotas here."""
 
     __slots__ = ()
     throttle_time = NO_TIME

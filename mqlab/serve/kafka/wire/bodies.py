@@ -145,7 +145,7 @@ def _walk_some(
 def _skip_alike(
     body: bytes, start: int, end: int, most: int, stamps: list[int], keyless: list[int]
 ) -> int:
-    """How many records behind the one in [start, end) are like it, `most` at most."""
+    """How many records after the one in [start, end) are like it, `most` at most."""
     if not most:
         return 0
     shape = Shape(body, start, end)

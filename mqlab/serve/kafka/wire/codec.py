@@ -44,8 +44,8 @@ def frame_limit(api: int) -> int:
 
 @cache
 def _request(api: int, version: int) -> tuple[Any, Any, Any, Any]:
-    """How to walk over and how to read the header and the body; raises BadFrame for what
-    nobody knows."""
+    """How to walk over and how to read the header and the body; raises BadFrame for an unknown API
+    or version."""
     try:
         schema = load_request_schema(api, version)
     except (UnknownAPIKey, UnknownEntity) as error:
@@ -56,7 +56,7 @@ def _request(api: int, version: int) -> tuple[Any, Any, Any, Any]:
 
 @cache
 def _response(api: int, version: int) -> tuple[Any, bytes]:
-    """How to write a body, and what stands between correlation id and body."""
+    """How to write a body, and what is between correlation id and body."""
     schema = load_response_schema(api, version)
     tags = b"\0" if schema.__header_schema__.__flexible__ else b""
     return entity_writer(schema), tags

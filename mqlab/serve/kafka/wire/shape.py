@@ -44,10 +44,10 @@ class Misfit(Exception):
 
 
 def walker(schema: Any) -> Move:
-    """Return a function (frame, start) → end that walks over one object of this kio schema, checks
-    each length against the frame's end, and builds nothing. Fixed fields that follow each other are
-    skipped at once. Raises TypeError for a schema with something that no request offered here
-    has."""
+    """Return a function (frame, start) → end that walks over one object of this kio schema,
+    compares each length with the frame's end, and builds nothing. Fixed fields that follow each
+    other are skipped at once. Raises TypeError for a schema with something that no request offered
+    here has."""
     flexible: bool = schema.__flexible__
     walks: list[Move] = []
     tags: dict[int, Move] = {}

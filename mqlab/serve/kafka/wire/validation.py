@@ -1,7 +1,7 @@
 """What a leader looks at before it keeps a batch, and what it changes in it.
 
 A batch that says it holds two billion records moves the end of the log by two billion, and
-one whose records are none stops every reader behind it. So the head is compared with what is
+one whose records are none stops every reader that comes to it. So the head is compared with what is
 inside, record by record. Where the topic asks for it, the records are compressed again and
 stamped with the broker's clock; the client's bytes stay untouched otherwise.
 
@@ -34,9 +34,9 @@ from .varints import Endless
 #     last offset delta 4 · base and max timestamp 8+8 · producer id 8 · epoch 2 ·
 #     base sequence 4 · count 4 · records …
 #
-# A leader gives a batch its base offset and its leader epoch; both lie before what the CRC
-# covers, so they are filled in when the batch leaves and the client's bytes stay untouched.
-# A marker has no bytes of a client: it is made here, 78 of them, from what the log knows.
+# A leader gives a batch its base offset and its leader epoch; both are before what the CRC covers,
+# so they are filled in when the batch leaves and the client's bytes stay untouched. A marker has no
+# bytes of a client: it is made here, 78 of them, from what the log knows.
 #
 # Source: DefaultRecordBatch, DefaultRecord, EndTransactionMarker (Kafka 4.3).
 

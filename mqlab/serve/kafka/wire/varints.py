@@ -1,4 +1,4 @@
-"""Numbers of seven bits a byte, the lowest first, as they stand in records.
+"""Numbers of seven bits a byte, the lowest first, as records have them.
 
 The highest bit of a byte says that another follows. They are *zigzag* numbers: 0, -1, 1, -2 …
 are written 0, 1, 2, 3 …, so that small ones are short whatever their sign; an odd one is negative.

@@ -1,4 +1,4 @@
-"""The broker's front: what stands between a client's commands and the engine's roles.
+"""The broker's front: what is between a client's commands and the engine's roles.
 
 The coordinator, and each topic with its transaction buffer, subscriptions and pending acks, are the
 very roles that the lessons step through. Each of them is *hosted* (`hosting.py`), and the front
@@ -13,10 +13,10 @@ lesson does without: it knows where topics are, who is connected and under which
     transactions.py  what a coordinator is asked
     admin.py         the admin interface, by HTTP at the same address, with its parts: asking.py,
                      administered.py, places.py, transacting.py
-    inspecting.py    what an administrator is told of a role
+    inspecting.py    what an administrator reads of a role
 
 **Durable** are the tables of topics.py and the names given to producers; **memory** is who is
-connected. *What can go wrong:* a client leaves while a request is under way; what it asked for
+connected. *What can go wrong:* a client leaves while a request is in flight; what it asked for
 happens all the same, and its consumers are closed. A broker that starts knows no consumer; clients
 come back and subscribe again.
 Read on in ServerCnx (4.2), where nearly every handler named below is a method.

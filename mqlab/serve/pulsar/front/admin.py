@@ -8,9 +8,9 @@ goes the same way as what a client changes: it asks the same roles.
     administered.py     topics and subscriptions
     places.py           namespaces, coordinators
     transacting.py      transactions
-    inspecting.py       what is told of a role; in numbers: topics.py
+    inspecting.py       what is read of a role; in numbers: topics.py
 
-A role answers by itself, read as it stands (`Inspect`); where several know a part of an answer, one
+A role answers by itself, read as it is (`Inspect`); where several know a part of an answer, one
 sends the question on to the next (`visit`).
 
 Source: org.apache.pulsar.broker.admin.v2.PersistentTopics, Namespaces, admin.v3.Transactions (4.2).

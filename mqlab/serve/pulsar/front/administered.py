@@ -1,7 +1,7 @@
-"""Topics and subscriptions in an administrator's hands.
+"""Administration of topics and subscriptions: unload, partitions, create, reset and delete.
 
-    unload         a topic: the role ends and begins again from what is durable, and its clients,
-                   who are told, come back
+    unload         a topic: the role ends and begins again from what is durable; its clients, whose
+                   producers and consumers are closed, come back
     partitions     are topics of their own, made and deleted together
     subscription   made, moved, deleted
 
@@ -48,7 +48,7 @@ EXISTS = "This topic already exists"
 NO_SUB = "Subscription {name} not found for topic {topic}"
 
 
-# ---- what is told ------------------------------------------------------------------------------
+# ---- what is reported --------------------------------------------------------------------------
 
 
 def _internal(call: Call, *name: str) -> Result:
@@ -80,7 +80,7 @@ def _subscriptions(call: Call, *name: str) -> Result:
 
 
 def _unload(call: Call, *name: str) -> Result:
-    """Its clients are told to look it up again."""
+    """Its clients have to look it up again."""
     topic = name_topic(*name)
     row = find_row(call.disk, topic)
     if row is None:
@@ -123,8 +123,8 @@ def _delete(call: Call, *name: str) -> Result:
 
 
 def _find_users(call: Call, topic: str) -> str:
-    """Who keeps a topic from going, in words; nothing where it may go. Subscriptions that nobody
-    reads by do not (PersistentTopic#delete)."""
+    """Who keeps a topic from going, in words; nothing where it may go. Subscriptions without a
+    consumer do not (PersistentTopic#delete)."""
     kinds = [kind for kind, _, _ in call.front.sessions.using(topic)]
     if not kinds or call.forced:
         return ""

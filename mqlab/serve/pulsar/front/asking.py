@@ -89,7 +89,8 @@ class Call:
         return cursor
 
     def subscribe(self, topic: str, subscription: str, start: str) -> Effects:
-        """A subscription comes to be as always: by somebody who subscribes, and leaves at once."""
+        """A subscription comes to be as always: by a consumer that subscribes, and leaves at
+        once."""
         nobody = Caller(name_consumer("administrator", "conn-0", 0))
         request = Subscribe(topic, subscription, SubType.SHARED, start, durable=True)
         return (
@@ -98,7 +99,7 @@ class Call:
         )
 
     def close_all(self, topic: str) -> tuple[Sessions, Effects]:
-        """All that use a topic are told to look it up again."""
+        """All that use a topic have to look it up again."""
         closing: list[Send] = []
         sessions = self.front.sessions
         for kind, conn, number in sessions.using(topic):

@@ -302,8 +302,8 @@ def _read_place(consumer: Consumer, row: TopicRow, given: Any, log: LogView) -> 
 
 
 def find_last_before(log: LogView, time_ms: int) -> int:
-    """The last message that was published before this time; -1 where there is none. Messages lie
-    in the order of their times, or nearly so; a marker among them has none."""
+    """The last message that was published before this time; -1 where there is none. Messages are in
+    the order of their times, or nearly so; a marker among them has none."""
     low, high = 0, log.end
     while low < high:
         middle = (low + high) // 2

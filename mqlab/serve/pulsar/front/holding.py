@@ -1,8 +1,9 @@
 """How many messages each consumer holds and has not acknowledged, as a broker's statistics say it.
 
-The count goes by what the broker was told and does not ask the cursor. So it can be too high: what
-an abort brings back is sent, and counted, once more, and a plain acknowledgement in a batch where a
-transaction has others pending may not count at all. A real broker's does so too (4.2.4).
+The count goes by the acknowledgements that the broker got and does not ask the cursor. So it can be
+too high: what an abort brings back is sent, and counted, once more, and a plain acknowledgement in
+a batch where a transaction has others pending may not count at all. A real broker's does so too
+(4.2.4).
 
 Source: Consumer#sendMessages, #individualAckNormal, #individualAckWithTransaction,
 #redeliverUnacknowledgedMessages, PendingAcksMap#updateRemainingUnacked (4.2.4).

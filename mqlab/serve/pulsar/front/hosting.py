@@ -1,9 +1,9 @@
 """An engine's role on the server's one disk, asked by clients through the front.
 
-In a lesson each coordinator and each partition stands on a node of its own, with its own disk and
+In a lesson each coordinator and each partition is on a node of its own, with its own disk and
 its own clients. Here they share a disk and a port, and this is all that has to be put between:
 
-    disk       the role's logs and tables lie in a folder of its own
+    disk       the role's logs and tables are in a folder of its own
     requests   what the front hands on is asked in the client's name, so the role's answer goes to
                the client at once
     consumers  the role knows each by a name that says where it is ("sorter@conn-3/7"); what it is
@@ -164,13 +164,13 @@ class Notes:
 #: messages that a consumer is sent before it is asked whether its client reads
 PORTION = 100
 AT = "@conn-"
-NO_REQUEST = (1 << 64) - 1  # the number of a command that nobody has asked for
+NO_REQUEST = (1 << 64) - 1  # the number of a command that no request asked for
 
 Result = tuple["Hosted", Effects]
 
 
 class Inspect:
-    """A request that is answered from a role as it stands: `read(role, disk)` gives the answer, or
+    """A request that is answered from a role as it is: `read(role, disk)` gives the answer, or
     an `AskNext`. `noted`: it is handed the role's host with its notes, not the role."""
 
     def __init__(self, read: Callable[[Any, Disk], Any], noted: bool = False) -> None:
@@ -302,7 +302,7 @@ class Hosted(Quiet):
         return consumer.permits if consumer else 0
 
     def _close_producer(self, caller: Caller, mine: Folder, at_ms: int) -> Result:
-        """A producer's connection has ended: nobody is there to be answered."""
+        """A producer's connection has ended: no answer can be sent."""
         gone = Request(caller, CloseProducer(self.folder), at_ms)
         new, effects = self._drop_opening(caller.name)._step(gone, mine)
         left = (e for e in effects if not (isinstance(e, Reply) and e.caller == caller))

@@ -1,7 +1,7 @@
-"""What an administrator is told of a topic or a coordinator, read off the role as it stands.
+"""What an administrator sees of a topic or a coordinator, read off the role as it is.
 
 Source: TransactionsBase, PersistentTopicsBase#generateResponseWithEntry (4.2). Statuses are the
-real ones, also where an exception that nobody has caught makes them 500.
+real ones, also where an uncaught exception makes them 500.
 """
 
 from __future__ import annotations

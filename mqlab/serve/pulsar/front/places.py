@@ -1,7 +1,7 @@
-"""Namespaces, what topics lie in them, and the coordinators of a standalone broker.
+"""Namespaces, what topics are in them, and the coordinators of a standalone broker.
 
 `public` and `pulsar` are the tenants that there are. A topic of a namespace that is not there is
-refused, and a transaction that names one freezes until somebody makes the namespace.
+refused, and a transaction that names one freezes until the namespace is made.
 
 Source: NamespacesBase, PersistentTopicsBase (4.2).
 """
@@ -33,7 +33,7 @@ def has_space(call: Call, name: str) -> bool:
 
 
 def _create_namespace(call: Call, tenant: str, space: str) -> Result:
-    """Topics that somebody has named before can be served now."""
+    """Topics that were named before can be served now."""
     name, table = f"{tenant}/{space}", call.disk.table(TOPICS)
     if tenant not in list_tenants(call.disk):
         return call.refuse(NOT_FOUND, "Tenant does not exist")

@@ -2,10 +2,10 @@
 
 A producer has a name, which is its own on its topic as long as it is connected; one that brings
 none is given one. A message is looked at before it reaches its topic: the checksum has to fit, and
-its metadata to be readable. Whether a transaction exists nobody asks. What a client says of itself
-is not believed beyond what it has sent: a batch has no more messages than its bytes can hold (a
-real broker stores such a batch, which no client can read). One that is too long to be sent to a
-client is refused (a real broker's bookie does not take it, and nobody is answered).
+its metadata to be readable. Whether a transaction exists is not checked. What a client says of
+itself is not believed beyond what it has sent: a batch has no more messages than its bytes can hold
+(a real broker stores such a batch, which no client can read). One that is too long to be sent to a
+client is refused (a real broker's bookie does not take it, and sends no answer).
 
 Source: ServerCnx#handleProducer, #handleSend, Producer#checkAndStartPublish (4.2). *Left out:*
 encryption; that 30 s after a producer was closed its number is unknown.
@@ -108,8 +108,8 @@ def add_producers(disk: Disk, topic: str, command: Any) -> tuple[bytes, Effects]
 
 
 def add_consumers(disk: Disk, topic: str, command: Any, idle: bool) -> Effects:
-    """Of a SUBSCRIBE: it is the topic's first only where nobody uses the topic and nothing lies
-    there (`idle`). Raises Refusal."""
+    """Of a SUBSCRIBE: it is the topic's first only where the topic is unused and empty (`idle`).
+    Raises Refusal."""
     if not command.HasField("schema") or command.schema.type == Schema.AutoConsume:
         return ()
     if not list_schemas(disk, topic) and not idle:

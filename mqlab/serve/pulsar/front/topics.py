@@ -1,6 +1,6 @@
 """Topics: their names, where they are, how they come to be; their ledgers in numbers.
 
-Everything is here, so a lookup leads back to where it was asked. A topic makes itself when somebody
+Everything is here, so a lookup leads back to where it was asked. A topic makes itself when a client
 produces to it or subscribes; a namespace does not, and without one there is no topic. A partition
 of a topic is a topic of its own, called NAME-partition-N.
 
@@ -47,8 +47,8 @@ Result = tuple["Front", Effects]
 
 @frozen
 class TopicRow:
-    """`number`: of its ledger. `loads`: how often it was unloaded. `missing`: when somebody first
-    named it there was no namespace for it."""
+    """`number`: of its ledger. `loads`: how often it was unloaded. `missing`: when it was first
+    named there was no namespace for it."""
 
     name: str
     number: int
@@ -57,7 +57,7 @@ class TopicRow:
 
 
 class Refusal(Exception):
-    """A topic that nobody may use: `answer` says why."""
+    """A topic that no client may use: `answer` says why."""
 
     def __init__(self, error: ServerError, message: str) -> None:
         super().__init__(message)
@@ -114,8 +114,8 @@ def open_topic(disk: Disk, name: str) -> Effects:
 
 
 def name_participants(disk: Disk, names: tuple[str, ...]) -> Effects:
-    """A transaction names topics: one may be such that nobody has used it yet, or that nobody can.
-    Somebody has to answer for it when the transaction ends."""
+    """A transaction names topics: one may be unused so far, or unusable. A role has to answer for
+    it when the transaction ends."""
     effects: list[Put] = []
     new = [name for name in dict.fromkeys(names) if name not in disk.table(TOPICS)]
     for place, name in enumerate(new):
@@ -133,9 +133,9 @@ def make_row(disk: Disk, name: str, place: int = 0, missing: bool = False) -> Pu
 
 
 def place_id(row: TopicRow, ledger: int, entry: int) -> int:
-    """The position of an id as it stands on the wire, whether there is such an entry or not. A
-    topic has one ledger here: what lies in an older one lies before its first entry, and what lies
-    in a later one behind its last."""
+    """The position of an id as it is on the wire, whether there is such an entry or not. A
+    topic has one ledger here: what is in an older one is before its first entry, and what is in a
+    later one after its last."""
     ahead = signed(ledger) - row.number
     if ahead < 0:
         return -1
@@ -208,7 +208,7 @@ def exists(disk: Disk, name: str) -> bool:
 # (4.2).
 
 Facts = dict[str, Any]
-UNKNOWN = "None"  # the type of a subscription that nobody has connected to
+UNKNOWN = "None"  # the type of a subscription to which no consumer has connected
 
 
 def place(ledger: int, position: int) -> str:

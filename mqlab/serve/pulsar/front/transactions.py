@@ -2,7 +2,7 @@
 
 A client says which coordinator it means, or which transaction; the coordinator's number is the
 transaction's high half. Topics that a transaction names are written out in full, and made known,
-so that somebody answers for each of them in the end.
+so that a role answers for each of them in the end.
 
 Source: ServerCnx#handleTcClientConnectRequest, #handleNewTxn, #handleAddPartitionToTxn,
 #handleAddSubscriptionToTxn, #handleEndTxn (4.2).

@@ -68,7 +68,7 @@ class CommandAnswer(Answer):
 
 @frozen
 class Receipt(SendReceipt):
-    """A receipt, with the ledger in which the message lies."""
+    """A receipt, with the ledger of the message."""
 
     ledger: int = -1
 
@@ -176,7 +176,7 @@ def _write_receipt(body: Any, answer: Receipt) -> bytes:
         return encode_command("SEND_ERROR", {**fields, **error})
     ledger = answer.ledger if answer.position >= 0 else -1
     place = {"ledgerId": unsigned(ledger), "entryId": unsigned(answer.position)}
-    # Below the number of the first message nobody takes notice of it (ServerCnx#handleSend).
+    # Below the number of the first message it is ignored (ServerCnx#handleSend).
     is_highest = signed(body.highest_sequence_id) >= signed(body.sequence_id)
     fields["highest_sequence_id"] = body.highest_sequence_id if is_highest else 0
     return encode_command("SEND_RECEIPT", {**fields, "message_id": place})

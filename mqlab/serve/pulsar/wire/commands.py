@@ -1,10 +1,10 @@
-"""Frames: a command in Protocol Buffers, and for SEND and MESSAGE the message behind it.
+"""Frames: a command in Protocol Buffers, and for SEND and MESSAGE the message after it.
 
     frame      total size 4 · command size 4 · BaseCommand · message
     message    0x0e01 · CRC-32C 4 · metadata size 4 · MessageMetadata · payload
 
 The checksum covers what follows it. A broker keeps a message as it came, from its magic number
-on, and sends it as it lies there: it reads the metadata and never the payload, which may be
+on, and sends it as it was stored: it reads the metadata and never the payload, which may be
 compressed or a batch of several messages.
 
 Source: Commands#serializeWithSize, #serializeCommandSendWithSize, #parseMessageMetadata,
@@ -32,7 +32,7 @@ MAX_MESSAGE = 5 << 20  # maxMessageSize
 #: MESSAGE_SIZE_FRAME_PADDING: room for the command beside its message
 LONGEST = MAX_MESSAGE + 10 * 1024
 #: of MESSAGE beside the message and its ack set: what a client takes is as long as what a broker
-#: takes, and a message that no client can be sent would hide those behind it
+#: takes, and a message that no client can be sent would block those after it
 COMMAND = 64
 #: a word of an ack set, in bytes
 WORD = 11
@@ -56,8 +56,8 @@ class WireError(Exception):
 
 @frozen
 class Command:
-    """`name`: its type, as SEND. `body`: the fields of that command. `message`: what stands behind
-    it, from the magic number on."""
+    """`name`: its type, as SEND. `body`: the fields of that command. `message`: what follows it,
+    from the magic number on."""
 
     name: str
     body: Any

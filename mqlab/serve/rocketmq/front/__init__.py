@@ -1,26 +1,26 @@
-"""The broker's front: what stands between a client's commands and the engine's broker.
+"""The broker's front: what is between a client's commands and the engine's broker.
 
-The engine's broker stores halves, ends transactions and lets the check service ask; it is the
-very role that the lessons step through. Around it stands what a real client needs besides, and
-what a lesson does without: topics and the routes to them, members of consumer groups, long
-polling, locks on queues, look-ups. A command is read into a request (`wire/requests.py`); one
-that is the broker's own is handed to it, with the client's connection as the caller, so that the
-broker's question about a transaction goes out over that very connection.
+The engine's broker stores half messages, ends transactions and lets the check service ask; it is
+the very role that the lessons step through. Around it is what a real client needs besides, and
+what a lesson does without: topics and the routes to them, members of consumer groups, long polling,
+locks on queues, look-ups. A command is read into a request (`wire/requests.py`); one that is the
+broker's own is handed to it, with the client's connection as the caller, so that the broker's
+question about a transaction goes out over that very connection.
 
     topics.py     routes, and topics that are made or make themselves
     registry.py   heartbeats, members of groups, locks; clients.py and locks.py hold them
     sending.py    what is looked at before a message is stored; batches
     pulling.py    the long poll; held.py: the pulls that wait
     pushing.py    pushes that a client could not take yet
-    offsets.py    how far groups have come, where queues begin and end
+    offsets.py    committed offsets of groups, queue bounds
     admin.py      what mqadmin asks and changes; messages by key and by id; questions and answers
                   between clients
 
 **Durable** are the tables `topics` and `groups`, the commit log and what the broker says of
 offsets. **Memory** is who is connected, who waits, who holds a lock.
 
-*What can go wrong.* A client leaves while its request is under way: what it asked for happens all
-the same. A broker that starts knows nobody, so it can ask nobody until they heartbeat again.
+*What can go wrong.* A client leaves while its request is in flight: what it asked for happens all
+the same. A broker that starts knows no client, so it can ask none until they heartbeat again.
 *Left out:* other brokers, slaves, access control, SQL filters, pop consumption, message tracks.
 Read on in BrokerController#registerProcessor and the processors named in each file (5.5.0).
 """
@@ -89,8 +89,8 @@ class FrontConfig:
 
 @frozen
 class Wake:
-    """To the front itself: these messages lie in their queues, and somebody waits for them.
-    `stored`: where they lie."""
+    """To the front itself: these messages are in their queues, and pulls wait for them. `stored`:
+    where they are."""
 
     stored: tuple[Arrival, ...]
 
@@ -160,7 +160,7 @@ class Front(Quiet):
 
     def _forget_client(self, client: str, event: ConnectionLost, disk: Disk) -> Result:
         new, effects = self.ask_broker(event, disk)
-        met = new.broker.met.remove(client)  # nobody comes by this name again
+        met = new.broker.met.remove(client)  # no client comes by this name again
         new = replace(new, broker=replace(new.broker, met=met))
         new, ended = pulling.forget_client(pushing.forget_unsent(new, client), client)
         clients, notices = new.clients.forget(client)
@@ -178,8 +178,8 @@ class Front(Quiet):
 
     def mark(self, message: Message, at_ms: int, disk: Disk) -> Message:
         """The properties that a broker adds to what it stores. Since 5 it also gives a key to a
-        message that its client gave none: of the broker's address, the time and where it lies.
-        4.9 drops WAIT, not that of halves and delayed messages (SendMessageProcessor)."""
+        message that its client gave none: of the broker's address, the time and where it is. 4.9
+        drops WAIT, not that of half and delayed messages (SendMessageProcessor)."""
         marks = [("CLUSTER", CLUSTER)]
         if self.is_older:
             written_anew = message.is_half or message.delay_level > 0

@@ -1,4 +1,4 @@
-"""Administration: what mqadmin is told of topics and groups, and what it may change: positions
+"""Administration: what mqadmin reads of topics and groups, and what it may change: positions
 and topics. Beside it look-ups of messages by key and id, and messages that wait for an answer.
 
 Everything is read from what is there: the log, the offsets, the connections. What is not counted
@@ -82,7 +82,8 @@ def refuse(front: Front, caller: Caller, code: ResponseCode, remark: str) -> Res
 
 
 def list_topics(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
-    """The topics that there are; the one of halves that were given up begins with the first."""
+    """The topics that there are; the one of half messages that were given up begins with the
+    first."""
     body: answers.ListTopics = ask.body
     names: list[str] = []
     if body.cluster in (None, CLUSTER):
@@ -314,7 +315,7 @@ def _find_target(body: answers.ResetOffset, number: int, disk: Disk) -> int:
     return disk.log(queue).end if body.at_ms < 0 else find_since(disk, queue, body.at_ms)
 
 
-# ---- Looking for messages: by where they lie, by a key, by the id that the client gave them
+# ---- Looking for messages: by their place, by a key, by the id that the client gave them
 #
 # The real broker keeps an index of keys beside the log. Here the queues of the topic are read,
 # within the time that the question names; nothing but the log itself need be kept.
@@ -351,7 +352,7 @@ def find_messages(body: answers.QueryMessage, disk: Disk) -> Iterator[Stored]:
 
 
 def has_key(body: answers.QueryMessage, stored: Stored) -> bool:
-    """Both kinds of keys stand in one index, which has none that is empty."""
+    """Both kinds of keys are in one index, which has none that is empty."""
     message = stored.message
     return bool(body.key) and body.key in (
         message.get(UNIQ_KEY),
@@ -373,8 +374,9 @@ def view_message(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk)
 # The question is an ordinary message. It names the client that asks (REPLY_TO_CLIENT), a number of
 # the question and how long it is waited for. Its consumer answers with a message for the
 # topic of answers, and the broker pushes that to the asking client over the connection that its
-# heartbeat came by (PUSH_REPLY_MESSAGE_TO_CLIENT). A client that is gone cannot be told: then the
-# one who answered hears of it. The answer is stored as well, for the record: nobody reads it.
+# heartbeat came by (PUSH_REPLY_MESSAGE_TO_CLIENT). A client that is gone cannot be reached: then
+# this is reported to the one who answered. The answer is stored as well, for the record: no client
+# reads it.
 #
 # *Left out:* a real broker tells the one who answered only when the client has taken the answer,
 # where the push is one-way here; and it also stores an answer that it could not push.

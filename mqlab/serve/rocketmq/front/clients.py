@@ -2,8 +2,9 @@
 
 A client says who it is by its heartbeat, on the connection that it came by; the broker keeps that
 in memory and forgets it with the connection. Whenever a member comes or goes, all members of its
-group are told that the ids have changed (NOTIFY_CONSUMER_IDS_CHANGED, one-way), ask for the list,
-and each works out for itself which queues are its own: there is no coordinator who assigns them.
+group are notified that the ids have changed (NOTIFY_CONSUMER_IDS_CHANGED, one-way), ask for the
+list, and each works out for itself which queues are its own: there is no coordinator who assigns
+them.
 
 A group has one subscription, whichever member spoke last. A member that pulls by another one is
 refused until its own heartbeat has come.
@@ -113,7 +114,7 @@ class ClientBeat:
 
 @frozen
 class Connected:
-    """The client on a connection, as its last heartbeat has told. `groups`: the consumer groups
+    """The client on a connection, as its last heartbeat has it. `groups`: the consumer groups
     that it has ever named. `software`: see there; `beat_ms`: when that heartbeat came."""
 
     client_id: str
@@ -194,7 +195,7 @@ class Clients:
         return replace(new, connected=new.connected.set(connection, one))
 
     def _unask(self, connection: str) -> Clients:
-        """Nobody is asked by this connection any more as the client that it said it was."""
+        """Ask this connection no longer in the name of the client that it was."""
         one = self.connected.get(connection)
         if one is None or self.producers.get(one.client_id) != connection:
             return self

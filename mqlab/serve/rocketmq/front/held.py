@@ -31,7 +31,7 @@ class Held:
 
     @property
     def places(self) -> tuple[tuple[str, str], ...]:
-        """Where it stands in the index: once for each of its tags."""
+        """Where it is in the index: once for each of its tags."""
         return tuple((self.queue, tag) for tag in sorted(self.wanted.tags) or (ALL,))
 
 

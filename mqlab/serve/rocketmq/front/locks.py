@@ -34,7 +34,7 @@ class Locks:
         return replace(self, held=held), tuple(got)
 
     def any_held(self, group: str, at_ms: int) -> bool:
-        """Whether somebody of this group holds a queue (RebalanceLockManager#isLockAllExpired)."""
+        """Whether a member of this group holds a queue (RebalanceLockManager#isLockAllExpired)."""
         held = ((name, since) for (name, *_), (_, since) in self.held.items())
         return any(name == group and at_ms - since <= LIFE_MS for name, since in held)
 

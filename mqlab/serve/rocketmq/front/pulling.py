@@ -3,7 +3,7 @@
 A pull that finds nothing is held, up to the time that the client allows, and looked at again when
 a message with one of its tags has come into its queue (long polling, `held.py`); so a push
 consumer is one that pulls. Messages whose tag the group has not subscribed to are passed over here;
-a client that is told to ask again at once moves on behind them.
+a client that has to ask again at once moves on after them.
 
 Source: PullMessageProcessor#processRequest, PullRequestHoldService, DefaultMessageStore#getMessage
 (5.5.0). Left out: SQL expressions, reading from a slave.
@@ -92,7 +92,7 @@ def read_messages(held: Held, disk: Disk) -> Messages:
     log, at = disk.log(held.queue), held.body.offset
     start, end = log.start, log.end
     if end == 0 or not start <= at <= end:
-        # Behind the end, before the beginning, or a queue in which nothing ever was.
+        # After the end, before the beginning, or a queue in which nothing ever was.
         back = 0 if end == 0 else (start if at < start else end)
         moved = ResponseCode.PULL_OFFSET_MOVED if at != back else ResponseCode.PULL_NOT_FOUND
         return build_answer(moved, back, start, end)
@@ -125,7 +125,7 @@ def choose_messages(held: Held, disk: Disk) -> tuple[tuple[Stored, ...], int]:
 
 
 def take_reset(front: Front, held: Held, disk: Disk) -> tuple[Front, Messages]:
-    """Somebody has set the group back, or forward: once it hears where to, and goes on from there
+    """The group was set back, or forward: once it gets the new offset, and goes on from there
     (OFFSET_RESET)."""
     key, log = offset_key(held.body.group, held.queue), disk.log(held.queue)
     code, to = ResponseCode.PULL_OFFSET_MOVED, front.resets[key]
@@ -194,7 +194,7 @@ def drop(front: Front, number: int) -> Front:
 
 
 def forget_client(front: Front, client: str) -> Result:
-    """Nobody is there any more to hear the answers."""
+    """No client is there any more to get the answers."""
     new, effects = front, list[Any]()
     for number in front.held.list_of(client):
         new = drop(new, number)

@@ -1,10 +1,10 @@
 """Pushes that a client could not take yet: they are sent again a little later.
 
 What a client has not read is bounded (`Frames` in `serve/adapter.py`), and a round of the check may
-ask about more than that in one turn: a thousand halves of some kilobytes. A question that is not
-sent comes back here, waits, and leaves when the client has read on. It must not be lost, for the
-check has counted it. A real broker writes all of them to the connection, whose memory then holds
-them.
+ask about more than that in one turn: a thousand half messages of some kilobytes. A question that is
+not sent comes back here, waits, and leaves when the client has read on. It must not be lost, for
+the check has counted it. A real broker writes all of them to the connection, whose memory then
+holds them.
 
 Source: Broker2Client#checkProducerTransactionState, ProducerManager#getAvailableChannel (5.5.0).
 """
@@ -32,7 +32,7 @@ def keep_unsent(front: Front, client: str, body: Any) -> Result:
 
 
 def push_again(front: Front) -> Result:
-    """Of each client the oldest; those that it cannot take come back, behind the others."""
+    """Of each client the oldest; those that it cannot take come back, after the others."""
     left, tried, sent = front.unsent, Counter[str](), list[Any]()
     for number, push in front.unsent.items():
         tried[push.to] += 1

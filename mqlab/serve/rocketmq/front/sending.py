@@ -159,8 +159,8 @@ def is_put_off(message: Message, front: Front) -> bool:
 
 
 def resume_half(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
-    """Whatever lies there becomes a half (4.9.7, 5.5.0); one of a plain message is nobody's, and is
-    given up after its checks."""
+    """Whatever is there becomes a half message (4.9.7, 5.5.0); one of a plain message has no
+    producer, and is given up after its checks."""
     body: ResumeCheckHalfMessage = ask.body
     if read_stored(disk, body.commit_log_offset) is None:
         return front, refuse(caller, ResponseCode.SYSTEM_ERROR, NOTHING_THERE)

@@ -60,7 +60,7 @@ OF_GROUPS = (RETRY_PREFIX, DLQ_PREFIX)
 
 @frozen
 class Topic:
-    """`read_queues`, `write_queues`: equal but while somebody takes queues away."""
+    """`read_queues`, `write_queues`: equal but while queues are taken away."""
 
     name: str
     read_queues: int = 4
@@ -144,7 +144,7 @@ def find_topic(disk: Disk, name: str) -> Topic | None:
 
 
 def create_itself(name: str, queues: int) -> tuple[Topic, Effects]:
-    """A topic that somebody sends to and that is not there."""
+    """A topic that a producer sends to and that is not there."""
     model = SYSTEM[AUTO_CREATE]
     count = max(1, min(queues, model.write_queues))
     topic = Topic(name, count, count, model.perm & ~INHERIT)

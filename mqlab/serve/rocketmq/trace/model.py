@@ -29,7 +29,7 @@ from ....rocketmq.picture.snapshot import draw_seen
 from ....rocketmq.picture.view import SENT_BACK, Book, Limits, Seen, is_undecided
 from ...trace.teller import LABEL, LEAST, Lanes, Lights, LogTail, Parts, Same, cut, label, read_text
 
-BROKER = 1  # the kind of its lane, the one behind the clients
+BROKER = 1  # the kind of its lane, the one after the clients
 QUEUES = 6  # queues kept besides those of transactions
 TXNS = 64  # transactions kept
 READERS = 4  # consumers whose messages are kept
@@ -100,9 +100,9 @@ class Model(Seen):
             del self.tails[name]
 
     def note_step(self, broker: Broker) -> None:
-        """A step is over. In the midst of a check round the check's place may be past a half whose
-        copy is not written yet. A half can be lost only where the check goes on, or where ends that
-        waited to be recorded wait no more: at other steps there is nothing to look at.
+        """A step is over. In the midst of a check round the check's place may be past a half
+        message whose copy is not written yet. It can be lost only where the check goes on, or where
+        ends that waited to be recorded wait no more: at other steps there is nothing to look at.
         Transactions that have left the notes are judged no more."""
         old, new = self._last, Progress(read_progress(broker.offsets)[0], broker.ops)
         self._last = new

@@ -1,7 +1,7 @@
-"""From steps to facts: what a lesson's `Run` tells, told of a server that goes on.
+"""From steps to facts: a lesson's `Run`, of a server that goes on.
 
-The broker's front is glass: a client's request is told as sent to the broker, an answer as coming
-from it. What only fills the page is not told: pulls that found nothing, positions, routes,
+The broker's front is invisible: a client's request is shown as sent to the broker, an answer as
+coming from it. What only fills the page is left out: pulls that found nothing, positions, routes,
 heartbeats after the first.
 """
 
@@ -48,7 +48,7 @@ class Observer(Teller):
         return explain_fact(fact, self._kind(fact.node))
 
     def take(self, step: Step, listener: Callable[[Fact], None] | None = None) -> None:
-        """The next step; its facts are counted, and told where somebody listens."""
+        """The next step; its facts are counted, and worded where a follower listens."""
         at_ms, name, new, event, effects = step
         self._count(at_ms, listener)
         if new is None:
@@ -128,7 +128,7 @@ class Observer(Teller):
             self._add_change(FRONT, text)
 
     def _read(self, body: Any) -> Any:
-        """A request in the words of a lesson; None for what is not told."""
+        """A request in the words of a lesson; None for what is not shown."""
         match body:
             case answers.Send(messages=(first, *_), group=group):
                 return SendMessage(simplify_message(first), group)

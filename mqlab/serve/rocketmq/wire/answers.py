@@ -1,7 +1,7 @@
 """Answers: what roles say, as commands.
 
 A message leaves as a record of the commit log, as a real broker gives it away. What differs is
-the number that says where it lies: the real one counts bytes, the engine counts records. To a
+the number that says where it is: the real one counts bytes, the engine counts records. To a
 client it is a number that it is given and gives back.
 """
 
@@ -38,7 +38,7 @@ from ..front.clients import Subscription
 from .headers import MAYBE, TEXT, Header, copy_to
 
 # Requests of clients that the engine's roles have no word for: they are about topics, about who
-# is connected, or read what lies in the log. The server's front answers them.
+# is connected, or read what is in the log. The server's front answers them.
 #
 # A request's class is called as its code. `topic` and `queue_id` are always the client's words.
 
@@ -230,7 +230,7 @@ class ViewMessageById:
 
 
 REGION = "DefaultRegion"
-#: of a refusal that nobody has put into words (RemotingCommand#createResponseCommand)
+#: of a refusal without words (RemotingCommand#createResponseCommand)
 NO_REMARK = "not set any response code"
 Host = tuple[str, int]
 CLIENTS = 1_024  # whose addresses are remembered: a pull asks for one with each message
@@ -246,7 +246,7 @@ class FrontAnswer(Answer):
 
 @frozen
 class Messages(Answer):
-    """Messages as they lie in the log, with header fields: to a pull, a query, a look-up."""
+    """Messages as they are in the log, with header fields: to a pull, a query, a look-up."""
 
     fields: tuple[tuple[str, str], ...] = ()
     messages: tuple[Stored, ...] = ()
@@ -442,7 +442,7 @@ class ResetOffset:
 
 @frozen
 class DeleteTopic:
-    """`broker`: whether the broker is asked, or the name server, which is told of nothing here."""
+    """`broker`: whether the broker is asked, or the name server, which keeps nothing here."""
 
     topic: str
     broker: bool

@@ -20,7 +20,7 @@ TRUE = "true"
 
 
 class RequestError(Exception):
-    """A request that is refused as it stands: `code` and `remark` are the answer's."""
+    """A request that is refused as it is: `code` and `remark` are the answer's."""
 
     def __init__(self, remark: str, code: ResponseCode = ResponseCode.SYSTEM_ERROR) -> None:
         super().__init__(remark)

@@ -227,8 +227,8 @@ def _read_json(command: RemotingCommand) -> Body:
 
 
 def _keep_few(rows: list[Body], *more: list[Body]) -> list[Body]:
-    """The rows, of which one request has a limited number together with `more`: each is worked
-    through while nobody else has a turn."""
+    """The rows, of which one request has a limited number together with `more`: each is processed
+    before any other request has a turn."""
     named = len(rows) + sum(map(len, more))
     if named > MOST_NAMED:
         raise RequestError(TOO_MANY.format(most=MOST_NAMED, named=named))
@@ -313,7 +313,7 @@ def _locked(command: RemotingCommand) -> tuple[str, str, tuple[tuple[str, int], 
     return body.text("consumerGroup"), body.text("clientId"), queues
 
 
-# ---- topics, and what lies in the log --------------------------------------------------------
+# ---- topics, and what is in the log --------------------------------------------------------
 
 
 def _create_group(
@@ -365,5 +365,5 @@ READERS: dict[int, Callable[..., Any]] = {
     RequestCode.VIEW_MESSAGE_BY_ID: copy_to(answers.ViewMessageById, offset=LONG),
     **answers.READERS,
 }  # fmt: skip
-#: readers that are told where the client is
+#: readers that take the client's address, too
 SENDS = (_send, _send_v2, _send_batch, _reply, _reply_v2, _heartbeat)
