@@ -142,7 +142,7 @@ class Areas {
   }
 
   /** x, y, width and height of an area; nothing where it is not in sight. What may happen next is
-   *  done at the end of the run; where somebody might have died is in its past. */
+   *  done at the end of the trace; where a process might have died is in its past. */
   find(area, at) {
     const { step, end } = this.player;
     if (area.kind === "gap") {
@@ -201,7 +201,7 @@ class Areas {
   }
 }
 
-/** Where lanes and rows of a diagram stand, in px of the page. */
+/** Where lanes and rows of a diagram are, in px of the page. */
 class Places {
   constructor({ panel, rows }) {
     this.panel = panel;

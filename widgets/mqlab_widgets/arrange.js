@@ -1,4 +1,4 @@
-// Where panels stand: in columns below each other, and behind tabs what has no room there.
+// Where panels are: in columns below each other, and behind tabs what has no room there.
 
 const GAP = 18, BETWEEN = 12; // px between columns, and between panels of a column
 const TABS = 35; // px: a row of tabs, its line and its margin
@@ -6,8 +6,8 @@ const LEFT_LEAST = 300; // px of the diagram beside the right column; it then sc
 const ROWS_LEAST = 4; // of a diagram above the outcome
 const TAB_LEAST = 100; // px of a panel behind a tab below the pinned ones
 
-/** The arrangement that shows the most: in the room that panels want, else in what two columns
- *  need, else small, else with panels behind tabs that yield. What room is left goes to what is
+/** The arrangement that shows the most: in the space that panels want, else in what two columns
+ *  need, else small, else with panels behind tabs that yield. What space is left goes to what is
  *  cut. */
 function arrangeBest(given, width, height, words, half) {
   const all = given.map((panel) => (panel.rows && panel.width > width && panel.small) || panel);
@@ -33,7 +33,7 @@ const wide = (panels) => Math.max(0, ...panels.map((panel) => panel.width));
 const across = (columns) => columns.filter((panels) => panels.length)
   .reduce((sum, panels) => sum + wide(panels) + GAP, -GAP);
 
-/** The panels of a column, in sight and behind its tabs. */
+/** The panels of a column, in sight and in its tabs. */
 const within = ({ panels, groups }) => [...panels, ...groups.flatMap((group) => group.panels)];
 
 /** How many panels are behind a tab that is not chosen. */
@@ -179,7 +179,7 @@ class Tabs {
     this.buttons[to].focus();
   }
 
-  /** Mark the tabs behind which something is new since the step before. */
+  /** Mark the tabs in which something is new since the step before. */
   mark(before, step, words) {
     this.groups.forEach(({ title, panels }, i) => {
       const news = i !== this.chosen && panels.some((panel) => panel.panel.isNew(before, step));

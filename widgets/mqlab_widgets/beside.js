@@ -2,10 +2,10 @@
 // one clock (`Compare`). Follows player.js in one module. The player that was there first has the
 // controls; the others follow it, step by step.
 
-const ROOM = 640; // px that two pictures ask for; where there is less, one stands behind the other
+const ROOM = 640; // px that two pictures ask for; where there is less, one covers the other
 
-/** Another picture, and what marks the differences of the two. `before`: the one that it stands
- *  behind, another Beside where there are `many`; then each is in sight, wherever it has room. */
+/** Another picture, and what marks the differences of the two. `before`: the one before it, another
+ *  Beside where there are `many`; then each is in sight, wherever it has room. */
 class Beside {
   constructor(player, words, before = null, many = false) {
     this.player = player;
@@ -104,7 +104,7 @@ class Beside {
     return Math.max(0, Math.min(step + first(from) - first(to), to.end));
   }
 
-  /** The other picture as the first stands: its step, what is folded, its tab. */
+  /** The other picture in the state of the first: its step, what is folded, its tab. */
   follow() {
     const { player, twin } = this;
     if (!this.on || player.step < 0) return;
@@ -121,8 +121,8 @@ class Beside {
     twin.draw(this.opposite(player.step, player, twin));
   }
 
-  /** Both are equally tall, and both diagrams show equally many rows, so that the same step stands
-   *  at the same height. */
+  /** Both are equally tall, and both diagrams show equally many rows, so that the same step is at
+   *  the same height. */
   align() {
     if (this.tight) return;
     const players = [this.player, this.twin];

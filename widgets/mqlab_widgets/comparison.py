@@ -1,10 +1,11 @@
-"""`Compare`: two to four runs side by side on one clock, in one HTML output that needs no kernel.
+"""`Compare`: two to four executions side by side on one clock, in one HTML output that needs no
+kernel.
 
-Runs of different systems have no step in common. What they have in common are moments: the
-orders have arrived, the first process is dead, both are started again. A comparison is told which
-positions belong together; in between each run takes its steps evenly. Two runs show everything.
-Three or four show what came of them, without the diagram. Where another run of the same system
-differs from the first, the difference is marked.
+Executions of different systems have no step in common. What they have in common are moments: the
+orders have arrived, the first process is dead, both are started again. A comparison is given which
+positions belong together; in between each execution takes its steps evenly. Two show everything.
+Three or four show what came of them, without the diagram. Where another execution of the same
+system differs from the first, the difference is marked.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def find_fork(one: tuple[str, ...], other: tuple[str, ...]) -> int:
 
 CLOCK = tr("One clock: what stands side by side happens at the same time.")
 FILES = ("beside.js", "acts.css")
-#: what there is room for in three or four columns: what came of a run
+#: what there is room for in three or four columns: what came of an execution
 OUTCOME = ("logs", "readers", "money", "tables")
 Moment = tuple[int, ...]
 #: for each position of one run, that of another
@@ -75,11 +76,11 @@ Places = tuple[int, ...]
 
 
 class Compare:
-    """Steps through two to four runs at once. The first has the slider. `moments`: the positions
-    of all runs that are the same moment, in the runs' order. Their beginnings and their ends are.
-    `at`: the moment at which it opens, 0 for the beginning, at the last row that is not folded;
-    without it, where the first player stands. ValueError for another number of runs, and for a
-    clock that goes back."""
+    """Steps through two to four traces at once. The first has the slider. `moments`: the positions
+    of all traces that are the same moment, in the traces' order. Their beginnings and their ends
+    are. `at`: the moment at which it opens, 0 for the beginning, at the last row that is not
+    folded; without it, the position of the first player. ValueError for another number of runs, and
+    for a clock that goes back."""
 
     def __init__(
         self, players: Sequence[Player], moments: Sequence[Moment] = (), at: int | None = None

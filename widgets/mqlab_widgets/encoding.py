@@ -83,7 +83,7 @@ def deflate(data: Mapping[str, Any], level: int = 6) -> bytes:
 
 
 def base64_of(data: Mapping[str, Any]) -> str:
-    """The same as text that may stand inside HTML."""
+    """The same as text that may be put inside HTML."""
     return base64.b64encode(deflate(data, 9)).decode()
 
 

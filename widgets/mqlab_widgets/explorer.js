@@ -74,7 +74,7 @@ class Explorer {
     this.tree.update(tree, states);
   }
 
-  /** A run needs the room: the tree becomes lower and the claims fold, but not in use. */
+  /** A trace needs the space: the tree becomes lower and the claims fold, but not in use. */
   makeRoom(run) {
     this.named = run;
     this.host.classList.toggle("playing", Boolean(run));
@@ -118,7 +118,7 @@ class Explorer {
     this.player?.stop();
     if (!bytes.length) return;
     const data = await unpack(bytes);
-    Object.assign(data.meta, { title: this.ui.run, system: "" }); // the system stands above
+    Object.assign(data.meta, { title: this.ui.run, system: "" }); // the system is above
     if (this.player) this.player.load(data, data.meta.step);
     else this.player = new Player(this.run, data);
   }

@@ -157,7 +157,7 @@ class Explorer(PictureWidget):
         self._keep(search)
         self._phase, self._search = "done", None  # a million states are given back
         if self.payload or not self._shortest():
-            self._show()  # the learner already plays a run, or there is none
+            self._show()  # the learner already plays a trace, or there is none
         else:
             self._play(self._shortest(), None)
 

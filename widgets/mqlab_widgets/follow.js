@@ -1,4 +1,4 @@
-// What stands below a followed run: what waits at the server's gate, its lanes, which one may hide,
+// What is below a followed trace: what waits at the server's gate, its lanes, which one may hide,
 // the switch for what is no news, where the facts come from. Follows player.js, widget.js and
 // acts.js in one module, whose names it uses. Text from Python only ever becomes textContent.
 

@@ -40,7 +40,7 @@ ROWS = 120  # shown: every fact that is news, of the latest transactions
 KEPT = 1_000  # facts of a server that are at hand, whether they are shown or not
 KNOWN = ("hold", "title", "lang", "scale", "panels", "level", "every_s")
 
-# What comes of an address where nobody, or somebody else, answers.
+# What comes of an address where no server, or another program, answers.
 NO_TRACE = (OSError, HTTPException, ValueError, KeyError, TypeError, AttributeError)
 
 WAITING = Words("{url}: nothing has happened yet")
@@ -138,7 +138,7 @@ class Tail:
         )
 
     def list_lanes(self) -> list[str]:
-        """Every lane of what is kept, by its name, as they stand beside each other."""
+        """Every lane of what is kept, by its name, as they are beside each other."""
         return [lane.name for lane in find_lanes(self._snapshots)]
 
 
@@ -165,7 +165,7 @@ def opener_of(url: str) -> OpenerDirector:
 class Follow(PictureWidget):
     """A player that goes on by itself. `stop()` ends it; closing the widget does too.
 
-    It shows what is news: repeats stand in one row, polling in none, until one asks for them with
+    It shows what is news: repeats are in one row, polling in none, until one asks for them with
     the switch below the picture. The buttons beside it hide a lane and show it again.
 
     `server`: a `RunningBroker`, or the address of a trace. `hold`: stop what matters to a

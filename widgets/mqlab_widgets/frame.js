@@ -2,7 +2,7 @@
 // never shrink: what does not fit becomes a tab.
 
 const LEAST = 190; // px that the pictures have however low the window is
-const SHARE_LEAST = 130; // px of them where runs stand in two rows
+const SHARE_LEAST = 130; // px of them where compared traces are in two rows
 const BOX_LEAST = 200; // px of them below which not the whole box is in sight, but the player alone
 const MENUS_LEAST = 300; // px of them below which the menus are not in sight, but the player alone
 const NARROW = 560; // px: below that the top line has no room for the system
@@ -12,7 +12,7 @@ const AIR = 24; // px above what comes into the pane
 const DESCRIBE_MS = 250; // after the last step
 const PARCEL = { ms: 250, high: 18, line: 15, ends: 14 }; // what travels along an arrow, in px
 const BRING_IN_MS = [0, 60, 200, 500]; // after a display is drawn
-const LEADS = ".mqlab-vary, .mqlab-verdict"; // menus that say what is played; what a run shows
+const LEADS = ".mqlab-vary, .mqlab-verdict"; // menus that say what is played; what a verdict shows
 const CLOSER = 4; // px of each space between panels that a tab may take for what it would cut
 const NOTHING = { height: 0 }; // stands for what is yet to be measured
 const PAGE_EDGE = 10; // px more of a page, which has an edge of its own
@@ -59,7 +59,7 @@ class Stage {
   constructor(host, id, words) {
     Object.assign(this, { host, id, words, panels: [], tabs: [], chosen: {}, was: "" });
     this.el = make("div", { className: "stage" });
-    this.before = () => {}; // before the room is measured: what stands around takes what it needs
+    this.before = () => {}; // before the space is measured: what is around takes what it needs
     this.changed = () => {};
     this.watch = new ResizeObserver(() => this.fit());
     this.watch.observe(host);
@@ -81,7 +81,7 @@ class Stage {
   /** If it has the window to itself, without an edge: the whole one, or a page of a lecture. */
   get fills() { return this.whole || this.host.classList.contains("lecture"); }
 
-  /** The height of the pane that the player stands in. */
+  /** The height of the pane that the player is in. */
   pane() {
     const around = scroller(this.host);
     if (around !== this.around) {
@@ -112,7 +112,7 @@ class Stage {
     this.changed();
   }
 
-  /** The height that the pane has for the pictures: beside all that stands in the box that the
+  /** The height that the pane has for the pictures: beside all that is in the box that the
    *  player is a part of, or beside its menus; where that is too much, beside the player's question
    *  and actions; and where even that is too much, beside its controls alone: the rest is a little
    *  way to scroll. */
@@ -134,7 +134,7 @@ class Stage {
     return Math.max(LEAST, Math.floor(pane - (bottom - top) + this.el.offsetHeight));
   }
 
-  /** In how many rows stand the runs that are compared; where each has the whole width, one. */
+  /** In how many rows the compared traces are; where each has the whole width, one. */
   rows() {
     const box = this.host.closest(".mqlab-many");
     const columns = box && getComputedStyle(box).gridTemplateColumns.split(" ").length;
@@ -224,7 +224,7 @@ class Stage {
     for (const tabs of this.tabs) tabs.mark(before, step, this.words);
   }
 
-  /** Bring the panel of this name into sight, if it is behind a tab. */
+  /** Bring the panel of this name into sight, if it is in another tab. */
   open(base) {
     for (const tabs of this.tabs) {
       const at = tabs.groups.findIndex(({ panels }) => panels.some((p) => p.base === base));

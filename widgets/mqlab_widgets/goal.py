@@ -73,7 +73,7 @@ def find_claim(system: System, goal: str | Property) -> Property:
 
 
 def list_faults(choices: Choices) -> Budget:
-    """What a run contains, as the bounds of a search."""
+    """What an execution contains, as the bounds of a search."""
     parsed = [parse(choice) for choice in choices]
     kinds = Counter(choice.kind for choice in parsed)
     inside = Counter(choice.how for choice in parsed if choice.stop >= 0)
@@ -104,7 +104,7 @@ class Goal:
         self._told = False  # whether the shortest run was shown: she finds no more after that
 
     def find_red(self, trace: Trace) -> int:
-        """The fact at which the first light turns red, behind the choices that were given, and
+        """The fact at which the first light turns red, after the choices that were given, and
         stays red where it could turn green again; 0 where it does not."""
         given = len(self.begin) if trace.choices[: len(self.begin)] == self.begin else 0
         first = bisect_right(trace.facts, given, key=lambda fact: fact.step)
@@ -172,9 +172,9 @@ class Goal:
         return self.shortest or self.found
 
     def _advance(self, search: Search) -> bool:
-        """Search a little longer for a run shorter than the learner's; whether to go on. When it
-        ends, `shortest` is set, to () where none is shorter; or `_given_up`, the depth reached,
-        where the bounds of the search ended it first."""
+        """Search a little longer for an execution shorter than the learner's; whether to go on.
+        When it ends, `shortest` is set, to () where none is shorter; or `_given_up`, the depth
+        reached, where the bounds of the search ended it first."""
         more = search.advance(SLICE_S)
         # Whether a claim stays broken is known only when all states were searched.
         # By claim, the first state that breaks it.

@@ -1,4 +1,4 @@
-"""A run for a lecture: a page that fills the screen, hides what is to come, and is divided into
+"""A trace for a lecture: a page that fills the screen, hides what is to come, and is divided into
 scenes with captions.
 """
 
@@ -36,8 +36,8 @@ class Part:
 
 
 def divide(trace: Trace, parts: Sequence[Part]) -> tuple[tuple[int, Text], ...]:
-    """The scenes of a run. A part without a caption is told by the reason of its telling step; a
-    long part is cut behind what is durable or stops, each piece told in the same way."""
+    """The scenes of a trace. A part without a caption gets the reason of its telling step; a long
+    part is cut after what is durable or stops, each piece captioned in the same way."""
     scenes: list[tuple[int, Text]] = []
     start = 0
     for part in parts:
@@ -89,7 +89,7 @@ def _tell(trace: Trace, start: int, end: int, before: Text) -> Text:
 
 @dataclass(frozen=True, slots=True)
 class Lecture:
-    """What stands beside the run: the story before its first step, and its scenes, each with
+    """What is beside the trace: the story before its first step, and its scenes, each with
     the position at which it ends and its caption. `following`: the page after the last scene;
     `after`: a caption appears when its scene has been played, and not before."""
 

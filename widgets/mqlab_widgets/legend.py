@@ -1,7 +1,7 @@
 """The legend: what each sign of the picture means, one sentence each, in both languages.
 
 A row is the sign's CSS class, as the views draw it, and its sentence. Views know no broker, so
-neither does the legend: the flags of a run and its words come from the trace, which has them
+neither does the legend: the flags of a trace and its words come from the trace, which has them
 from its system (`System.terms`).
 """
 
@@ -65,7 +65,7 @@ READER_SIGNS: dict[str, Text] = {
 #: of runs in which a reader is given a record twice
 AGAIN = {"again": tr("two red lines around a record: this reader was given the same one before")}
 
-#: what a step rests on, by the kind of its evidence: told by shape and words, colour repeats it
+#: what a step rests on, by the kind of its evidence: shown by shape and words, colour repeats it
 SHAPES = {"recorded": "●", "model": "○", "contradicts": "≠"}
 EVIDENCE: dict[str, Text] = {
     "recorded": tr("recorded: a real broker was asked the same and gave this answer"),

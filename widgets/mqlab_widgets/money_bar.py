@@ -1,4 +1,4 @@
-"""`MoneyBar`: the money panel without a run, fed with sums while something goes on.
+"""`MoneyBar`: the money panel without a trace, fed with sums while something goes on.
 
 The same view as in a player, drawn as a small picture of its own.
 """

@@ -34,7 +34,7 @@ async function bringFont(css, player) {
   player.keepRoom();
 }
 
-/** Play the payload that stands inside `host`, in place of the still; a page with much room may
+/** Play the payload inside `host`, in place of the still; a page with much space may
  *  ask for larger letters. */
 async function mount(host, larger = 1) {
   const data = await unpack(readBytes(host.querySelector("script.payload").textContent.trim()));

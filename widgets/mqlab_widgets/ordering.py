@@ -74,10 +74,10 @@ class Exercise(Protocol):
 
 
 class Ordering(PictureWidget):
-    """`order` holds the keys as they stand in the list, at first those given; `verdict` what
+    """`order` holds the keys as they are in the list, at first those given; `verdict` what
     came of the last judging, None before. `judge()` from Python and the button do the same.
     `cell`: the call that shows the list carries the order (`Parsons.arrange`); `kept`: the
-    text of that call is what stands in the list."""
+    text of that call is what is in the list."""
 
     _esm = join_modules("ordering.js")
     _css = page_css("ordering.css")
@@ -111,7 +111,7 @@ class Ordering(PictureWidget):
         self.on_msg(self._asked)
 
     def judge(self, order: Sequence[str] | None = None) -> Judged:
-        """Judge what stands in the list, or put another order there and judge that."""
+        """Judge what is in the list, or put another order there and judge that."""
         if order is not None:
             self.order = list(order)
         self.verdict = self.exercise.judge(self.order)

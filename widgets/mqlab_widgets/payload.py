@@ -97,9 +97,9 @@ def position(trace: Trace, step: int | None) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How a run is shown: what all players and widgets take as keyword arguments. `lang`: its
+    """How a trace is shown: what all players and widgets take as keyword arguments. `lang`: its
     language; `scale`: px per px of a drawing; `panels`: which ones, None: all; `level`: how much is
-    told; `half`: it stands in half a page."""
+    shown; `half`: it takes half a page."""
 
     title: str | None = None
     lang: Lang = "en"
@@ -215,12 +215,12 @@ def build(
 
 
 def list_levels(trace: Trace) -> list[Level]:
-    """A run of a system that tells no story has none."""
+    """A trace of a system without a story has none."""
     return [level for level in LEVELS if level != "story" or has_story(trace)]
 
 
 def is_told(trace: Trace, look: Look) -> bool:
-    """If a run is shown as a story."""
+    """If a trace is shown as a story."""
     return look.level == "story" and has_story(trace)
 
 

@@ -1,4 +1,4 @@
-// The player: plays what Python encoded, and nothing it was not told. By hand, and one module:
+// The player: plays what Python encoded, and nothing else. By hand, and one module:
 // player.py lists the files that are inlined into a notebook output and a page; widget.js and a
 // widget's own file follow where Python answers (see widget.py). Text from Python only ever becomes
 // textContent.
@@ -49,8 +49,8 @@ class Player {
     this.limit = Infinity;
     this.speed = 1; // which of SPEEDS
     this.ask = () => {}; // for positions that Python has not drawn yet
-    this.drawn = () => {}; // after each step: what lies over the pictures moves with them
-    this.translated = () => {}; // in the other language: what stands around speaks it too
+    this.drawn = () => {}; // after each step: what is over the pictures moves with them
+    this.translated = () => {}; // in the other language: what is around speaks it too
     // A reader who opens at a folded fact, or has just done it, wants to see it.
     this.unfolded = unfolded || Boolean(data.meta.facts[data.meta.step - 1]?.fold);
     this.frame();
@@ -230,7 +230,7 @@ class Player {
     };
   }
 
-  /** A title that is wider than its line stands in two. */
+  /** A title that is wider than its line takes two. */
   keepTitle() {
     const { classList } = this.title;
     classList.remove("long");
@@ -272,7 +272,7 @@ class Player {
     this.stage.show(shown, this.data.meta.scale);
   }
 
-  /** The panels that are arranged, in sight or behind a tab. */
+  /** The panels that are arranged, in sight or in a tab. */
   get shown() { return this.stage.panels; }
 
   drawTicks() {

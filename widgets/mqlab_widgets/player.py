@@ -1,4 +1,4 @@
-"""`Player`: a run as one HTML output that plays without a kernel, also after save and reopen.
+"""`Player`: a trace as one HTML output that plays without a kernel, also after save and reopen.
 
 The output holds a still (an `<img>`), the payload and the module. Where the script runs,
 it takes the still's place; where it may not (an untrusted copy, a code host), the still is
@@ -55,8 +55,8 @@ class Player:
         **unknown: object,
     ) -> None:
         """Show a trace at `step` (None: its end). `title` to `level` are those of a Look: title,
-        language, scale, panels, and how much is told. TypeError for `unknown` arguments, ValueError
-        for a wrong value."""
+        language, scale, panels, and how much is shown. TypeError for `unknown` arguments,
+        ValueError for a wrong value."""
         refuse("Player", unknown, KNOWN)
         self.look = Look.of(title, lang, scale, panels, level)
         self.trace = trace
@@ -64,7 +64,7 @@ class Player:
 
     @classmethod
     def of(cls, trace: Trace, look: Look, step: int | None = None) -> Player:
-        """A run as a widget shows it."""
+        """A trace as a widget shows it."""
         return cls(
             trace,
             step=step,
@@ -185,7 +185,7 @@ def mounted(
 
 
 def host(inside: str, payload: dict[str, Any], heading: str, name: str) -> str:
-    """The element in which the module plays a payload, in place of what stands `inside`."""
+    """The element in which the module plays a payload, in place of what is `inside`."""
     return (
         f'<div class="mqlab" id="{name}" lang="{payload["meta"]["lang"]}" data-heading="{heading}">'
         f"{inside}{pack(payload, 'payload')}</div>"

@@ -80,14 +80,14 @@ class GoalLine {
 function list(groups, nodes, words, send) {
   const all = () => [...groups.querySelectorAll("button, select")];
   const at = all().indexOf(document.activeElement);
-  // What goes on stands before what breaks.
+  // What goes on is before what breaks.
   const first = [...nodes].sort((a, b) => Boolean(b.steps.length) - Boolean(a.steps.length));
   groups.replaceChildren(...first.map((node) => actions(node, words, send)));
   const next = all()[at] ?? all().at(-1) ?? groups.closest(".mqlab");
   if (at >= 0) next.focus({ preventScroll: true });
 }
 
-/** A box for a token that somebody has sent. */
+/** A box for a token that was received. */
 function paste(words, send) {
   const box = make("input", { type: "text", placeholder: words.paste, autocomplete: "off" });
   box.setAttribute("aria-label", words.paste);

@@ -402,7 +402,7 @@ class Playground(PictureWidget):
         self._show(at=self.goal.find_red(self.play.trace))
 
     def _move(self, act: Callable[[], None]) -> None:
-        """Do it; where that has reached the goal, the picture stands at the fact that broke it."""
+        """Do it; where that has reached the goal, the picture is at the fact that broke it."""
         act()
         red = self.goal.notice() if self.goal is not None else 0
         self._show(at=red)

@@ -1,8 +1,8 @@
 // The question of a Predict. Follows player.js and widget.js in one module: `make`, `unpack`,
 // `Player`, `button` and `hideStill` are theirs. Text from Python only ever becomes textContent.
 
-/** Choose, lock, run; the run plays to the asked moment, and there stands the verdict. Neither
- *  the answer nor the rest of the run is here before Python has been told to run. */
+/** Choose, lock, run; the trace plays to the asked moment, and shows the verdict there. Neither the
+ *  answer nor the rest of the trace is here before Python got the request to run. */
 class Question {
   constructor(model, host, player) {
     this.model = model;
@@ -73,7 +73,7 @@ class Question {
     if (!this.player) return this.arrive();
     const { player } = this;
     const from = Math.min(player.current, until);
-    player.limit = until; // nobody runs past it before the verdict
+    player.limit = until; // no learner gets past it before the verdict
     player.unfolded ||= Boolean(data.meta.facts[until - 1]?.fold);
     player.load(data, from);
     this.update();
@@ -85,7 +85,7 @@ class Question {
     }
   }
 
-  /** The picture stands at another step. */
+  /** The picture is at another step. */
   stepped() {
     if (!this.told) return;
     const { until } = this.ui;
@@ -153,7 +153,7 @@ function underline(el) {
   return rect;
 }
 
-/** Write the answer behind the question's name in the cell that asks it, so that it is saved,
+/** Write the answer after the question's name in the cell that asks it, so that it is saved,
  *  handed in and there the next day. False where the notebook is out of reach. */
 function keepAnswer(model, told) {
   const { cell: id, name } = model.get("ui");

@@ -1,7 +1,7 @@
-"""`Predict`: a question that must be answered before the run goes on.
+"""`Predict`: a question that must be answered before the trace goes on.
 
 The learner chooses, locks the choice, and runs: the run plays to the asked moment, what answers
-the question is marked there, and only then the verdict stands beside it. Until then the browser
+the question is marked there, and only then the verdict is beside it. Until then the browser
 holds neither the answer nor the rest of the run. What was answered is in the notebook: the still
 in the output before the widget says it where no kernel runs.
 """
@@ -47,7 +47,7 @@ WORDS = {
 class Predict(PictureWidget):
     """`answer` is one of the options, or its index; `explanations` one for each option.
 
-    The picture stands at `step`, with nothing that comes after it. `until` is the asked moment,
+    The picture is at `step`, with nothing that comes after it. `until` is the asked moment,
     to which the run plays: words of a later line of the narration, a position, or "now", which is
     `step` itself; default the last position. `shows`: what answers there, besides the row: names
     of panels ("readers"), or of a line in one by its words ("readers: read_committed"). `panels`
@@ -144,8 +144,8 @@ class Predict(PictureWidget):
         return self._run.told() if self.is_told else self._run.open()
 
     def verdict(self) -> list[tuple[bool, str, str, str]]:
-        """Once told: is it right, the word for that, the option, its explanation; of the learner's
-        option and, where it is wrong, of the right one."""
+        """The verdict: is it right, the word for that, the option, its explanation; of the
+        learner's option and, where it is wrong, of the right one."""
         if not self.is_told:
             return []
         word = {key: WORDS[key].of(self._lang) for key in ("right", "wrong", "answer")}
@@ -324,7 +324,7 @@ def find_step(trace: Trace, after: int, until: int | str | None) -> int:
 #
 # A client polls, sends a request again until it is answered, and says hello before that. In a live
 # trace such facts are most of all, and none is news. The server marks them as folded (`Fact.fold`),
-# and a request that was sent again is found here: it stands in one row with its first, which counts
+# and a request that was sent again is found here: it is in one row with its first, which counts
 # them and names the answer that they got. Everything is one switch away: then each fact has a row.
 #
 # After a fault (a request that was lost, a node that was killed) what is sent again has a row of
@@ -337,7 +337,7 @@ FAULTS = (FactKind.BREAK, FactKind.KILL)
 
 @dataclass
 class _Exchange:
-    """A request that stands in row `row`, as often as it was `sent`; `answers`: folded ones, by
+    """A request in row `row`, as often as it was `sent`; `answers`: folded ones, by
     what they say."""
 
     fact: Fact

@@ -2,10 +2,10 @@
 // player.js in one module, whose names it uses. Text from Python only ever becomes textContent.
 
 // The room that a lecture gives a picture, in px at scale 1: so little that its texts have 24 px on
-// a projector of 1920×1080. What has no room there is behind a tab.
+// a projector of 1920×1080. What has no space there is in a tab.
 const ROOM = { width: 850, height: 515 };
 
-/** A run in scenes with captions, and the keys of a lecture. */
+/** A trace in scenes with captions, and the keys of a lecture. */
 class Lecture {
   constructor(player) {
     this.player = player;
@@ -24,7 +24,7 @@ class Lecture {
     this.following = lecture.following;
     this.after = lecture.after;
     this.black.setAttribute("aria-label", words.black);
-    // A scene ends where its last row stands: what is folded away is no place to stop at.
+    // A scene ends at its last row: what is folded away is no place to stop at.
     let before = 0;
     this.scenes = lecture.scenes.flatMap(([end, caption]) => {
       const from = before;
@@ -106,7 +106,7 @@ class Lecture {
     this.caption.style.minHeight = `${Math.max(...tall)}px`;
   }
 
-  /** Play to the end of this scene, or of the next; asked once more, be there at once. Behind the
+  /** Play to the end of this scene, or of the next; asked once more, be there at once. After the
    *  last one comes the next page, where there is one. */
   forward() {
     const { player } = this;

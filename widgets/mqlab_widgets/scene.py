@@ -123,7 +123,7 @@ class Scene:
         self._add(Node(key, "path", {"d": d, "class": cls}))
 
     def title(self, key: str, text: str) -> None:
-        """A tooltip for the group it stands in, for text that had to be shortened."""
+        """A tooltip for the group it is in, for text that had to be shortened."""
         self._add(Node(key, "title", {}, text))
 
     @contextmanager

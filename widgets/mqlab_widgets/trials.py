@@ -141,7 +141,7 @@ IN_A_ROW = w.Layout(flex_flow="row wrap", grid_gap="0 16px", width="100%")
 
 @dataclass(frozen=True)
 class _Refusal:
-    """What stands in place of a picture."""
+    """What is shown in place of a picture."""
 
     why: str
 

@@ -52,7 +52,7 @@ async function render({ model, el }, build) {
   };
 }
 
-/** The still in the output before stands in for the widget only where there is none. */
+/** The still in the output before replaces the widget only where there is none. */
 function hideStill(id) {
   for (const still of document.querySelectorAll(`[data-still="${id}"]`)) {
     (still.closest(".jp-OutputArea-child") ?? still).style.display = "none";

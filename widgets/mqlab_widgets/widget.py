@@ -32,7 +32,7 @@ def say(text: str | Text, lang: Lang) -> str:
 
 
 def find_running_cell() -> str:
-    """The id of the notebook's cell that is being run; empty where nobody says it."""
+    """The id of the notebook's cell that is being run; empty where it is unknown."""
     shell = get_ipython()
     parent = shell.get_parent() if hasattr(shell, "get_parent") else {}
     return str(parent.get("metadata", {}).get("cellId", ""))
@@ -66,7 +66,7 @@ class PictureWidget(anywidget.AnyWidget):
         self.set_state({name: value for name, value in traits.items() if name in names})
 
     def still_html(self) -> str:
-        """What stands where the widget cannot."""
+        """What is shown where the widget cannot be."""
         raise NotImplementedError
 
     def narration(self) -> str:

@@ -34,7 +34,7 @@ LEVELS: dict[Level, Text] = {
     "protocol": tr("Protocol"),
     "everything": tr("Everything"),
 }
-"""How much of a run is shown: what people notice; messages, states and logs; and what is folded,
+"""How much of a trace is shown: what people notice; messages, states and logs; and what is folded,
 tables, lights and evidence, too."""
 UNDER_THE_STORY: tuple[Level, ...] = ("protocol", "everything")
 
@@ -43,12 +43,12 @@ UNDER_THE_STORY: tuple[Level, ...] = ("protocol", "everything")
 class Panel:
     """A view and its place: `side` "left" or "right".
 
-    Where there is no room for all panels of a side below each other, the `pinned` ones stay in
+    Where there is no space for all panels of a side below each other, the `pinned` ones stay in
     sight, in the order of `PANELS`, and the others become tabs, each named by its `tab`; a pinned
     one that `yields` becomes one too, before the others would. A view with `rows` takes how many
     it draws and how wide it may be, and `rows` tells the browser how to crop and scroll them.
     One drawn `on_request` appears only where it is named.
-    `NAME/all` stands instead of NAME when nothing is folded, `NAME/small` where room is short,
+    `NAME/all` is drawn instead of NAME when nothing is folded, `NAME/small` where room is short,
     `NAME/wide` where there is more than two columns need, `NAME/story` at that level.
     `levels`: at which it is shown.
     `part`: the one part of a Snapshot that the view draws, as it is and as it was before; where

@@ -22,7 +22,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 RIGHT = 332
-"""Width of the panels in the right column, px: two columns stand in 790."""
+"""Width of the panels in the right column, px: two columns take 790."""
 
 ROOMY = 440
 """The same where there is so much room, as beside a diagram in a notebook's pane of 950 px. Only
@@ -73,7 +73,7 @@ def colour(trace: Trace, txn: str) -> str:
 
 @per_trace
 def _list_previous(trace: Trace) -> list[int]:
-    """For each position the one before it at which a learner stood: folded facts are skipped."""
+    """For each position the one before it that a learner saw: folded facts are skipped."""
     out = [0]
     latest = 0
     for position, fact in enumerate(trace.facts, 1):
@@ -93,22 +93,22 @@ def draw_heading(scene: Scene, text: Text, lang: Lang) -> None:
     scene.text("heading", 0, 13, text.of(lang), "heading")
 
 
-# ---- Where everything of the space-time diagram stands: computed once for a trace ----
+# ---- Layout of the space-time diagram: computed once for a trace ----
 #
 # A transaction is *open* on a lane from its first durable fact there to the fact that wrote
 # its control record (its marker). A lane whose log holds no control record of it, such as a
-# coordinator's, has it open until its last durable fact there, if nobody is still waiting
-# for a marker at the end of the trace. All of that is read off the Snapshots.
+# coordinator's, has it open until its last durable fact there, if no partition still waits for a
+# marker at the end of the trace. All of that is read off the Snapshots.
 
 ROW = 22
-FIRST = 64  # x of the first lane; row numbers and transaction names stand left of it
+FIRST = 64  # x of the first lane; row numbers and transaction names are left of it
 HEAD = 46  # the lanes' names and what they are
 BAR = 22  # the bar of stages above them
-STAIRS = 14  # more than that, where every other name stands lower
-SLOTS = (0, 12, -12, 21, -21)  # where open transactions of one lane stand beside each other
+STAIRS = 14  # more than that, where every other name is lower
+SLOTS = (0, 12, -12, 21, -21)  # where open transactions of one lane are beside each other
 WIDE = 456  # what the diagram may use beside the right column in a notebook of 950 px
-HALF = 388  # the same where two runs stand beside each other
-LEAST, MOST = 41, 180  # distance of two lanes; twelve stand beside the right column
+HALF = 388  # the same where two traces are beside each other
+LEAST, MOST = 41, 180  # distance of two lanes; twelve fit beside the right column
 AFTER = 0.72  # of a lane's distance: the room right of the last lane, and at least so much:
 BEHIND = 58
 MANY = 6  # more lanes than this, and those without a fact are left out
@@ -137,14 +137,14 @@ class Plan:
     lanes: tuple[Lane, ...]
     x: dict[str, float]
     spacing: float
-    stairs: bool  # if every other lane's name stands lower, because they would touch
+    stairs: bool  # if every other lane's name is lower, because they would touch
     width: float
     rows: list[int]
     row_of: list[int]  # position -> its row, or the last visible row before it
     spans: list[Span]
     down: list[tuple[str, int, int]]  # lane, first and last position while it is down
     txn: list[str]  # class of each fact's transaction, by position
-    bar: bool  # if the bar of stages stands above the names
+    bar: bool  # if the bar of stages is above the names
     row: float = ROW  # px of a row
     draw_row: Callable[[Trace, int, Plan, Lang], Part] | None = None  # None: a fact's own
     placed: dict[tuple[int, str], Part] = field(default_factory=dict)  # rows, by when they are
@@ -224,7 +224,7 @@ def find_lanes(snapshots: Sequence[Snapshot]) -> list[Lane]:
 
 
 def _lanes(trace: Trace) -> tuple[Lane, ...]:
-    """The lanes of a run; of many only those that do something."""
+    """The lanes of a trace; of many only those that do something."""
     lanes = find_lanes(trace.snapshots)
     if len(lanes) > MANY:
         used = {name for f in trace.facts for name in (f.node, f.peer)}
@@ -279,8 +279,8 @@ def _find_pending(trace: Trace) -> set[str]:
 
 
 def _find_ended(trace: Trace) -> set[str]:
-    """Where a picture begins in the midst of a run: the transactions that have ended by its end. Of
-    such a one the last fact alone may be left, which opens nothing."""
+    """Where a picture begins in the midst of a trace: the transactions that have ended by its end.
+    Of such a one the last fact alone may be left, which opens nothing."""
     if not trace.facts or trace.facts[0].index == 1:
         return set()
     cells = [cell for log in trace.snapshots[-1].logs for cell in log.cells]
@@ -300,7 +300,8 @@ def _spans(trace: Trace, down: list[tuple[str, int, int]]) -> list[Span]:
     # (0: none).
     for stay in _find_stays(trace):
         # Without a marker it ends at its last write; 0, not at all, if a marker is still pending
-        # or if it has a single write, which in a run from its beginning is where it has just begun.
+        # or if it has a single write, which in a trace from its beginning is where it has just
+        # begun.
         single = stay.last == stay.first and stay.txn not in ended_txns
         ended = stay.marker or (0 if stay.txn in pending or single else stay.last)
         until = ended or len(trace)

@@ -89,7 +89,7 @@ def _graph(graph: Graph, key: str, lang: Lang, room: int) -> Part:
 
 
 def has_wide_graphs(trace: Trace) -> bool:
-    """If the states do not stand beside each other where room is short."""
+    """If the states are not beside each other where space is short."""
     return _size(trace, RIGHT)[0] > RIGHT
 
 
@@ -155,16 +155,16 @@ def _route(a: _Box, b: _Box, under: bool) -> tuple[str, str]:
     """The SVG paths of an edge from box `a` to box `b`: its line and its arrowhead. From a state to
     itself it is a loop above; in a row straight between neighbours, else an arc, above the row
     forward and below it back; in a column straight. Elsewhere it turns once, in the column of `a`
-    where `b` is further right, in that of `b` where it is further left. Where a state stands
-    `under` the beginning (in the column of `a` and the row of `b`), an edge to the right takes the
-    gap before `b`."""
+    where `b` is further right, in that of `b` where it is further left. Where a state is `under`
+    the beginning (in the column of `a` and the row of `b`), an edge to the right takes the gap
+    before `b`."""
     if a == b:  # a loop above the state
         x = a.middle
         return f"M{x - 8:g} {a.y:g}c0-12 16-12 16 0", _head(x + 8, a.y, "down")
     if a.y == b.y and a.right < b.x:
         if b.x - a.right <= MOST_GAP + 1:  # neighbours: straight
             return f"M{a.right:g} {a.centre:g}H{b.x - 6:g}", _head(b.x, a.centre, "right")
-        return _arch(a, b, a.y, -10)  # above what stands between them
+        return _arch(a, b, a.y, -10)  # above what is between them
     if a.y == b.y:  # back, below the row
         return _arch(a, b, a.y + BOX, 9)
     down = b.y > a.y
@@ -193,7 +193,7 @@ def _route(a: _Box, b: _Box, under: bool) -> tuple[str, str]:
 
 
 def _arch(a: _Box, b: _Box, y: float, bulge: float) -> tuple[str, str]:
-    """Out of one side of the row and back into it, around what stands between."""
+    """Out of one side of the row and back into it, around what is between."""
     x1, x2 = a.middle, b.middle
     near = 6 if bulge > 0 else -6
     d = f"M{x1:g} {y:g}C{x1:g} {y + 1.6 * bulge:g} {x2:g} {y + 1.6 * bulge:g} {x2:g} {y + near:g}"

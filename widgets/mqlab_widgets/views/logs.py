@@ -21,7 +21,7 @@ TITLE = tr("What is on disk, and who may read it")
 H, GAP = 24, 4  # height of a cell, gap between two
 NARROW, WIDE = 38, 68  # a cell is as wide as the labels of its run want, within these
 BEHIND = 36  # px right of the cells, for a flag
-BESIDE = 100  # a longer name of a log stands above its cells
+BESIDE = 100  # a longer name of a log is above its cells
 MOST_LINES, LINE = 3, 12  # of a name beside its cells, and px from one to the next
 YIELDED = 84  # so much is left of one that is cut anyway, where labels are then whole
 ABOVE = 16  # px: a name above its cells
@@ -31,9 +31,9 @@ COLOURS = ("f1", "f2", "f3")
 
 @dataclass(frozen=True, slots=True)
 class _LogRow:
-    """Where one log stands. `x`: where its cells begin; `w`: width of a cell; `above`: the room
-    for its name above; `flags`: the room for its flags; `order`: the frontiers' names;
-    `readers`: those of its rows."""
+    """Where one log is. `x`: where its cells begin; `w`: width of a cell; `above`: the space for
+    its name above; `flags`: the space for its flags; `order`: the frontiers' names; `readers`:
+    those of its rows."""
 
     y: float
     x: float
@@ -80,12 +80,12 @@ def logs(trace: Trace, step: int, lang: Lang = "en", room: int = RIGHT) -> Scene
 
 
 def logs_small(trace: Trace, step: int, lang: Lang = "en") -> Scene:
-    """Where room is short even long names stand beside their cells, cut off."""
+    """Where space is short even long names are beside their cells, cut off."""
     return _draw(trace, step, lang, RIGHT, small=True)
 
 
 def has_long_names(trace: Trace) -> bool:
-    """If names stand above their cells where there is room."""
+    """If names are above their cells where there is space."""
     return any(row.above for row in _lay_out(trace, RIGHT, False).rows.values())
 
 
@@ -285,7 +285,7 @@ def _fits(lines: list[str], room: float) -> bool:
 
 
 def _fold_name(name: str, room: float) -> list[str]:
-    """A name as it is, or in lines that end behind its underscores. None of them is cut, so one
+    """A name as it is, or in lines that end after its underscores. None of them is cut, so one
     may be wider than `room`."""
     lines = [name]
     if width(name, 11.5, bold=True) > room:

@@ -20,10 +20,10 @@ SMALL, LEADING = 10.5, 11  # of a label in two lines, and px from one to the nex
 NUMBER = 27  # px: where the number of a step ends; it begins in the picture
 GAP = 7  # between a lane and the end of an arrow
 HEAD_LENGTH = 10
-EDGE = 14  # between a label and what it stands beside, or the picture's end
+EDGE = 14  # between a label and what is beside it, or the picture's end
 SIZE = 10.5  # of a number and of a transaction's name
 TAG = 26  # px: the name of a transaction, right of the number
-START = NUMBER + 2 + TAG + 3  # where labels may begin: numbers and names stand left of it
+START = NUMBER + 2 + TAG + 3  # where labels may begin: numbers and names are left of it
 PADDING = 14  # of a label on a line, to each side: some of the line must stay visible
 
 
@@ -79,7 +79,7 @@ def _draw_row(
 
 
 def _slot_x(plan: Plan, fact: Fact, position: int, x: float) -> float:
-    """A durable block stands on its own transaction's span, which may be beside the lane."""
+    """A durable block is on its own transaction's span, which may be beside the lane."""
     if fact.glyph == "▮" and fact.txn:
         for span in plan.spans:
             if span.lane == fact.node and span.first <= position <= span.last:
@@ -162,7 +162,7 @@ def _label_beside(
 
 def _fit_label(text: str, room: float, bold: bool = False) -> list[str]:
     """A label in one line; where it does not fit, in two small ones; where these do not, without
-    the middle of the second: what had not happened, or the last of some partitions, stands at its
+    the middle of the second: what had not happened, or the last of some partitions, is at its
     end."""
     if width(text, LABEL, bold) <= room:
         return [text]

@@ -24,8 +24,8 @@ WAS_WRONG = tr("right again, but it was wrong")
 TOP, BAR, HEIGHT = 21, 13, 54
 BETWEEN = 14  # px at least between the two sums
 BEYOND = 1.5
-"""Of the largest sum due: room behind the mark, whether it will be needed or not, so that the
-scale does not betray how the run ends."""
+"""Of the largest sum due: space right of the mark, whether it will be needed or not, so that the
+scale does not betray how the trace ends."""
 
 
 def money(trace: Trace, step: int, lang: Lang = "en") -> Scene:
@@ -75,7 +75,7 @@ def _judge(now: Money, wrong: bool, lang: Lang) -> str:
     if not wrong:
         return OPEN(sum=format_amount(abs(apart), now)).of(lang) if apart else ""
     missing, extra = now.missing, now.extra
-    if now.right:  # it went wrong before, and now something else is under way
+    if now.right:  # it went wrong before, and now something else is in flight
         missing, extra = max(apart, 0), max(-apart, 0)
     sums = [
         words(sum=format_amount(much, now)).of(lang)
@@ -106,7 +106,7 @@ def say_money(before: Money | None, now: Money | None, lang: Lang) -> str:
 
 
 def _draw_bar(scene: Scene, now: Money, most: float, wrong: bool) -> float:
-    """What is there, up to what is due; what lies between the two sums; the mark, whose place
+    """What is there, up to what is due; what is between the two sums; the mark, whose place
     is given back."""
     room = RIGHT - 2
     due, seen = (min(max(x / most, 0), 1) * room for x in (now.due, now.seen))

@@ -3,7 +3,7 @@
 filled bar      the reader is done with it
 outlined, T1    a transaction has taken it for the reader until that ends
 red cross       another transaction asked for it too and was refused
-thin bar        nobody has
+thin bar        none of these
 small flag      before it the reader is done with everything
 """
 

@@ -33,7 +33,7 @@ class _Places:
 
 
 def readers_story(trace: Trace, step: int, lang: Lang = "en") -> Scene:
-    """By what they are, for somebody who does not know their names."""
+    """By what they are, for readers of the picture who do not know their names."""
     return readers(_call_plainly(trace, lang), step, lang)
 
 
@@ -100,7 +100,7 @@ def find_again(got: tuple[Got, ...]) -> set[int]:
 
 @per_trace
 def has_long_rows(trace: Trace) -> bool:
-    """If names, records or notes do not all stand in their rows where room is short, and do where
+    """If names, records or notes do not all fit in their rows where space is short, and do where
     there is more."""
     short, roomy = (_lay_out(trace, "en", room) for room in (RIGHT, ROOMY))
     if short.names != roomy.names or short.height != roomy.height:
@@ -165,7 +165,7 @@ def _measure_chip(got: Got) -> float:
 
 
 def _wrap_note(reader: Reader, end: float, lang: Lang, room: int) -> tuple[list[str], int]:
-    """The note's lines, and how many of them stand below the records (0: beside them)."""
+    """The note's lines, and how many of them are below the records (0: beside them)."""
     note = reader.note.of(lang)
     if not note:
         return [], 0

@@ -12,7 +12,7 @@ from .marks import row
 from .stages import draw_stages
 from .window import window
 
-ROWS = 20  # rows that are seen where nobody says how many
+ROWS = 20  # rows that are seen where no number is given
 MOST_ROWS = 34  # rows of the tallest screen; the browser shows as many as it has room for
 SPARE = 3  # rows drawn above and below what is seen: they are in place when it scrolls
 FOLD = 51  # px: the middle of a number of folded rows, right of a transaction's name
@@ -23,7 +23,7 @@ EDGE = 3  # px above the first row that is seen and below the last: numbers of f
 def space_time(
     trace: Trace, step: int, lang: Lang = "en", rows: int = ROWS, wide: int = WIDE
 ) -> Scene:
-    """With folded facts left out; their number stands between the rows."""
+    """With folded facts left out; their number is between the rows."""
     return draw_diagram(plan(trace, lang, unfold=False, wide=wide), trace, step, lang, rows)
 
 
@@ -62,12 +62,12 @@ def _draw_ground(scene: Scene, p: Plan, step: int, trace: Trace) -> None:
     row, or, where the step is folded, between two rows; lifelines; times when a node is down; open
     transactions, as far as `step`; and the veil over what is after it."""
     now = p.row_of[step]  # -1 before the first row
-    # Whether `step` has this row; a row of the story stands for all steps up to the next one.
+    # Whether `step` has this row; a row of the story is for all steps up to the next one.
     exact = now >= 0 and (p.rows[now] == step or p.draw_row)
     if exact:
         scene.rect("band", 0.5, now * p.row + 0.5, p.width - 1, p.row - 1, "band", rx=5)
     elif step:
-        # The fact is folded: it stands between two rows, and so does the band.
+        # The fact is folded: it is between two rows, and so is the band.
         scene.rect("band", 0.5, (now + 1) * p.row - 3, p.width - 1, 6, "band", rx=3)
     for lane in p.lanes:
         scene.line(f"life:{lane.name}", p.x[lane.name], 0, p.x[lane.name], p.height, "life")
@@ -97,7 +97,7 @@ def _draw_rows(scene: Scene, trace: Trace, p: Plan, step: int, lang: Lang, view:
 
 
 def _draw_row(trace: Trace, p: Plan, r: int, when: str, lang: Lang) -> Part:
-    """A row where it stands, and before it how many facts are folded away."""
+    """A row at its place, and before it how many facts are folded away."""
     scene = Scene()
     position = p.rows[r]
     part = (p.draw_row or row)(trace, position, p, lang)
@@ -121,7 +121,7 @@ def _draw_header(scene: Scene, trace: Trace, p: Plan, step: int, lang: Lang) -> 
 
 
 def _fit_whole(what: str, room: float) -> str:
-    """What a lane is; where it does not fit, without what stands after the first comma."""
+    """What a lane is; where it does not fit, without what follows the first comma."""
     if width(what, 10.5) > room:
         what = what.partition(", ")[0].partition("，")[0]
     return fit(what, room, 10.5)
@@ -160,7 +160,7 @@ def _middle(x: float, wide: float, room: tuple[float, float]) -> float:
 
 
 def _find_rooms(p: Plan, wide: list[float], step: int) -> list[tuple[float, float]]:
-    """From where to where a text over each lane may stand, every `step`-th at one height: what its
+    """From where to where a text over each lane may be, every `step`-th at one height: what its
     neighbours leave of their shares is its own too, as far as the picture's edges."""
     share = (p.spacing * step - AIR) / 2
     halves = [min(w / 2, share) for w in wide]

@@ -1,4 +1,4 @@
-"""The story: the diagram for somebody who knows no protocol.
+"""The story: the diagram for viewers who know no protocol.
 
 A lane for each participant that an outsider knows: the customer's service, the broker with all
 that it consists of, the readers. A row for each step that matters to people, with a sentence
