@@ -2,7 +2,7 @@
 
     from mqlab.lab import Budget, Player, Predict, check, explore, scenario, system
 
-Runs
+Executions
     scenario(text)      the trace of a scenario, written as in a `.scn` file
     system(line)        a system to search or to play with, from its system line
     continue_scenario(text)   an execution that begins where a scenario ends, for a Playground
@@ -27,8 +27,8 @@ Pictures
 
 Searches
     explore, Budget     every schedule within a budget of faults; the shortest counterexample
-    search(case)        the shortest run in which a case's property breaks; a lab's own module has
-                        its cases
+    search(case)        the shortest execution in which a case's property breaks; a lab's own
+                        module has its cases
     with_everything_on(case)   the same with the safeguard: nothing is found
 
 Exercises

@@ -1,6 +1,7 @@
 """`mqlab bench`: how fast things are on this machine. Figures, never a verdict.
 
-Times depend on the machine and on what else it does; compare medians of one run, not runs.
+Times depend on the machine and on what else it does; compare medians of one execution, not
+executions.
 """
 
 from __future__ import annotations

@@ -97,7 +97,7 @@ def _grade(course: Course) -> int:
 
 def _report(course: Course) -> int:
     """Print how many students gave which wrong answer in a lab and which wrong prediction before
-    they saw the run, and write both by student as CSV files in the course's folder."""
+    they saw the trace, and write both by student as CSV files in the course's folder."""
     from mqlab.lessons.course import beliefs, notebooks, predictions
 
     answers = beliefs.answers_in(course)

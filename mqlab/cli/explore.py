@@ -367,7 +367,7 @@ def _open_shelf(folder: Path, model: System, bounds: Budget) -> Shelf:
 
 
 def _print_verdicts(verdicts: list[Verdict], args: argparse.Namespace) -> int:
-    """Every violated claim by its shortest run, in whichever system that was found; the exit
+    """Every violated claim by its shortest execution, in whichever system that was found; the exit
     code."""
     shortest: dict[str, Counterexample] = {}
     for name, example in (pair for v in verdicts for pair in v.counterexamples.items()):

@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def write_slides(folder: Path, out: Path) -> int:
-    """The pages of a lecture as a PDF: the votes, the answers, and each run, a story after every
+    """The pages of a lecture as a PDF: the votes, the answers, and each trace, a story after every
     few of its sentences and a protocol at each of its captions; how many."""
     width, height = SLIDE
     with open_studio("light") as page:

@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     has_idle_line = False
     paths = list(scenario_files(args.files))
     for path in paths:
-        golden = open_scenario(path)  # the scenario's run, beside the narration in its file
+        golden = open_scenario(path)  # the scenario's execution, beside the narration in its file
         if len(paths) == 1 and golden.equal and not (args.show or args.explain or args.rewrite):
             _print_story(golden, args.lang)
         if args.show or args.explain:

@@ -1,4 +1,5 @@
-"""What the searches of the command line share: bounds, progress, and the runs that were found."""
+"""What the searches of the command line share: bounds, progress, and the counterexamples that were
+found."""
 
 from __future__ import annotations
 
@@ -101,7 +102,7 @@ def clear_line() -> None:
 
 
 def group_runs(examples: dict[str, Counterexample]) -> list[tuple[list[str], Counterexample]]:
-    """Each run that was found, the shortest first, with everything it breaks."""
+    """Each execution that was found, the shortest first, with everything it breaks."""
     runs: dict[tuple[str, ...], list[str]] = {}
     for name, example in sorted(examples.items(), key=lambda pair: len(pair[1].schedule)):
         runs.setdefault((example.system.line(), *example.schedule), []).append(name)
@@ -109,7 +110,7 @@ def group_runs(examples: dict[str, Counterexample]) -> list[tuple[list[str], Cou
 
 
 def print_run(head: Text, names: list[str], example: Counterexample, shows: Text = OPEN) -> None:
-    """`shows`: what the run is for, and the command that is given its token."""
+    """`shows`: what the execution is for, and the command that is given its token."""
     trace = example.trace()
     claims = ", ".join(f"“{name_claim(name)}”" for name in names)
     told = "\n".join(map(escape_unseen, str(trace).splitlines()))

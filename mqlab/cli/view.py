@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     if path.suffix == ".json":
         trace, lecture = read_trace(path), Lecture()
     else:
-        golden = open_scenario(path)  # the scenario's run, beside its file's text
+        golden = open_scenario(path)  # the scenario's execution, beside its file's text
         if golden.done.idle:  # a sentence for each line that waited in vain
             raise UserError(f"{path}: {'; '.join(golden.done.idle)}")
         trace = golden.run.trace

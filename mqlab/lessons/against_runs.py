@@ -53,7 +53,7 @@ class AgainstRuns(Hinted):
         try:
             if all(call_rule(rule, moment.given) is None for _, moment in moments):
                 return Verdict(False, NOT_WRITTEN)
-            # `given`: the rule's arguments; `happened`: the answer that the run itself gives
+            # `given`: the rule's arguments; `happened`: the answer that the execution itself gives
             answers = [ask_rule(rule, moment.given, self.expects) for _, moment in moments]
             for (run, moment), answer in zip(moments, answers, strict=True):
                 if answer != moment.happened:

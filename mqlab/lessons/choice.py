@@ -1,4 +1,4 @@
-"""The exercise of lab 12: five situations, a way for each, and the runs that forbid the others.
+"""The exercise of lab 12: five situations, a way for each, and the examples that forbid the others.
 
 An answer is a text, a line per situation, as in `aggregates: kafka, because zombie and late-end`.
 An example is one of `RUNS`; it is played, and what it shows must still be so. A choice without an
@@ -40,7 +40,7 @@ class Shown:
         return run_scenario(path.read_text("utf-8"))
 
     def holds(self, trace: Trace) -> bool:
-        """Whether the run shows what it is named for."""
+        """Whether the example shows what it is named for."""
         end = trace.snapshot(len(trace))
         if self.light:
             return any(one.name == self.light and not one.ok for one in end.lights)
@@ -55,7 +55,7 @@ class Shown:
 class Situation:
     """`fits`: the ways that do. `forbids`: of each example that shows something here, the ways that
     it rules out; together they rule out the rivals. `wrong`: for each way that does not fit, the
-    belief behind it, its sentence and the run that is shown."""
+    belief behind it, its sentence and the example that is shown."""
 
     name: str
     fits: tuple[str, ...]
@@ -68,7 +68,7 @@ class Situation:
 
 
 def read_situations() -> tuple[dict[str, Shown], tuple[Situation, ...]]:
-    """The runs and the situations of `choice.toml`."""
+    """The examples and the situations of `choice.toml`."""
     data = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
     runs = {name: Shown(**one) for name, one in data["runs"].items()}
     situations = tuple(
@@ -158,7 +158,7 @@ class Choice(Hinted):
         return None
 
     def _show(self, message: Text, name: str, belief: str) -> Verdict:
-        """A verdict with the run of that name."""
+        """A verdict with the example of that name."""
         run, light = self.play(self.runs[name]), self.runs[name].light
         return Verdict(False, message, belief, tuple(map(str, run.choices)), run.system, light)
 

@@ -110,7 +110,7 @@ class Way:
     clients: tuple[tuple[str, str, Text, str], ...]
 
     def price(self) -> Text:
-        """What one order costs, counted in its run; as written for a way that has none."""
+        """What one order costs, counted in its execution; as written for a way that has none."""
         if self.name not in ORDER:
             return self.lists["price"][0]
         price = list(count_prices(ORDER[self.name]).values())[-1]

@@ -38,11 +38,11 @@ class Experiment:
         return run_scenario((SCENARIOS / f"{self.run}.scn").read_text("utf-8"))
 
     def stands(self, trace: Trace) -> bool:
-        """Whether the run shows all that is claimed."""
+        """Whether the trace shows all that is claimed."""
         return all(holds(claim, trace) for claim in self.claims)
 
     def step(self, trace: Trace) -> int:
-        """The step that tells, from 1; ValueError where the run has none."""
+        """The step that tells, from 1; ValueError where the trace has none."""
         return _find(self.at, list_carried(trace)) + 1
 
 

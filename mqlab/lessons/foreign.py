@@ -4,7 +4,7 @@ A search runs such a function thousands of times, in an order that has nothing t
 it takes from a clock or from chance would be another value each time; what it keeps in a global
 variable would be seen by processes that share nothing. Both are looked for in the compiled function
 before it is run for the first time, and named. What this does not see (an attribute of a class,
-say) shows when the function is run twice and its two runs differ.
+say) shows when the function is run twice and its two executions differ.
 """
 
 from __future__ import annotations

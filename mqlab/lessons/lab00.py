@@ -1,4 +1,4 @@
-"""Lab 00, start here: its runs in words, its maps, its timeline and its glossary."""
+"""Lab 00, start here: its scenarios in words, its maps, its timeline and its glossary."""
 
 from __future__ import annotations
 

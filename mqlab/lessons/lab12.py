@@ -68,7 +68,8 @@ def compare_anomalies(*ways: str) -> str:
 
 
 def list_runs() -> str:
-    """The runs that an answer may name, and what happens in each; its picture names a safeguard."""
+    """The examples that an answer may name, and what happens in each; its picture names a
+    safeguard."""
     titles = {name: SAFEGUARD.sub("", str(one.title())) for name, one in RUNS.items()}
     rows = [(name, title[0].upper() + title[1:]) for name, title in titles.items()]
     return columns([(str(HEADS[0]), str(HEADS[1])), *rows])

@@ -48,7 +48,7 @@ RECORDING = tr("recording")
 
 
 def play_file(story: str, recorded: str = "") -> Player:
-    """The run of a file in datasets/scenarios, open at its end. `recorded`: the name of the
+    """The execution of a file in datasets/scenarios, open at its end. `recorded`: the name of the
     recording of a real broker that tells the same."""
     text = (SCENARIOS / f"{story}.scn").read_text("utf-8")
     trace = scenario(text, recorded=recorded)
@@ -56,7 +56,7 @@ def play_file(story: str, recorded: str = "") -> Player:
 
 
 def play_lost() -> Player:
-    """The engine's run of a commit that is acknowledged and lost."""
+    """The engine's execution of a commit that is acknowledged and lost."""
     return play_file(RUN, recorded="leaderless-marker")
 
 

@@ -1,4 +1,4 @@
-"""What lab 15 shows: passages, the runs of what was marked, and the rows that labs have."""
+"""What lab 15 shows: passages, the examples for what was marked, and the rows that labs have."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ class NoSentence(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """`says`: what the article says, in our own words; `tells`: what the run shows at its telling
-    step; `rows`: its rows in article_rows.toml; `belief`: the misconception's name, or nothing.
-    `experiment`: the run that tests it."""
+    """`says`: what the article says, in our own words; `tells`: what the example shows at its
+    telling step; `rows`: its rows in article_rows.toml; `belief`: the misconception's name, or
+    nothing. `experiment`: the execution that tests it."""
 
     name: str
     says: Text
@@ -65,8 +65,9 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Played(Verdict):
-    """A verdict with the run as its story plays it, at the story's own times. `behind`: the belief
-    in both languages; `misconception` is its English, which reports know. `played`: that run."""
+    """A verdict with the example as its story plays it, at the story's own times. `behind`: the
+    belief in both languages; `misconception` is its English, which reports know. `played`: that
+    example."""
 
     played: Trace | None = None
     behind: Text = NOTHING
@@ -102,7 +103,7 @@ class Passage(Hinted):
         raise NoSentence(NO_SENTENCE(name=name, there=there))
 
     def stands(self, sentence: Sentence) -> bool:
-        """Whether its run shows what it claims."""
+        """Whether its example shows what it claims."""
         return sentence.experiment.stands(self.play(sentence.experiment).trace)
 
     def check(self, marks: object, graded: bool = False) -> Verdict:

@@ -22,7 +22,7 @@ from .verdict import NOT_WRITTEN, Verdict
 
 #: the recordings in which an acknowledged commit is lost
 LOST_IN = ("leaderless-marker", "skip-leaderless-marker")
-#: the stories that lab 14 plays: the engine's run of the loss, and what other brokers do
+#: the stories that lab 14 plays: the engine's execution of the loss, and what other brokers do
 RUN = "kafka/leaderless-marker"
 ELSEWHERE = ("pulsar/late-write-hides-committed", "rocketmq/committed-and-parked")
 Given = tuple[str, str, int, int, int]

@@ -86,7 +86,7 @@ class Parsons:
         return self.judge(keys)
 
     def widget(self, **look: Any) -> Ordering:
-        """A list to be put into order, the verdict, and the run that refutes it. Takes
+        """A list to be put into order, the verdict, and the trace that refutes it. Takes
         what a player takes (lang, scale, panels); needs anywidget."""
         from mqlab_widgets import Ordering
 

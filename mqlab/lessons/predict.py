@@ -2,7 +2,7 @@
 
     Predict("07-commit-returned", trace=torn, step=17)
 
-The words stand in `mqlab.lessons.questions`. When the learner locks an answer, the browser writes
+The words are in `mqlab.lessons.questions`. When the learner locks an answer, the browser writes
 it after the name, `chosen=1`, and `revealed=True` once the verdict was seen: so the answer is saved
 with the notebook, is there again the next day, and goes with what is handed in.
 """

@@ -29,7 +29,7 @@ FIXED_LINES = tr(
 @dataclass(frozen=True)
 class StoryExercise(Hinted):
     """`systems`: the lines after which the story is put, each beginning with its `system`;
-    `judge`: what is said of the runs."""
+    `judge`: what is said of the executions."""
 
     systems: tuple[str, ...]
     judge: Callable[..., Verdict]

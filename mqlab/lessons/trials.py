@@ -1,7 +1,7 @@
 """Rules that are judged by stories: which promise breaks in which story tells what is believed.
 
 Each trial is a short story with the learner's rule in its place; every schedule of it is searched.
-So a wrong rule that nobody has foreseen meets a sentence of its own as well, and its shortest
+So a wrong rule that was not foreseen meets a sentence of its own as well, and its shortest
 execution.
 """
 

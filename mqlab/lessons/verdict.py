@@ -1,7 +1,7 @@
 """What comes of a check: a sentence, the belief behind a wrong answer, and the trace that shows it.
 
 In a notebook a verdict is shown, not raised: its sentence once, and below it the player on the
-run, open at the step that tells. Only grading raises (`mqlab.lessons.course.points`).
+trace, open at the step that tells. Only grading raises (`mqlab.lessons.course.points`).
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ COLON = tr(": ")
 BELIEF = Words(" (The belief behind it: {belief}.)")
 EXAMPLE = tr("the shortest example that shows it, at the step that matters:")
 A_RUN = tr("an example that shows it, at the step that matters:")
-#: facts of a run that are printed around the telling one
+#: facts of a trace that are printed around the telling one
 BEFORE, AFTER = 4, 2
 
 
 @dataclass(frozen=True)
 class Verdict:
     """`misconception`: the belief behind a wrong answer in a few words, where one is known.
-    `schedule` (with `system`): the shortest run that refutes the answer, or shows that it is
-    right; none where no run is needed. `light`: the promise that breaks in it. `tells`:
-    whether a step is the telling one, where no light goes red. `shortest`: whether no shorter
-    run would do."""
+    `schedule` (with `system`): the shortest execution that refutes the answer, or shows that it is
+    right; none where none is needed. `light`: the promise that breaks in it. `tells`: whether a
+    step is the telling one, where no light goes red. `shortest`: whether no shorter one would
+    do."""
 
     ok: bool
     message: Text
@@ -43,7 +43,7 @@ class Verdict:
     shortest: bool = True
 
     def trace(self) -> Trace | None:
-        """The run; None where there is none."""
+        """The trace; None where there is none."""
         return self._trace
 
     @cached_property
@@ -55,8 +55,8 @@ class Verdict:
 
     @property
     def step(self) -> int:
-        """The telling step of the run, from 1: where the promise breaks for good, or the first
-        step that `tells`; else the last. 0 without a run."""
+        """The telling step of the trace, from 1: where the promise breaks for good, or the first
+        step that `tells`; else the last. 0 without a trace."""
         trace = self.trace()
         if trace is None:
             return 0
@@ -68,7 +68,7 @@ class Verdict:
         return number
 
     def player(self) -> Any:
-        """The player on the run, open at its telling step; None without a run."""
+        """The player on the trace, open at its telling step; None without a trace."""
         from mqlab_widgets import Player
 
         trace = self.trace()

@@ -124,7 +124,8 @@ LETTERS = "PQRSTUVWXYZ"
 
 
 def normalise(observations: Iterable[Observation], ids: re.Pattern[str]) -> tuple[Observation, ...]:
-    """Observations with what may differ between two runs taken out, so that they can be compared.
+    """Observations with what may differ between two executions taken out, so that they can be
+    compared.
 
     What `ids` finds in group 1 (producer ids, which are never the same twice) becomes P, Q, R … by
     first appearance, in questions and answers; -1, "no producer id", stays. The members of a set

@@ -1,5 +1,5 @@
 """Measuring servers side by side: they take turns, so that what else the machine does meets them
-alike. Figures depend on the machine; compare medians of one run, not runs."""
+alike. Figures depend on the machine; compare medians of one execution, not executions."""
 
 from __future__ import annotations
 

@@ -249,9 +249,10 @@ def _anchor(heading: str) -> str:
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
-# ---- The page for an engineer who must decide: words in Markdown, tables and pictures from runs
+# ---- The page for an engineer who must decide: words in Markdown, tables and pictures from
+# executions
 #
-# Its source is a template. What it says of a run leads there: `story:NAME` to the page of a
+# Its source is a template. What it says of an example leads there: `story:NAME` to the page of a
 # scenario,
 # `way:ROLE-STAGE` to the four ways side by side with that node killed at the end of that stage, or
 # between writing and sending the decision (`unsent`).
@@ -340,7 +341,7 @@ def _put_beside(name: str, title: str, texts: Sequence[str], at: int = 0) -> Bes
 
 @cache
 def _perform(text: str) -> tuple[Run, tuple[int, ...]]:
-    """The run of a story and the ends of its blocks, once for all languages."""
+    """The execution of a story and the ends of its blocks, once for all languages."""
     return perform_in_blocks(text, SYSTEMS)
 
 
@@ -668,7 +669,7 @@ def _group(stories: Sequence[Story]) -> dict[str, list[Story]]:
 
 
 def _lacks(story: Story) -> bool:
-    """Whether it is the shortest run without a safeguard."""
+    """Whether it is the shortest execution without a safeguard."""
     return "/counterexamples/" in story.name
 
 

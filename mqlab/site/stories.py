@@ -29,7 +29,7 @@ from ..scenario import Golden, load
 @dataclass(frozen=True)
 class Story:
     """A scenario file that was run. `broker`: the name of its module, as in `mqlab.brokers`;
-    `case`: the case of that broker's searches whose shortest run it is, or None."""
+    `case`: the case of that broker's searches whose shortest execution it is, or None."""
 
     golden: Golden
     broker: str
@@ -146,7 +146,7 @@ Write = Callable[[str, str, Mapping[str, Any] | str], None]
 class Scene:
     """`short`: its minutes in the short plan, 0 where it is left out; `ask`, `options`, `answer`
     (from 1): the vote; `idea`: a sentence, whose words in brackets the handout leaves blank;
-    `cuts`: where each piece of the run ends, and its caption."""
+    `cuts`: where each piece of the trace ends, and its caption."""
 
     title: Text
     minutes: int
@@ -167,7 +167,7 @@ class Scene:
 
 def read_scenes(source: Path = SOURCE) -> tuple[Mapping[str, Any], tuple[Scene, ...]]:
     """What the source says of the whole, and its scenes, each of them run. ValueError for a caption
-    that is too long, and for a sign that no fact of the run looks like."""
+    that is too long, and for a sign that no fact of the trace looks like."""
     lecture = tomllib.loads(source.read_text("utf-8"))
     return pick(lecture, SAID, domain="labs"), tuple(map(_read, lecture["scenes"]))
 

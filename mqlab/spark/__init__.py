@@ -33,7 +33,7 @@ Read the files in this order; each is one idea:
     warm        a first batch of nothing
     connector   Spark's own Kafka sink, for comparison
     times       where the time of a run goes
-    bench       the price of exactly once
+    bench       the cost of exactly once
     flink/      the same job on Flink, and both killed at the same instants
 
 Importing this package needs neither Spark nor Java; the first call does.

@@ -1,8 +1,8 @@
-"""The price of exactly once: orders per second with its transaction ÷ without anything.
+"""The cost of exactly once: orders per second with its transaction ÷ without anything.
 
 The machine is never quiet, so the sinks take turns, each as often the first, and medians are
 compared. One warm-up turn pays for Spark's start; both sinks read the same topic Order in batches
-of the same size, small ones: the price of a transaction is paid once per batch.
+of the same size, small ones: the cost of a transaction is paid once per batch.
 """
 
 from __future__ import annotations

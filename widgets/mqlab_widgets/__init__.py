@@ -1,4 +1,4 @@
-"""Pictures of runs: `Player` scrubs a trace, `Compare` two to four of them on one clock,
+"""Pictures of traces: `Player` scrubs a trace, `Compare` two to four of them on one clock,
 `Playground` lets a learner move a system and try other futures of it, perhaps with a claim to
 break as the goal, `Predict` asks before it shows, `Ordering` lets one order the pieces of a
 protocol step, `Explorer` searches every schedule, `Follow` watches a running broker, `Trials`

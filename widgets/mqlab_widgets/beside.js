@@ -23,14 +23,14 @@ class Beside {
 
   get on() { return Boolean(this.compared); }
 
-  /** The same of a widget: `bytes` is the second run, packed. */
+  /** The same of a widget: `bytes` is the second trace, packed. */
   async load(compared, bytes) {
     this.show(compared, compared && bytes.byteLength ? await unpack(bytes) : null);
   }
 
-  /** `compared`: which `rows` differ, of the first and of the second, and (two runs that have
-   *  no more in common than a clock) at which `places` each is when the other is at a step;
-   *  `data`: the second run, null for none. */
+  /** `compared`: which `rows` differ, of the first and of the second, and (two traces that have no
+   *  more in common than a clock) at which `places` each is when the other is at a step; `data`:
+   *  the second trace, null for none. */
   show(compared, data) {
     this.compared = data ? compared : null;
     const { host } = this.player;

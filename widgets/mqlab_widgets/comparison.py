@@ -59,7 +59,7 @@ def compare(first: Trace, second: Trace) -> Compared:
 
 
 def find_fork(one: tuple[str, ...], other: tuple[str, ...]) -> int:
-    """How many choices two runs begin with."""
+    """How many choices two traces have in common at their beginning."""
     return next(
         (i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
         min(len(one), len(other)),
@@ -71,16 +71,16 @@ FILES = ("beside.js", "acts.css")
 #: what there is room for in three or four columns: what came of an execution
 OUTCOME = ("logs", "readers", "money", "tables")
 Moment = tuple[int, ...]
-#: for each position of one run, that of another
+#: for each position of one trace, that of another
 Places = tuple[int, ...]
 
 
 class Compare:
     """Steps through two to four traces at once. The first has the slider. `moments`: the positions
-    of all traces that are the same moment, in the traces' order. Their beginnings and their ends
-    are. `at`: the moment at which it opens, 0 for the beginning, at the last row that is not
-    folded; without it, the position of the first player. ValueError for another number of runs, and
-    for a clock that goes back."""
+    of all traces that are the same moment, in the traces' order. Their beginnings and ends are such
+    moments. `at`: the moment at which it opens, 0 for the beginning, at the last row that is not
+    folded; without it, the position of the first player. ValueError for another number of traces,
+    and for a clock that goes back."""
 
     def __init__(
         self, players: Sequence[Player], moments: Sequence[Moment] = (), at: int | None = None
@@ -96,7 +96,7 @@ class Compare:
 
     @cached_property
     def places(self) -> tuple[tuple[Places, Places], ...]:
-        """Of each run but the first: where it is at each position of the first, and the other
+        """Of each trace but the first: where it is at each position of the first, and the other
         way round."""
         first, *others = (player.trace for player in self.players)
         spreads = []
@@ -121,7 +121,7 @@ class Compare:
         for payload in data if many else ():
             payload["panels"].sort(key=lambda panel: not panel["name"].startswith("readers"))
             for panel in payload["meta"]["panels"].values():
-                panel["pinned"] = False  # all become tabs, which the runs then switch together
+                panel["pinned"] = False  # all become tabs, which the traces then switch together
         words = {"differs": CLOCK.of(self.players[0].look.lang)}
         beside = [
             {"data": other, "places": places, "rows": self._differences(i)}
@@ -131,11 +131,11 @@ class Compare:
 
     @property
     def twin(self) -> Compare:
-        """The same runs in the other language."""
+        """The same traces in the other language."""
         return Compare([player.twin for player in self.players], self.moments)
 
     def _differences(self, i: int) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-        """Of the first and another run of the same system, the rows that only one of them has."""
+        """Of the first and another trace of the same system, the rows that only one of them has."""
         first, other = self.players[0].trace, self.players[i].trace
         if first.system != other.system:
             return None
@@ -156,7 +156,7 @@ class Compare:
 
     def page(self, theme: Theme = "") -> str:
         """One self-contained page: opens from disk, steps without kernel or network, and has a
-        switch to the other language where the runs are not long."""
+        switch to the other language where the traces are not long."""
         title = " · ".join(player.title for player in self.players)
         facts = sum(len(player.trace) for player in self.players)
         still = self.still_html() + pack_twin(facts, lambda: self.twin.payload)
@@ -186,8 +186,8 @@ def check_moments(moments: Sequence[Moment]) -> tuple[Moment, ...]:
 
 
 def spread(moments: Sequence[tuple[int, int]], one: Trace, other: Trace) -> Places:
-    """For each position of one run where the other is by then. Only rows that are shown count: what
-    is folded happens together with the row before it."""
+    """For each position of one trace where the other is by then. Only rows that are shown count:
+    what is folded happens together with the row before it."""
     places = [0] * (len(one) + 1)
     for (a, b), (a_end, b_end) in pairwise(moments):
         mine, theirs = list_shown(one, a, a_end), list_shown(other, b, b_end)

@@ -1,7 +1,8 @@
 // The panel of a search. Follows search_tree.js in one module, whose names it uses.
 // Text from Python only ever becomes textContent.
 
-/** Button and progress, the tree of states, the verdict, the claims, and the run that is shown. */
+/** Button and progress, the tree of states, the verdict, the claims, and the trace that is shown.
+   */
 class Explorer {
   constructor(model, host) {
     this.model = model;

@@ -47,7 +47,7 @@ GOOD, BAD = ("held", "reached"), ("violated", "never")
 
 
 class Explorer(PictureWidget):
-    """A search with its button, its progress, its verdict and the run that refutes a claim.
+    """A search with its button, its progress, its verdict and the trace that refutes a claim.
 
     `verdict` is what was found so far, as text too. `start()` and `stop()` do what the
     button does; `run()` searches to the end before it returns.
@@ -70,8 +70,8 @@ class Explorer(PictureWidget):
         **unknown: object,
     ) -> None:
         """Prepare a search of `system` within `budget` for the `properties` (None: all that the
-        system has), and show its empty panel. `title` to `level`: how its runs are shown, as for a
-        player; TypeError for `unknown` arguments."""
+        system has), and show its empty panel. `title` to `level`: how its traces are shown, as for
+        a player; TypeError for `unknown` arguments."""
         refuse("Explorer", unknown, KNOWN)
         self._look = Look.of(title, lang, scale, panels, level)
         lang = self._look.lang
@@ -79,7 +79,7 @@ class Explorer(PictureWidget):
         self._phase = "ready"  # then "running", "done"
         self._error = ""
         self._shown = ""  # the claim whose counterexample is played
-        self._visited: int | None = None  # the state, by its number, whose run is played
+        self._visited: int | None = None  # the state, by its number, whose trace is played
         self._told = 0.0  # when the browser last got the search's progress
         self._task: asyncio.Task[None] | None = None
         self._search: Search | None = Search(*self._asked_for)  # None once it has ended
@@ -179,7 +179,7 @@ class Explorer(PictureWidget):
     # -- showing -------------------------------------------------------------------------
 
     def counterexample(self, name: str = "") -> Counterexample | None:
-        """The run that is shown, or that of the claim with this name; None where there is
+        """The trace that is shown, or that of the claim with this name; None where there is
         none."""
         return self._verdict.counterexamples.get(name or self._shown)
 
@@ -254,7 +254,7 @@ class Explorer(PictureWidget):
                 self._play(refuted[0] if refuted else "", None if refuted else number)
 
     def _play(self, name: str, number: int | None) -> None:
-        """Give the browser another run: of a refuted claim, to a state, or none."""
+        """Give the browser another trace: of a refuted claim, to a state, or none."""
         self._shown, self._visited = name, number
         trace: Trace | None = None
         if name:

@@ -1,9 +1,9 @@
 """The goal of a playground: a claim that a learner tries to break, and the search for a shortest
-run that does.
+execution that does.
 
-The search begins where the playground begins and allows what the learner's own run contains (as
-many kills, power cuts, broken connections and timers), so its shortest run is never longer. It
-runs a little at a time between whatever else the kernel is asked.
+The search begins where the playground begins and allows what the learner's own execution contains
+(as many kills, power cuts, broken connections and timers), so its shortest execution is never
+longer. It runs a little at a time between whatever else the kernel is asked.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def find_claim(system: System, goal: str | Property) -> Property:
                 "(a system line may name more: `claims=whole_read`)"
             )
         claim = known[name]
-    if claim.kind == "sometimes":  # true if any run has such a state: one run cannot refute it
+    if claim.kind == "sometimes":  # true if any execution has such a state: one cannot refute it
         raise ValueError(f"goal={claim.name!r} is no claim that a run can break")
     return claim
 
@@ -88,8 +88,8 @@ def list_faults(choices: Choices) -> Budget:
 
 class Goal:
     """`begin`: the choices that the play was given, which do not count. `found`: the learner's
-    choices up to the one that broke the claim, none so far. `shortest`: those of a shorter run, ()
-    where no run is shorter than the learner's, None while that is not known."""
+    choices up to the one that broke the claim, none so far. `shortest`: those of a shorter
+    execution, () where none is shorter than the learner's, None while that is not known."""
 
     def __init__(self, play: Watched, goal: str | Property) -> None:
         self.play = play
@@ -101,7 +101,7 @@ class Goal:
         self.shortest: Choices | None = None
         self._search: Search | None = None
         self._given_up = 0
-        self._told = False  # whether the shortest run was shown: she finds no more after that
+        self._told = False  # whether the shortest execution was shown: she finds no more after that
 
     def find_red(self, trace: Trace) -> int:
         """The fact at which the first light turns red, after the choices that were given, and
@@ -123,9 +123,9 @@ class Goal:
         return later.trace.snapshots[-1].lights[0].ok
 
     def notice(self) -> int:
-        """Look whether the learner's run now breaks the claim, in fewer choices than before; if so,
-        begin a search for a still shorter run. Returns the number of the fact that broke it; 0
-        where there is nothing new, and always once the shortest run was shown to her."""
+        """Look whether the learner's execution now breaks the claim, in fewer choices than before;
+        if so, begin a search for a still shorter one. Returns the number of the fact that broke it;
+        0 where there is nothing new, and always once the shortest one was shown to her."""
         trace = self.play.trace
         red = self.find_red(trace)
         if not red or self._told:
@@ -133,7 +133,7 @@ class Goal:
         given = len(self.begin)
         own_choices = trace.choices[given : trace.facts[red - 1].step]
         if trace.choices[:given] != self.begin or not own_choices:
-            return 0  # another run, or broken by the given choices alone
+            return 0  # another execution, or broken by the given choices alone
         if self.lasting:  # broken only if it stays so, whatever happens now without a fault
             own_choices = trace.choices[given:]  # up to here it may have come right
             if self._may_come_right(trace.choices):
@@ -165,7 +165,7 @@ class Goal:
         tell()
 
     def find_shortest(self) -> Choices:
-        """Search to the end: the choices of a shortest run, the learner's own where none is
+        """Search to the end: the choices of a shortest execution, the learner's own where none is
         shorter."""
         while self._search is not None and self._advance(self._search):
             pass
@@ -194,7 +194,7 @@ class Goal:
         return False
 
     def show(self) -> Choices:
-        """The shortest run, which the learner wants to see: from now on she finds no more."""
+        """The shortest execution, which the learner wants to see: from now on she finds no more."""
         self._told = True
         return (*self.begin, *(self.shortest or self.found))
 

@@ -100,7 +100,7 @@ class Lecture:
 
     def page(self, player: Player, theme: Theme = "") -> str:
         """One self-contained page. Its letters are as large as the window allows, times the
-        player's scale. It has a switch to the other language where the run is not long."""
+        player's scale. It has a switch to the other language where the trace is not long."""
         twin = pack_twin(len(player.trace), lambda: self._build(player.twin))
         still, files = player.still_html(future=False), ("present.js", "present.css")
         body = mounted(still + twin, self._build(player), "h1", "present", files)

@@ -42,7 +42,7 @@ SIGNS: dict[str, Text] = {
     "struck": tr("struck through: aborted; it stays in the log and is never read committed"),
 }
 
-#: of runs that have money
+#: of traces that have money
 MONEY_SIGNS: dict[str, Text] = {
     "money": tr(
         "bar: the money that is; dashed, it is not settled yet; red, it is lost or counted twice"
@@ -50,7 +50,7 @@ MONEY_SIGNS: dict[str, Text] = {
     "due": tr("mark across the bar: the money that should be"),
 }
 
-#: of runs with logs that know how far each reader has come
+#: of traces with logs that know how far each reader has come
 READER_SIGNS: dict[str, Text] = {
     "passed": tr(
         "filled bar below a log: this reader is done with it; the small flag marks how far it "
@@ -62,7 +62,7 @@ READER_SIGNS: dict[str, Text] = {
     "refused": tr("red cross: another transaction asked for it too and was refused"),
 }
 
-#: of runs in which a reader is given a record twice
+#: of traces in which a reader is given a record twice
 AGAIN = {"again": tr("two red lines around a record: this reader was given the same one before")}
 
 #: what a step rests on, by the kind of its evidence: shown by shape and words, colour repeats it

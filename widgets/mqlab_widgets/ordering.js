@@ -1,7 +1,7 @@
 // The list of a Parsons exercise. Follows player.js and widget.js in one module, whose names it
 // uses. Text from Python only ever becomes textContent.
 
-/** Pieces not in use on the left, the learner's order on the right, verdict and run below. */
+/** Pieces not in use on the left, the learner's order on the right, verdict and trace below. */
 class Ordering {
   constructor(model, host) {
     this.model = model;

@@ -1,4 +1,4 @@
-"""`Ordering`: pieces to be put into order, a verdict, and the run that refutes a wrong one.
+"""`Ordering`: pieces to be put into order, a verdict, and the trace that refutes a wrong one.
 
 The exercise is anything that has a `question`, `pieces` (with `key` and `text`) and
 `judge(order)`; `mqlab.lessons.Parsons` is one. The judge works in Python, for seconds
@@ -119,7 +119,7 @@ class Ordering(PictureWidget):
         return self.verdict
 
     def player(self) -> Player | None:
-        """The run that refutes the last order; None where there is none."""
+        """The trace that refutes the last order; None where there is none."""
         trace = self.verdict.trace() if self.verdict is not None else None
         return None if trace is None else Player.of(trace, self._look)
 
@@ -158,7 +158,7 @@ class Ordering(PictureWidget):
 
     def _show(self, error: str = "") -> None:
         """Send the browser, by assigning `payload` and `ui`, the exercise as it is now: pieces,
-        verdict, and the run that refutes the order, if there is one. `error`: why the order could
+        verdict, and the trace that refutes the order, if there is one. `error`: why the order could
         not be judged."""
         lang, verdict, player = self._look.lang, self.verdict, self.player()
         with self.hold_sync():

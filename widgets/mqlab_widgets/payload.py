@@ -29,7 +29,7 @@ MOST_SAID = {"en": 160, "zh": 80}
 """Letters of both: two lines, which captions have in any case."""
 
 LONG = 1_000
-"""Facts above which no panel is drawn twice for more room: the page of a long run stays small."""
+"""Facts above which no panel is drawn twice for more room: the page of a long trace stays small."""
 
 CALM = 2
 """Panels up to which a picture has no chips."""
@@ -106,7 +106,7 @@ class Look:
     scale: float = 1.0
     panels: tuple[str, ...] | None = None
     level: Level = "everything"
-    half: bool = False  # beside another run
+    half: bool = False  # beside another trace
 
     @property
     def calm(self) -> bool:

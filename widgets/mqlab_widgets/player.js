@@ -193,7 +193,7 @@ class Player {
     return told && { ...told, line: told.story, why: told.money };
   }
 
-  /** A button for the same run in the other language, which is unpacked when it is asked for. */
+  /** A button for the same trace in the other language, which is unpacked when it is asked for. */
   offer(packed) {
     const button = this.language = make("button", { type: "button" });
     const name = () => {
@@ -422,7 +422,7 @@ class Player {
 
   get stopAt() { return Math.min(this.end, this.limit); }
 
-  /** How many ms the current step stays while the run plays. */
+  /** How many ms the current step stays while the trace plays. */
   pace() {
     const { line, why } = this.data.meta.facts[this.current - 1] ?? { line: "", why: "" };
     return Math.max(LEAST_MS, WORD_MS * countWords(`${line} ${why}`)) / SPEEDS[this.speed];

@@ -26,7 +26,7 @@ from .style import css, font_css, page_css
 
 KNOWN = ("step", "title", "lang", "scale", "panels", "level")
 BOTH = 500
-"""Facts up to which a page holds its runs in both languages: 10 to 60 kB more."""
+"""Facts up to which a page holds its traces in both languages: 10 to 60 kB more."""
 FILES = ("panel.js", "arrange.js", "frame.js", "legend.js", "player.js", "mount.js")
 Theme = Literal["", "light", "dark"]
 
@@ -95,7 +95,7 @@ class Player:
         return still(self.trace, self.step, self.look, future, theme)
 
     def still_html(self, future: bool = True) -> str:
-        """The step as an `<img>` and, folded, the run in words: what untrusted HTML may show."""
+        """The step as an `<img>` and, folded, the trace in words: what untrusted HTML may show."""
         words = folded_words(self.trace, self.step, self.look, future)
         return image(self.svg(future), self.caption) + words
 
@@ -105,14 +105,14 @@ class Player:
 
     def page(self, theme: Theme = "") -> str:
         """One self-contained page: opens from disk, steps without kernel or network, and has a
-        switch to the other language where the run is not long."""
+        switch to the other language where the trace is not long."""
         twin = pack_twin(len(self.trace), lambda: self.twin.payload)
         body = mounted(self.still_html() + twin, self.payload, "h1")
         return document(self.title or self.trace.system, self.look.lang, body, theme)
 
     @property
     def twin(self) -> Player:
-        """The same run in the other language."""
+        """The same trace in the other language."""
         lang: Lang = "en" if self.look.lang == "zh" else "zh"
         return Player.of(self.trace, replace(self.look, lang=lang), self.step)
 
@@ -198,7 +198,7 @@ def pack(payload: dict[str, Any], name: str) -> str:
 
 
 def pack_twin(facts: int, build_twin: Callable[[], dict[str, Any]]) -> str:
-    """A page's payload in the other language, which its switch unpacks; "" where its runs have
+    """A page's payload in the other language, which its switch unpacks; "" where its traces have
     more than `BOTH` facts together."""
     return pack(build_twin(), "twin") if facts <= BOTH else ""
 

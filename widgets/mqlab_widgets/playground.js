@@ -1,7 +1,7 @@
 // The actions of a playground. Follows acts.js in one module with player.js and widget.js, whose
 // names it uses. Text from Python only ever becomes textContent.
 
-const IDLE_MS = 600; // without a click, before the run's earlier pictures are asked for
+const IDLE_MS = 600; // without a click, before the trace's earlier pictures are asked for
 
 /** Playground: what may happen now, in the picture and by node; its goal; undo, tokens. */
 function playground(model, host, player) {
@@ -50,7 +50,7 @@ function playground(model, host, player) {
   };
 }
 
-/** The goal in words, how many choices it took, and the shortest run. */
+/** The goal in words, how many choices it took, and the shortest execution. */
 class GoalLine {
   constructor(words, send, share, celebrate) {
     this.celebrate = celebrate;

@@ -296,13 +296,14 @@ class Playable(Protocol):
 
 
 class Playground(PictureWidget):
-    """The picture of `play`'s run and everything that may happen now: in the picture, and by
+    """The picture of `play`'s trace and everything that may happen now: in the picture, and by
     buttons below it. Moving it from Python (`playground.do(choice)`) and with the mouse is the
     same.
 
     `goal`: a claim that the learner is to break, by its name in the system, or a `Property`. Its
-    light is then the first one, and when it has turned red the shortest run that breaks it is
-    looked for, from where the play begins. `found` is the token of the run that she has found.
+    light is then the first one, and when it has turned red the shortest execution that breaks it is
+    looked for, from where the play begins. `found` is the token of the execution that she has
+    found.
     """
 
     _esm = join_modules("acts.js", "branches.js", "beside.js", "playground.js")
@@ -322,8 +323,8 @@ class Playground(PictureWidget):
         **unknown: object,
     ) -> None:
         """Show what a play has done and may do now, and wait for clicks of the browser. ValueError
-        for a `goal` that the system does not have, or that no run can break; `title` to `level`: as
-        for a player; TypeError for `unknown` arguments."""
+        for a `goal` that the system does not have, or that no execution can break; `title` to
+        `level`: as for a player; TypeError for `unknown` arguments."""
         refuse("Playground", unknown, KNOWN)
         self._look = Look.of(title, lang, scale, panels, level)
         self.play = play
@@ -348,7 +349,7 @@ class Playground(PictureWidget):
         self._move(lambda: self.play.do(choice))
 
     def branch(self, keep: int, choice: str) -> None:
-        """Another future: only the first `keep` choices of this run, and then this one."""
+        """Another future: only the first `keep` choices of this execution, and then this one."""
         self._move(lambda: self.play.branch(keep, choice))
 
     def go_on(self) -> None:
@@ -381,7 +382,7 @@ class Playground(PictureWidget):
         return self._left if parted else None
 
     def open_token(self, token: str) -> None:
-        """Go to the run of a token of this system; what another version of the engine does
+        """Go to the execution of a token of this system; what another version of the engine does
         otherwise is said beside the buttons. Raises ValueError, from the play, for any other."""
         self._show(note=self.play.open_token(token).of(self._look.lang))
 
@@ -394,7 +395,8 @@ class Playground(PictureWidget):
         self._show()
 
     def show_shortest(self) -> None:
-        """Open the shortest run that reaches the goal, which is looked for first if need be."""
+        """Open the shortest execution that reaches the goal, which is looked for first if need
+        be."""
         if self.goal is None or not self.goal.found:
             raise ValueError("there is no run to compare with: first reach the goal")
         self.goal.find_shortest()
@@ -416,7 +418,7 @@ class Playground(PictureWidget):
 
     @property
     def found(self) -> str:
-        """The token of the learner's run that reached the goal; nothing before that."""
+        """The token of the learner's execution that reached the goal; nothing before that."""
         if self.goal is None or not self.goal.found:
             return ""
         return encode(self.play.system, self._found_trace())
@@ -428,7 +430,7 @@ class Playground(PictureWidget):
     # -- showing ---------------------------------------------------------------------------
 
     def player(self) -> Player:
-        """The run so far as a player that needs no kernel."""
+        """The trace so far as a player that needs no kernel."""
         return Player.of(self.play.trace, self._look)
 
     def still_html(self) -> str:
@@ -438,7 +440,7 @@ class Playground(PictureWidget):
         return self._kept().narration()
 
     def _kept(self) -> Player:
-        """What stays in the notebook: the run that reached the goal, at the step that did."""
+        """What stays in the notebook: the trace that reached the goal, at the step that did."""
         if self.goal is not None and self.goal.found:
             trace = self._found_trace()
             return Player.of(trace, self._look, self.goal.find_red(trace))
@@ -479,9 +481,9 @@ class Playground(PictureWidget):
         return range(len(list_visited(self.play)))
 
     def _show(self, error: str = "", note: str = "", at: int | None = 0) -> None:
-        """Send the browser, by assigning `payload`, `other` and `ui`, the picture of the run, or of
-        two futures, and what can be done now. `at`: the number of the fact at which it is shown, 0
-        for the last, None to leave the picture as it is; `error`, `note`: what is printed beside
+        """Send the browser, by assigning `payload`, `other` and `ui`, the picture of the trace, or
+        of two futures, and what can be done now. `at`: the number of the fact at which it is shown,
+        0 for the last, None to leave the picture as it is; `error`, `note`: what is printed beside
         the buttons."""
         whole = self.play.trace
         self._remember(whole)
@@ -499,7 +501,7 @@ class Playground(PictureWidget):
             self.ui = ui
 
     def _draw(self, trace: Trace, step: int) -> None:
-        """The picture at `step` and at the position before it. A long run has many pictures, and
+        """The picture at `step` and at the position before it. A long trace has many pictures, and
         a click waits for one: what was before is drawn when the browser asks for it."""
         self._run += 1
         self._step = step
@@ -508,7 +510,7 @@ class Playground(PictureWidget):
         self.other = b""
 
     def _draw_past(self) -> None:
-        """All positions of the run that is shown."""
+        """All positions of the trace that is shown."""
         if not self._beside:
             self._give(tail(self.play.trace), self._step, 0)
 

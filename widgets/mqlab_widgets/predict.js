@@ -64,7 +64,7 @@ class Question {
     this.status.textContent = kept ? "" : this.ui.words.unkept;
   }
 
-  /** Python has said something: the rest of the run, and the verdict for its end. */
+  /** Python has said something: the rest of the trace, and the verdict for its end. */
   async answered(data) {
     if (!this.told || this.telling) return this.update();
     this.telling = true;

@@ -1,8 +1,8 @@
 """`Predict`: a question that must be answered before the trace goes on.
 
-The learner chooses, locks the choice, and runs: the run plays to the asked moment, what answers
+The learner chooses, locks the choice, and runs: the trace plays to the asked moment, what answers
 the question is marked there, and only then the verdict is beside it. Until then the browser
-holds neither the answer nor the rest of the run. What was answered is in the notebook: the still
+holds neither the answer nor the rest of the trace. What was answered is in the notebook: the still
 in the output before the widget says it where no kernel runs.
 """
 
@@ -48,7 +48,7 @@ class Predict(PictureWidget):
     """`answer` is one of the options, or its index; `explanations` one for each option.
 
     The picture is at `step`, with nothing that comes after it. `until` is the asked moment,
-    to which the run plays: words of a later line of the narration, a position, or "now", which is
+    to which the trace plays: words of a later line of the narration, a position, or "now", which is
     `step` itself; default the last position. `shows`: what answers there, besides the row: names
     of panels ("readers"), or of a line in one by its words ("readers: read_committed"). `panels`
     are those that are seen while the question is open (see `Player`), `told` those that are seen
@@ -108,7 +108,7 @@ class Predict(PictureWidget):
         self._lang: Lang = lang
         self._run = None
         if trace is not None:
-            # How the run is shown while the question is open, and once it is answered.
+            # How the trace is shown while the question is open, and once it is answered.
             looks = [Look.of(title, lang, scale, which, level) for which in (panels, told)]
             self._run = AskedRun.of(trace, position(trace, step), until, shows, *looks)
         self.name, self._cell = name, find_running_cell()
@@ -228,12 +228,12 @@ def _index(answer: int | str, options: Sequence[str | Text]) -> int:
     raise ValueError(f"answer={answer!r} is none of the options; give one of {names} or its index")
 
 
-# --- the run of a question -----------------------------------------------------------------
+# --- the trace of a question -----------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class AskedRun:
-    """`step`: where the question is asked; `until`: where the run answers it; `shows`: the panels
+    """`step`: where the question is asked; `until`: where the trace answers it; `shows`: the panels
     that answer, each with words of one line of it, or none."""
 
     trace: Trace

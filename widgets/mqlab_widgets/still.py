@@ -1,4 +1,4 @@
-"""One step as an SVG of its own, and the run in words: what a reader sees where no script runs.
+"""One step as an SVG of its own, and the trace in words: what a reader sees where no script runs.
 
 The layout is the player's, computed in Python. The style travels inside: an `<img>` sees
 no CSS of its page.
@@ -123,13 +123,13 @@ def caption(trace: Trace, step: int, look: Look) -> str:
 
 
 def narrated(trace: Trace, step: int, lang: Lang, future: bool = True) -> list[str]:
-    """The run, one fact a line; the current one is marked. Without `future`: as far as it."""
+    """The trace, one fact a line; the current one is marked. Without `future`: as far as it."""
     lines = trace.narrate(lang).splitlines()[: None if future else step]
     return [f"{'▶' if i == step else ' '} {line}" for i, line in enumerate(lines, 1)]
 
 
 def folded_words(trace: Trace, step: int, look: Look, future: bool = True) -> str:
-    """The run in words, opened by a click: HTML that needs no script. Of a long run, the part
+    """The trace in words, opened by a click: HTML that needs no script. Of a long one, the part
     around the step."""
     lines = narrated(trace, step, look.lang, future)
     if not lines:
@@ -224,7 +224,7 @@ def _draw_foot(
     for i, entry in enumerate(entries, 1):
         if story and "story" not in entry:
             continue
-        # In a long run only crashes and broken invariants: more marks would run together.
+        # In a long trace only crashes and broken invariants: more marks would run together.
         if entry["mark"] == "crash" or (entry["mark"] and len(trace) <= 150):
             crash = entry["mark"] == "crash"
             x, up = start + i * unit, 7 if crash else 5

@@ -36,7 +36,7 @@ async function render({ model, el }, build) {
     const tail = player.current >= player.end;
     // A reader who looks back at an earlier step of a followed run is left there.
     const kept = data.meta.facts.findIndex((fact) => fact.index === player.index) + 1;
-    // The same run with its past drawn: the reader stays where she is, or wants to be.
+    // The same trace with its past drawn: the reader stays where she is, or wants to be.
     const same = data.meta.run && data.meta.run === player.data.meta.run;
     if (same) player.load(data, player.current);
     else player.load(data, ui.kind === "follow" && !tail ? kept : data.meta.step);

@@ -1,1 +1,1 @@
-"""What is looked up and no run: glossary, timeline, maps, the flow of data."""
+"""What is looked up and not executed: glossary, timeline, maps, the flow of data."""

@@ -85,7 +85,7 @@ def flow_table(client: str = "v2") -> str:
 
 
 def flow(client: str = "v2") -> tuple[Step, ...]:
-    """The steps in the order of the stages, each read off one run."""
+    """The steps in the order of the stages, each read off one trace."""
     if client not in CLIENTS:
         raise ValueError(f"no client {client!r}; there are: {', '.join(CLIENTS)}")
     trace = scenario(STORY.format(client=CLIENTS[client]))

@@ -1,4 +1,4 @@
-"""Pictures of lessons that are no runs: a scene as an image, with the same in words.
+"""Pictures of lessons that are no traces: a scene as an image, with the same in words.
 
 They are drawn with the classes and colours of the player, so that blue means a transaction
 here too. An `<img>` is the only form of a drawing that an untrusted notebook shows, and it

@@ -35,7 +35,7 @@ NO_SITTING = Words("there is no part {sitting}: name one of 1 to {last}")
 @dataclass(frozen=True)
 class Card(Verdict):
     """`states`: how many worlds were looked at, over `trials` trials; `trial`: the one that
-    refutes the file; `lost`: the position of the run from which no way leads on to what must
+    refutes the file; `lost`: the position in the trace from which no way leads on to what must
     stay reachable, where `light` says that."""
 
     states: int = 0
@@ -45,7 +45,7 @@ class Card(Verdict):
 
     @cached_property
     def _trace(self) -> Trace | None:
-        """The run. A world does not tell if something is still reachable from it, only the search
+        """The trace. A world does not tell if something is still reachable from it, only the search
         does: such a claim is red from where the search has lost it, and dark if it did not."""
         trace: Trace | None = super()._trace
         if trace is None or self.system is None:
@@ -94,8 +94,8 @@ def check_source(
 
 
 def search_trial(trial: Trial, host: Any, what: What = COORDINATOR) -> Card:
-    """Try one system until something breaks. The run is played while the host still answers. What
-    the engine cannot do, such as a marker for a partition that there is not, is said too."""
+    """Try one system until something breaks. The execution is played while the host still answers.
+    What the engine cannot do, such as a marker for a partition that there is not, is said too."""
     system = what.arrange(trial, host.recover)
     try:
         if trial.timed is not None:
@@ -152,7 +152,7 @@ def run_trial(trial: Trial, timed: Timed, system: Any, what: What) -> Card:
     starts = [(at + DOWN_MS, f"restart {what.restart}") for at in timed.kills]
     for seed in range(timed.seeds):
         run = Watched(system, initial(system))
-        with suppress(Breaks):  # `Watched` ends the run where a claim breaks, or it gets too long
+        with suppress(Breaks):  # `Watched` ends it where a claim breaks, or it gets too long
             advance(run, Random(seed), timed.until_ms, sorted(stops + starts), timing)
         steps += len(run.choices)
         final = [one for one in system.properties() if one.kind != "always"]
@@ -163,7 +163,7 @@ def run_trial(trial: Trial, timed: Timed, system: Any, what: What) -> Card:
 
 
 class Breaks(Exception):
-    """A claim is broken: the run ends here."""
+    """A claim is broken: the execution ends here."""
 
 
 @dataclass

@@ -34,7 +34,7 @@ NOTHING_GOOD = Words("in no execution does each commit succeed: {why}")
 
 
 def explain(system: BuildSystem, schedule: tuple[str, ...], claim: str) -> Text:
-    """Why the claim does not hold at the end of this run."""
+    """Why the claim does not hold at the end of this execution."""
     evidence = play(system, schedule)
     broken = system.find_broken(evidence.run.world)
     if claim == "runs" or broken:

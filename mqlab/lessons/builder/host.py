@@ -8,7 +8,7 @@ does for a state, an event and a disk is asked once and remembered, so a search 
 worlds asks a few hundred questions, and what was said once cannot be said otherwise later.
 
 An error of the code is a state too, `broken`, in which the coordinator does no more: so a search
-finds the shortest run that leads there.
+finds the shortest execution that leads there.
 """
 
 from __future__ import annotations

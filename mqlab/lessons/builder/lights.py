@@ -227,7 +227,7 @@ class Lights(Hinted):
             for trial in dict.fromkeys(case.trial for case in cases):
                 system = Broken(NOTHING, trial).system()
                 if (schedule := _find_dark(system, trial.budget, ask)) is not None:
-                    # The run stops halfway, where a promise about its end says nothing.
+                    # The execution stops halfway, where a promise about its end says nothing.
                     shown = replace(system, dropped=(*system.dropped, "delivered", "returns"))
                     return Verdict(False, TOO_DARK, "", schedule, shown)
             missed = [
@@ -251,7 +251,7 @@ def _first(system: BuildSystem) -> World:
 def _find_dark(
     system: BuildSystem, budget: Budget, light: Callable[..., bool]
 ) -> tuple[str, ...] | None:
-    """The shortest run after which the light is out; None where there is none."""
+    """The shortest execution after which the light is out; None where there is none."""
     claim = Property(
         "light", tr("the invariant"), lambda world: light(*_look(system, world)),
         reads=partial(_reads, system),

@@ -129,7 +129,7 @@ class RemoteApp:
     def __getattr__(self, call: str) -> Callable[..., Any]:
         """A method of the application, which runs in the judge's process: calling it sends the call
         there, and returns or raises what the call returns or raises there. Raises _Left where the
-        judge has ended this run of the learner's function."""
+        judge has ended this execution of the learner's function."""
         modules = [importlib.import_module(name) for name in RAISING]
 
         def remote(*arguments: Any) -> Any:
@@ -172,7 +172,7 @@ class RemoteMemory(MutableMapping[str, Any]):
 
 
 class _Left(BaseException):
-    """The judge has heard enough of this run."""
+    """The judge has enough of this execution."""
 
 
 # ---- What the judge asks of an answer that lives in another process ------------------
@@ -255,7 +255,7 @@ class Work:
 
     ask: Ask
     next: dict[tuple[Message, ...], Message] = field(default_factory=dict)
-    at: tuple[Message, ...] | None = None  # how far the run that is open there has come
+    at: tuple[Message, ...] | None = None  # how far the execution that is open there has come
 
     def run(self, begins: Message, perform: Callable[[str, Message], Message]) -> Any:
         """Begin an execution there, and perform each call that it makes; what it returns."""
@@ -291,7 +291,7 @@ class Work:
         return step
 
     def leave(self) -> None:
-        """End the run that is open there, if one is."""
+        """End the execution that is open there, if one is."""
         if self.at is not None:
             self._swap(("leave",))
             self.at = None

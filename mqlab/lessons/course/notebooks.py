@@ -315,7 +315,7 @@ def is_kept(lab: str, cell: Notebook) -> bool:
 
 
 def _check_printed(notebook: Notebook) -> None:
-    """Raises LabError where a cell, or all of them, print more than anybody reads."""
+    """Raises LabError where a cell, or all of them, print too much to be read."""
     printed = 0
     for cell in notebook.cells:
         lines = "".join(out.get("text", "") for out in cell.get("outputs", [])).count("\n")

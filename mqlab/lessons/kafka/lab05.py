@@ -111,7 +111,7 @@ def lose_an_answer(idempotent: bool) -> str:
 #
 # A learner's `accept` goes into the leader (`systems/ruled.py`). Each trial is a short
 # story whose every schedule is searched; which promise breaks in which story says what the
-# learner believes, so that every wrong rule meets its own sentence and its own shortest run.
+# learner believes, so that every wrong rule meets its own sentence and its own shortest execution.
 
 ANSWERS = ("append", "duplicate", "refuse")
 Rule = Callable[..., Any]

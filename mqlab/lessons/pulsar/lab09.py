@@ -179,10 +179,10 @@ UNPROMISED = ("open-hides-plain", "two-markers", "error-and-committed", "late-se
 
 
 def tabulate_needed() -> str:
-    """What breaks without each safeguard, by the shortest run that a search finds now."""
+    """What breaks without each safeguard, by the shortest execution that a search finds now."""
     return tabulate_cases("without", [(name, SAFEGUARD_CASES[name]) for name in NEEDED])
 
 
 def tabulate_unpromised() -> str:
-    """What even Pulsar does not promise, by the shortest run that a search finds now."""
+    """What even Pulsar does not promise, by the shortest execution that a search finds now."""
     return tabulate_cases("with everything on", [(name, CLAIM_CASES[name]) for name in UNPROMISED])

@@ -241,8 +241,8 @@ UNPROMISED = ("zombie", "send-again", "error-and-committed")
 
 
 def tabulate_searches() -> str:
-    """What breaks without a safeguard, and what even Pulsar does not promise: the shortest run of
-    each. The searches run when this is called."""
+    """What breaks without a safeguard, and what even Pulsar does not promise: the shortest
+    execution of each. The searches run when this is called."""
     without = [(name, SAFEGUARD_CASES[name]) for name in NEEDED]
     claims = [(name, CLAIM_CASES[name]) for name in UNPROMISED]
     tables = tabulate_cases("without", without), tabulate_cases("with everything on", claims)

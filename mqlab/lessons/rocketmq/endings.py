@@ -204,7 +204,7 @@ def _ask_to_the_end(run: Run) -> None:
 
 
 def _last(run: Run) -> str:
-    """What the run had come to when the process died, in the words of its narration."""
+    """What the execution had come to when the process died, in the words of its narration."""
     dead = (f.index for f in run.trace if is_kill(f) and f.node == SENDER)
     killed = next(dead, len(run.trace) + 1)
     before = [fact.line() for fact in run.trace if fact.index < killed]

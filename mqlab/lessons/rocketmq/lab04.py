@@ -45,7 +45,7 @@ def tabulate_safeguards() -> str:
 
 
 def tabulate_claims() -> str:
-    """What even RocketMQ does not promise: the shortest run of each; the search runs now."""
+    """What even RocketMQ does not promise: the shortest execution of each; the search runs now."""
     return tabulate_cases("with everything on", CLAIM_CASES.items())
 
 

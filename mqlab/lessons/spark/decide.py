@@ -300,7 +300,7 @@ class Deciding(Hinted):
         return Verdict(True, RIGHT)
 
     def _named(self, rule: Rule, message: Text, run: Run | None = None) -> Verdict:
-        """With the belief behind the rule, where it acts as a known one does, and the run that
+        """With the belief behind the rule, where it acts as a known one does, and the trace that
         shows what it did."""
         name = ""
         for known, believed, belief in BELIEFS:

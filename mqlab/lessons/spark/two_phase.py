@@ -88,8 +88,8 @@ class Death:
     def run(self, answer: str) -> Run:
         """Play this crash and the restart in the engine, where the learner's rule gave `answer`
         ("commit" or "abort"): the open transaction is ended by a single request, as the process
-        that began it is dead. The run begins with the first batch that the checkpoint lacks, at the
-        latest with the killed one."""
+        that began it is dead. The execution begins with the first batch that the checkpoint lacks,
+        at the latest with the killed one."""
         from ...registry import run_scenario
 
         # in the system line, `owed`: the records that must be there in the end, once the process

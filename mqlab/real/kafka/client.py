@@ -82,9 +82,9 @@ class Target:
 
 @dataclass
 class Lab:
-    """One run of one program. `target`: the broker; `profile`: the request versions; `prefix`: of
-    all names on the wire, so that runs do not meet; `notes`: what was asked and answered;
-    `clients`: client ids by name."""
+    """One execution of one program. `target`: the broker; `profile`: the request versions;
+    `prefix`: of all names on the wire, so that executions do not meet; `notes`: what was asked and
+    answered; `clients`: client ids by name."""
 
     target: Target
     profile: Profile
@@ -126,7 +126,7 @@ class Lab:
         return topics
 
     def join(self, topic: str, index: int) -> str:
-        """The inverse of `split`: a partition's name (`orders-0`), without the run's prefix."""
+        """The inverse of `split`: a partition's name (`orders-0`), without the prefix."""
         return f"{topic.removeprefix(self.prefix)}-{index}"
 
     def raw(self, address: str = "") -> Raw:

@@ -26,7 +26,7 @@ from .client import TC, TRANSACTION, Lab, word
 
 @dataclass
 class Producer:
-    """`txn_id` None: a producer that is idempotent and no more. `lab`: the run it belongs to;
+    """`txn_id` None: a producer that is idempotent and no more. `lab`: the execution it belongs to;
     `who`: its name there; `seqs`: the next sequence number of each partition; `added`: partitions
     in the transaction."""
 

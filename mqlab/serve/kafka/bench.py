@@ -19,7 +19,7 @@ VALUE = b"v" * 100
 
 
 def _client() -> Any:
-    """confluent-kafka, imported by name: this floor needs it for measuring only."""
+    """confluent-kafka, imported by name: this layer needs it for measuring only."""
     return importlib.import_module("confluent_kafka")
 
 

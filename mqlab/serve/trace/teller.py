@@ -382,7 +382,7 @@ class Same:
 
 class Lights:
     """The claims that are watched on a server that goes on. A light that went red stays red: the
-    claim was broken in this run, whatever comes after."""
+    claim was broken since the server started, whatever comes after."""
 
     def __init__(self, claims: Sequence[Claim[Any]]) -> None:
         self.claims = claims

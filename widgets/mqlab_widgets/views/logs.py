@@ -19,7 +19,7 @@ from .common import RIGHT, ROOMY, colour, draw_heading, find_previous, per_trace
 
 TITLE = tr("What is on disk, and who may read it")
 H, GAP = 24, 4  # height of a cell, gap between two
-NARROW, WIDE = 38, 68  # a cell is as wide as the labels of its run want, within these
+NARROW, WIDE = 38, 68  # a cell is as wide as the labels of its trace want, within these
 BEHIND = 36  # px right of the cells, for a flag
 BESIDE = 100  # a longer name of a log is above its cells
 MOST_LINES, LINE = 3, 12  # of a name beside its cells, and px from one to the next

@@ -57,7 +57,7 @@ def _draw_row(
     and its peer, None for one that is not shown (without `here` only the label is drawn); `slot`: x
     of its mark, on its transaction's span or else on the lane; `cls`: class of its transaction's
     colour; `total`: the diagram's width. Cached by these values, so that a longer trace of the same
-    run draws only its new rows."""
+    execution draws only its new rows."""
     scene = Scene()
     key = f"{position}"
     scene.rect(f"hit:{key}", 0, 0, total, ROW, "hit")

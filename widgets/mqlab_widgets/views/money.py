@@ -1,6 +1,6 @@
 """The money that should be, a mark, and the money that is, a bar: apart where it is lost.
 
-One scale for the whole run. What may still come right is dashed and called not settled yet;
+One scale for the whole trace. What may still come right is dashed and called not settled yet;
 what is lost or counted twice is red, and says so in words, from the step that breaks it.
 """
 

@@ -72,7 +72,7 @@ def readers(trace: Trace, step: int, lang: Lang = "en", room: int = RIGHT) -> Sc
 
 def _name_readers(trace: Trace, step: int) -> list[Reader]:
     """The readers of a step, each by a name of its own: where several of one name read different
-    logs, the log is a part of it, at every step of the run, and else a number."""
+    logs, the log is a part of it, at every step of the trace, and else a number."""
     shared, used, out = _find_shared_names(trace), Counter[str](), []
     for reader in trace.snapshot(step).readers:
         name = f"{reader.name} · {reader.log}" if reader.name in shared else reader.name

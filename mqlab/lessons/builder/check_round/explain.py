@@ -22,7 +22,7 @@ TO_THE_END = tr("Play the example to its end")
 
 
 def explain(system: CheckRoundSystem, schedule: tuple[str, ...], claim: str) -> Text:
-    """Why the claim does not hold at the end of this run."""
+    """Why the claim does not hold at the end of this execution."""
     world = play(system, schedule)
     broken = getattr(world.role(system.config.broker), "broken", "")
     if broken:

@@ -55,7 +55,7 @@ TO_THE_END = tr("Play the example to its end")
 
 
 def explain(system: PendingAckSystem, schedule: tuple[str, ...], claim: str) -> Text:
-    """Why the claim does not hold at the end of this run."""
+    """Why the claim does not hold at the end of this execution."""
     world = play(system, schedule)
     if broken := find_broken(system, world):
         return BREAKS(broken=broken)

@@ -34,7 +34,7 @@ ONE_LINE = Words('write one line: kill = "kill {victim} when=MESSAGE#n after=K"'
 class KillExercise:
     """`story`: a scenario with `{kill}` where the line goes. `outcome`: which of `messages` an
     execution shows; "right" is the one that was wanted, the others are named by their belief. A
-    right run opens at the first step that `tells`, a wrong one at the kill. `victim`: the process
+    right one opens at the first step that `tells`, a wrong one at the kill. `victim`: the process
     that the line kills; `alive`: the belief of a line that kills no process; `sample`: a message of
     the victim, for the form of the line; `timers`: whose timers run out at the end, one after the
     other, where one is set."""
@@ -49,8 +49,8 @@ class KillExercise:
     timers: tuple[str, ...] = ()
 
     def check(self, kill: object, graded: bool = False) -> Verdict:
-        """Judge a scenario's line that kills the victim, by the name that `outcome` gives the run
-        with this line: "right", or the belief behind a wrong moment."""
+        """Judge a scenario's line that kills the victim, by the name that `outcome` gives the
+        execution with this line: "right", or the belief behind a wrong moment."""
         if isinstance(kill, str) and "…" in kill:  # the blanks of the exercise are still there
             return Verdict(False, self._blanks())
         if not isinstance(kill, str) or not self._is_kill(kill):

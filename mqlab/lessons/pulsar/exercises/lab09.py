@@ -97,7 +97,7 @@ def find_belief(run: Run) -> str:
 
 
 def list_ledgers(run: Run) -> Iterator[list[LedgerEntry]]:
-    """The entries of each partition when the run is over."""
+    """The entries of each partition when the execution is over."""
     assert isinstance(run.system, PulsarSystem)
     for partition in run.system.cluster.partitions:
         yield read_entries(run.world, partition)

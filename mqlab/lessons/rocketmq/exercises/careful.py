@@ -5,9 +5,9 @@
 
 The engine runs such a function again from its first line whenever an answer has come
 (`mqlab.rocketmq.application`), so it must do the same again. `watch` makes sure of it:
-each run is repeated at once with the answers that it had, and whatever differs is reported. It also
-stops a call that takes a second without calling anything, and one that calls `db` or `memory` for
-ever.
+each call is repeated at once with the answers that it had, and whatever differs is reported. It
+also stops a call that takes a second without calling anything, and one that calls `db` or `memory`
+for ever.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def watch(name: str, rule: Rule) -> Rule:
         first_end = _run(first_watch, rule, order, db, memory)
         second_watch = _Watch(name, earlier=first_watch.noted)
         second_end = _run(second_watch, rule, order, db, memory)
-        # `noted`: the calls, each with its answer; the second run ended earlier
+        # `noted`: the calls, each with its answer; the second call ended earlier
         if len(second_watch.noted) < len(first_watch.noted):
             missed = first_watch.noted[len(second_watch.noted)][0]
             raise Unruly(DIFFERS(name=name, first=missed, second=second_end[0]))

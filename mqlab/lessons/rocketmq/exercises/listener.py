@@ -226,7 +226,7 @@ class ListenerExercise(Hinted):
             return Verdict(False, NOT_WRITTEN)
         except Unruly as unruly:
             return Verdict(False, unruly.text)
-        except NotRepeatable as differs:  # not within one run, but from one step to the next
+        except NotRepeatable as differs:  # not within one call, but from one step to the next
             return Verdict(False, differs.text)
 
     def take(self, answer: Any) -> Pair:
