@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
 def _imports() -> Figures:
     """Yield how many ms each module of IMPORTS takes to import: the median of seven new
     interpreters, less that of one that imports nothing. Their bytecode is written before, as it is
-    for everybody who starts a program the second time."""
+    for all who start a program the second time."""
     with tempfile.TemporaryDirectory() as bytecode_folder:
         environment = {**os.environ, "PYTHONPYCACHEPREFIX": bytecode_folder}
         environment.pop("PYTHONDONTWRITEBYTECODE", None)

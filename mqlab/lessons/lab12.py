@@ -53,7 +53,8 @@ def kill_ways(moment: str = "", role: str = "keeper") -> Compare:
 
 
 def compare_stages(role: str) -> str:
-    """Moment × way: orders at stock while the node is dead → in the end, what the caller heard."""
+    """Moment × way: orders at stock while the node is dead → in the end, what was reported to the
+    caller."""
     return columns(tabulate_kills(ORDER, role))
 
 

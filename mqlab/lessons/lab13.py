@@ -64,7 +64,7 @@ PAGE = Text(EN, ZH)
 
 
 def read_begin(file: str = COORDINATOR) -> str:
-    """The file that everybody begins with, by its usual name."""
+    """The file that every learner begins with, by its usual name."""
     return (LABS / Path(file).stem / "begin.py").read_text("utf-8")
 
 

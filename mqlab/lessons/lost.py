@@ -97,7 +97,7 @@ def look(recording: Recording) -> list[Moment]:
 
 
 def turn(moment: Moment) -> Iterator[Moment]:
-    """The same moment, had the client heard something else of its last commit."""
+    """The same moment, had the client got another answer to its last commit."""
     commit, state, _, _, open_since = moment.given
     if moment.lost:
         for other in ("", "CONCURRENT_TRANSACTIONS"):

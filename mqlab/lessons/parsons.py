@@ -57,7 +57,7 @@ class Parsons:
     """`pieces` in the order they are offered. `systems`: an order built into the systems it
     is tried in, with the faults of each. `messages`: the promises an order is judged by, by
     the name of the property; each says what is true where the learner seems to believe
-    otherwise. `right`: what is said of one correct order; all others hear `RIGHT`."""
+    otherwise. `right`: what is said of one correct order; all others get `RIGHT`."""
 
     name: str
     question: Text

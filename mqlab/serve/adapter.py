@@ -47,12 +47,12 @@ from .trace.live import Observer
 # any order, or never.
 #
 #     the client does not read    Its unsent bytes are bounded. Beyond the bound a push is not
-#                                 sent and not kept, and its role hears so: Response("conn-3",
+#                                 sent and not kept, and its role gets Response("conn-3",
 #                                 corr, Unsent(body)). When the client has read what is in flight,
 #                                 each such role gets Response("conn-3", 0, Drained()),
 #                                 once: then is the time to try again. No role has to ask meanwhile.
 #     too many pushes unanswered  The client is cut off.
-#     the client has gone         The front and every role that has pushed to it hear
+#     the client has gone         The front and every role that has pushed to it get
 #                                 `ConnectionLost("conn-3")`, once. A role that pushes after that
 #                                 hears it at once. Until the server ends, no other
 #                                 connection is called "conn-3".
@@ -155,7 +155,7 @@ class Peer:
 @frozen
 class Start:
     """A role to start: `recover(disk, at_ms)` gives it, and its first effects. `reads`: a log
-    of another role that it reads along; it hears `Appended` of each append to it, and keeps
+    of another role that it reads along; it gets `Appended` for each append to it, and keeps
     out of the live trace's picture."""
 
     name: str
@@ -237,9 +237,9 @@ def put(adapter: Adapter, disk: ServerDisk, effect: Put) -> tuple[Change, int]:
 # ---- What one server has room for: connections, and bytes of requests that are not whole yet
 #
 # Each connection is an open file, of which the system allows so many. Some must be left over: for
-# the journal, for the live trace, and for those that the event loop accepts in one go before
-# anybody is asked whether there is room. When all places are taken the client that has been silent
-# for longest gives way, as with Kafka's `connections.max.idle.ms`, only later.
+# the journal, for the live trace, and for those that the event loop accepts in one go before the
+# limit is checked. When all places are taken the client that has been silent for longest gives way,
+# as with Kafka's `connections.max.idle.ms`, only later.
 
 log = logging.getLogger("mqlab.serve")
 

@@ -14,7 +14,7 @@ from typing import Any
 
 #: name → what measures it at an address
 Figures = Mapping[str, Callable[[str], float]]
-UNDER_WAY = 64  # messages of which a raw client has not heard the answer
+UNDER_WAY = 64  # messages of which a raw client has not got the answer
 
 
 class RawConnection:

@@ -331,7 +331,7 @@ class Connection(asyncio.Protocol):
 
     @property
     def known(self) -> bool:
-        """Whether any role has heard of this client."""
+        """Whether any role knows this client."""
         return self._request_count > 0
 
     @property

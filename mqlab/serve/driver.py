@@ -259,13 +259,13 @@ class Driver:
     # -- clients -------------------------------------------------------------------------------
 
     def connect(self, client: str, push: Push) -> None:
-        """A client asks for the first time, so that roles hear of it and may push to it.
+        """A client asks for the first time, so that roles know it and may push to it.
         `push(role, corr, body)` says whether it was sent."""
         if self._can_push:
             self._clients[client] = push
 
     def disconnect(self, client: str) -> None:
-        """A client has gone: the front hears it, and each role that has pushed to it."""
+        """A client has gone: tell the front, and each role that has pushed to it."""
         self._clients.pop(client, None)
         self._refused_pushes.pop(client, None)
         for name in dict.fromkeys((self.adapter.front, *self._pushed_by.pop(client, ()))):

@@ -95,7 +95,7 @@ class GateClient:
         self.act(Verb.DROP, held.id)
 
     def kill_before(self, held: HeldRequest) -> None:
-        """The node dies without having heard of the request, and starts again."""
+        """The node dies without having got the request, and starts again."""
         self.act(Verb.KILL_BEFORE, held.id)
 
     def kill_after(self, held: HeldRequest) -> None:

@@ -127,7 +127,7 @@ class Server:
         return self.driver.now
 
     def disconnect(self, connection: Connection) -> None:
-        """A connection has broken, or was closed: each role that knows the client hears it."""
+        """A connection has broken, or was closed: tell each role that knows the client."""
         self.forget(connection)
         if connection.known and not self._stop.is_set():
             self.begin_turn()

@@ -56,8 +56,8 @@ class Reading:
     the columns Rejected and Row. `places`: the line of the file that each row begins in, from 1;
     in a Parquet file the number of the row. `total` is the number of lines: of a CSV file each is
     the head (`head`: 1), begins a row, or is one `beside` these: an empty line, or the rest of a
-    row with a line break in quotation marks. `note`: for the user, how day and month were told
-    apart in its dates.
+    row with a line break in quotation marks. `note`: for the user, how day and month were
+    distinguished in its dates.
     """
 
     name: str

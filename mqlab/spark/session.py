@@ -136,7 +136,7 @@ def start(master: str, java_flags: str = "") -> SparkSession:
     folder = Path(tempfile.mkdtemp(prefix="mqlab-spark-"))
     (folder / "log4j2.properties").write_text(LOG4J)
     # links to Spark by which its Python workers start faster (home.py), beside the archive of
-    # classes; None: where everybody finds Spark
+    # classes; None: where Spark is found anyway
     home = _find_home(folder) if local else None
     if home and not java_flags:
         java_flags = read_flags(home.parent)
@@ -176,7 +176,7 @@ def choose_sockets(folder: Path, local: bool) -> dict[str, str]:
 
 
 def _find_home(folder: Path) -> Path | None:
-    """Where a local JVM finds Spark; None: where everybody finds it. Where no cache can be
+    """Where a local JVM finds Spark; None: where it is found anyway. Where no cache can be
     written, this process's own folder does."""
     if os.environ["PYSPARK_PYTHON"] != sys.executable:
         return None

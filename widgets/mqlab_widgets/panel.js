@@ -46,7 +46,7 @@ class Panel {
     return k >= 0 && this.news[k] > before;
   }
 
-  /** For who hears the picture: its title and all that is written in it, from top to bottom. */
+  /** For screen readers: its title and all that is written in it, from top to bottom. */
   describe() {
     const said = [...this.svg.querySelectorAll("text")].map((el) => el.textContent)
       .filter((text) => text && text !== this.title);

@@ -48,7 +48,8 @@ def width(text: str, size: float = 11.5, bold: bool = False, mono: bool = False)
 def fit(text: str, room: float, size: float = 11.5, bold: bool = False, mono: bool = False) -> str:
     """`text`, or as much of its beginning as fits into `room` px, one character at least, and "…".
 
-    Looks only at as many characters as can fit, since the text may be anybody's transactional id.
+    Looks only at as many characters as can fit, since the text may be a stranger's transactional
+    id.
     """
     most = _count_most(room, size)
     if len(text) <= most and width(text, size, bold, mono) <= room:

@@ -3,7 +3,7 @@ are the engine's.
 
 confluent-kafka tells a story (`mqlab.check.kafka.story`) through `mqlab serve kafka --coordinator
 FILE` and reads it back with read_committed; `mqlab.check` judges the history. No verdict depends on
-time: clients that hear nothing say nothing of the file. A kill tells nothing of an answer that left
+time: clients without an answer say nothing of the file. A kill tells nothing of an answer that left
 before its record was safe: the server writes both in one turn, and only a search looks in between.
 """
 

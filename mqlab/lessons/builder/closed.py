@@ -1,4 +1,4 @@
-"""The process of a learner's file, closed before it hears of one.
+"""The process of a learner's file, closed before it receives one.
 
     python -I -m mqlab.lessons.builder.closed
 

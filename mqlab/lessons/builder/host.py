@@ -222,7 +222,7 @@ class Hosted(Quiet):
         return replace(self, waiting=self.waiting.set(astuple(event.caller), refusal))
 
     def resign(self) -> Effects:
-        """Another broker leads now. Its own broker tells all who wait, whatever the file does
+        """Another broker leads now. Its own broker answers all who wait, whatever the file does
         (ReplicaManager#completeDelayedOperationsWhenNotPartitionLeader)."""
         return tuple(self.waiting.values())
 

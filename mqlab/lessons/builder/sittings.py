@@ -147,7 +147,7 @@ class BuildSystem(Built, KafkaSystem):
         return acknowledged <= sum(txn.outcome == COMMIT for txn in txns)
 
     def _refused(self, world: World) -> bool:
-        """As `failed` is told apart from `unknown` (`Outcome` in `kernel/role.py`)."""
+        """As `failed` is distinguished from `unknown` (`Outcome` in `kernel/role.py`)."""
         refused = {
             value
             for commit, sent in self._commits(world)
@@ -195,7 +195,8 @@ class BuildSystem(Built, KafkaSystem):
         return told == read
 
     def compare_read(self, world: World) -> tuple[list[str], list[str]]:
-        """The values that applications were told are committed, and those that readers get."""
+        """The values that were reported to applications as committed, and those that readers
+        get."""
         told = (value for commit, sent in self._commits(world) if commit.ok for value in sent)
         return sorted(told), sorted(self._list_read(world))
 

@@ -77,7 +77,7 @@ def count_orders(trace: Trace, topic: str = "income", position: int = -1) -> str
 
 
 def offsets(trace: Trace, log: str = "__consumer_offsets-0") -> str:
-    """What is written about positions, how far the log is decided, and what those hear who
+    """What is written about positions, how far the log is decided, and the answer to those who
     ask for a position."""
     lines = []
     for fact in trace:

@@ -92,7 +92,7 @@ class RealKafka(RealBroker):
     def end(self) -> None:
         """Every process gets SIGTERM, and is then waited for."""
         for node in self.nodes:
-            node.signal(signal.SIGCONT)  # one that was paused must hear what follows
+            node.signal(signal.SIGCONT)  # one that was paused must get what follows
             node.terminate()
         for node in self.nodes:
             node.wait()

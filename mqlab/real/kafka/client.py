@@ -163,7 +163,7 @@ class Lab:
             answer = self.raw().ask(3, 12, **Raw.metadata([topic]))
             nodes = {b.node_id: f"{b.host}:{b.port}" for b in answer.brokers}
             rows = [p for p in answer.topics[0].partitions if p.partition_index == index]
-            # Of a partition that does not exist anybody will say so.
+            # Any broker says of a partition that it does not exist.
             leader = rows[0].leader_id if rows else next(iter(nodes))
             if leader not in nodes:
                 raise Moved("no leader")

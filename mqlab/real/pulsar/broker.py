@@ -126,5 +126,5 @@ class RealPulsar(OneProcessBroker):
             return False
 
     def pause(self, seconds: float) -> None:
-        """Let time pass: a real broker's is everybody's."""
+        """Let time pass: a real broker's is the machine's."""
         time.sleep(seconds)

@@ -84,7 +84,7 @@ public class History {
     return producer;
   }
 
-  /** Once per order; who asks again hears the same. */
+  /** Once per order; who asks again gets the same. */
   static LocalTransactionState decide(int order) {
     boolean commit = order % 3 != 0;
     if (DECIDED.putIfAbsent("t" + order, commit) == null) {
@@ -146,7 +146,7 @@ public class History {
     until(() -> {
       try {
         found.addAll(producer.fetchPublishMessageQueues(topic));
-      } catch (Exception unknown) { // the name server has not heard of it yet
+      } catch (Exception unknown) { // the name server does not know it yet
         return false;
       }
       return true;

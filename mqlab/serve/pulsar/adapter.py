@@ -1,6 +1,6 @@
 """Pulsar's adapter in the server: see `serve/adapter.py` for what each part is.
 
-The front hears what clients ask. Each coordinator is a role, and so is each topic; a topic comes
+The front gets clients' requests. Each coordinator is a role, and so is each topic; a topic comes
 with its row of the table `topics`, and is loaded again when that row changes.
 """
 

@@ -2,7 +2,7 @@
 
 There may be no follower, so nothing is drawn in advance. When one asks, the newest steps in
 the ring become facts; their lines are kept, so that several may follow. A server works
-faster than its picture can be drawn (and faster than anybody reads): a follower gets the
+faster than its picture can be drawn (and faster than it can be read): a follower gets the
 newest facts, and a Snapshot of what was before them. A follower that wants all asks for `last`,
 with any number: then none is passed over, by the question of another one neither, as long as the
 follower comes back within a minute.
@@ -23,7 +23,7 @@ from ...kernel import Caller, ConnectionLost, Effects, Event, Fact, Text, frozen
 from ...kernel.text import NOTHING
 from ...kernel.trace import diff, patch, sparse
 
-# What a live trace tells that is no step of a role: it has come from outside. In a step of the
+# What a live trace shows that is no step of a role: it has come from outside. In a step of the
 # recorder one of these is where the role would be.
 #
 # Held      a request waits at the gate (`serve/gate.py`), and the step is what it would be

@@ -51,7 +51,7 @@ def cut(name: str) -> str:
 
 # ---- Who is in the live picture: a few clients, and a few roles of each kind there is
 #
-# A server hears of connections, people know programs, and a program has several connections, one
+# A server sees connections, people know programs, and a program has several connections, one
 # after the other and two at a time. So a lane is a client's, called as the client calls itself, and
 # all its connections are drawn there. Connections of one client share its work: one asks the
 # coordinator, another sends records. Where two that are open ask for the same, there are two
@@ -258,7 +258,7 @@ class Teller:
         return telling.why if telling.why.en else self.explain(fact)
 
     def _count(self, at_ms: int, listener: Listener | None) -> None:
-        """A step begins, and `listener` hears of it."""
+        """A step begins: notify `listener`."""
         self.steps += 1
         self._at_ms, self._listener = at_ms - self._started_ms, listener
 

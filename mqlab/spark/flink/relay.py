@@ -28,8 +28,8 @@ PRODUCE, END_TXN = 0, 26
 
 @dataclass(frozen=True, slots=True)
 class Trap:
-    """Springs at the first request of this kind: before the broker hears it, or, with `answered`,
-    before the job hears the answer."""
+    """Springs at the first request of this kind: before the broker gets it, or, with `answered`,
+    before the job gets the answer."""
 
     key: int
     answered: bool

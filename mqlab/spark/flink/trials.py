@@ -5,8 +5,8 @@ given the first half of the orders, and when it has committed their minutes and 
 so, the relay's trap is set and the other half is fed:
 
     rows out, nothing decided       the first answer to Produce
-    decided, one side not told      the request to commit (EndTxn), which the broker never hears
-    both told                       the answer to it, which the job never hears
+    decided, one side not told      the request to commit (EndTxn), which the broker never gets
+    both told                       the answer to it, which the job never gets
 
 Both jobs are started again in new processes, so that the seconds can be compared: they include
 the start of a JVM. They end when the last minute is in topic Income, for a reader of committed

@@ -2,7 +2,7 @@
 
 A transaction is all or nothing. It does not say that an order is booked only once: a service
 that is
-killed before it hears of its commit does the same work again when it is started again.
+killed before it gets the answer to its commit does the same work again when it is started again.
 """
 
 from __future__ import annotations

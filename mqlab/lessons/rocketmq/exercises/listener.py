@@ -258,7 +258,8 @@ class ListenerExercise(Hinted):
 
     def _let_die(self, ways: Ways, listener: Pair) -> Verdict | None:
         """Killed at each step, over an SQLite file, and asked to the end: a row that waits for its
-        message then waits in vain. No search sees that, since it bounds how often anybody asks."""
+        message then waits in vain. No search sees that, since it bounds how often the broker
+        asks."""
         made = with_listener(self.dying.format(self.order), listener)
         with TemporaryDirectory(prefix="mqlab-") as folder:
             parted = (d for d in die_everywhere(made, Path(folder)) if self.is_parted(d))

@@ -15,7 +15,7 @@ ANY = -1
 
 
 def epoch_error(current: int, older: bool = False) -> Error:
-    """What a client hears that believes in the leader epoch `current`. `older`: whether one
+    """The answer to a client that believes in the leader epoch `current`. `older`: whether one
     below that of the beginning counts as such."""
     if current > EPOCH:
         return Error.UNKNOWN_LEADER_EPOCH

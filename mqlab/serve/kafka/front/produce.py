@@ -2,7 +2,7 @@
 
 What can be seen from the bytes alone is looked at here: the checksum, one batch of the
 current format, no forged marker, as many records as it says, and what the topic demands
-(`wire/validation.py`). All else is the leader's, and the leader hears of a flawed batch
+(`wire/validation.py`). All else is the leader's, and the leader gets a flawed batch
 too where it is part of a transaction: a real one adds the partition before it looks.
 
 Source: KafkaApis#handleProduceRequest, ReplicaManager#handleProduceAppend,

@@ -57,7 +57,7 @@ Refusal = tuple[Error, str]
 NO_ID = UUID(int=0)
 FINE: Refusal = (Error.NONE, "")
 #: topics in a request whose answer names all configs of each, as a real one does: 33 a topic,
-#: which for thousands would hold up everybody
+#: which for thousands would hold up all clients
 SHOWN = 100
 #: records of the controller in one batch: of a topic, of each of its partitions and its configs
 MOST_RECORDS = 10_000
@@ -287,7 +287,7 @@ def api_versions(broker: Broker, caller: Caller, ask: Ask) -> Result:
     whose broker refuses those that need level 2 one by one (`transactions.too_new`).
 
     Java clients from 3.3 to 3.7 end with an exception at a supported feature whose lowest
-    level is 0, so only version 4 hears of one (KAFKA-17011, ApiVersionsResponse#filterFeatures)."""
+    level is 0, so only version 4 gets one (KAFKA-17011, ApiVersionsResponse#filterFeatures)."""
     level = broker.config.kafka.transaction_version
     feature = Feature("transaction.version", 0, 2, level, level)
     answer = replace(

@@ -1,6 +1,6 @@
 """Compressed batches: opened within a bound, and made where a topic asks for it.
 
-A few kilobytes can say that they hold gigabytes, and this process serves everybody. So
+A few kilobytes can say that they hold gigabytes, and this process serves all clients. So
 nothing is opened beyond `OPENED` bytes: what would grow larger is refused when it is
 produced, and is not looked into where it is only looked at. (A real broker has no such
 bound; it reads a batch as a stream and forgets it again.)

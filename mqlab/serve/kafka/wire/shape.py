@@ -2,7 +2,7 @@
 
 kio's decoder makes room for as many elements as an array says it has before it looks at the
 first of them. A frame of thirty bytes that announces two billion elements would end the
-whole process, and with it everybody's broker. So a schema is turned into a list of moves
+whole process, and with it the broker of all clients. So a schema is turned into a list of moves
 once, and each frame is walked through by them: fixed fields are stepped over, lengths are
 read and compared with what is left. What fits is at most as large as the frame, and that is
 limited.

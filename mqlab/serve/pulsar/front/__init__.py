@@ -74,7 +74,7 @@ class Front(Quiet):
             case ConnectionLost(peer=peer):
                 sessions, effects = self.sessions.forget(peer)
                 return replace(self, sessions=sessions), effects
-        # Roles answer the clients themselves, so the front hears nothing of them.
+        # Roles answer the clients themselves, so the front sees nothing of them.
         return self, ()
 
     def _answer(self, caller: Caller, ask: Ask, disk: Disk) -> Result:

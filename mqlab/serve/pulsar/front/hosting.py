@@ -179,7 +179,7 @@ class Inspect:
 
 
 class ProducerLost:
-    """The connection of a producer has ended: its role is to hear so."""
+    """The connection of a producer has ended: its role has to know."""
 
 
 class AskNext:
@@ -420,7 +420,7 @@ def notify_closed(old: Any, event: Event) -> Effects:
 
 
 def write_close(kind: str, number: int) -> Notice:
-    """What the client of a producer or consumer hears that the broker closes."""
+    """The message to the client of a producer or consumer that the broker closes."""
     fields = ((f"{kind}_id", number), ("request_id", NO_REQUEST))
     return Notice(f"CLOSE_{kind.upper()}", fields)
 

@@ -1,4 +1,5 @@
-"""Producers that are being opened: the topic's role decides, and its clients hear it from here.
+"""Producers that are being opened: the topic's role decides, and its clients get the answer from
+here.
 
 A role says over and over whose turn it is; a client asks once and is answered under its request's
 number: with `producer_ready` false while it waits, and again when its turn has come. What the
@@ -56,7 +57,7 @@ def _is_last(body: Any) -> bool:
 
 
 def place(hosted: Hosted, name: str, opened: ProducerOpened) -> Effect:
-    """What the client hears: an answer, or beforehand that it has to wait."""
+    """The message to the client: an answer, or beforehand that it has to wait."""
     opening = hosted.openings[name]
     if not opened.ok:
         return Reply(opening.caller, _say_error(opened.error, opened.message))

@@ -1,7 +1,7 @@
 """Who is connected: the producers and consumers of each connection, under their clients' numbers.
 
 All of it is memory. When a connection ends its consumers are closed, as their client would have
-closed them, and its topics hear that its producers have gone (ServerCnx#channelInactive, 4.2).
+closed them, and its topics learn that its producers have gone (ServerCnx#channelInactive, 4.2).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Consumer:
 @frozen
 class Session:
     """One connection. `closed`: numbers of producers that the broker has closed; what their client
-    had sent before it heard of that is ignored (ServerCnx#recentlyClosedProducers)."""
+    had sent before it knew of that is ignored (ServerCnx#recentlyClosedProducers)."""
 
     producers: Map[int, Producer] = field(default_factory=Map)
     consumers: Map[int, Consumer] = field(default_factory=Map)

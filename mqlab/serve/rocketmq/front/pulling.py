@@ -134,7 +134,7 @@ def take_reset(front: Front, held: Held, disk: Disk) -> tuple[Front, Messages]:
 
 
 def note_pulled(front: Front, held: Held, answer: Messages) -> Front:
-    """How far a group that is here has been sent messages; consumerProgress tells it."""
+    """How far a group that is here has been sent messages; consumerProgress reports it."""
     if not answer.messages or front.clients.find(held.body.group) is None:
         return front
     key = offset_key(held.body.group, held.queue)
@@ -168,7 +168,7 @@ def name_timer(number: int) -> str:
 
 
 def end_wait(front: Front, number: int, disk: Disk) -> Result:
-    """Its time is over: it hears what there is, which may be nothing."""
+    """Its time is over: it gets what there is, which may be nothing."""
     held = front.held.pulls.get(number)
     if held is None:
         return front, ()

@@ -30,7 +30,7 @@ Result = tuple["Front", Effects]
 
 
 def take_heartbeat(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
-    """The broker hears of both kinds of groups, for it asks producers; each consumer group gets
+    """The broker gets both kinds of groups, for it asks producers; each consumer group gets
     its retry topic. One whose name cannot be is passed over."""
     beat: ClientBeat = ask.body
     kept = tuple(one for one in beat.consumers if not group_fault(one.group, older=front.is_older))

@@ -71,7 +71,7 @@ def read_request(command: RemotingCommand, born_host: str) -> Any:
 
 
 def refuse(command: RemotingCommand, code: ResponseCode, remark: str) -> Refused:
-    """Of a one-way request only the server's log hears."""
+    """A one-way request is reported only in the server's log."""
     frame = encode_command(answer_to(command, code, remark=remark))
     return Refused(b"" if command.is_oneway else frame, f"{name_request(command.code)}: {remark}")
 
