@@ -262,7 +262,7 @@ def _choose_time_ms(trace: Trace, step: int, steps: list[int]) -> int:
     return PACE_MS + LETTER_MS * letters + (LAST_MS if step == steps[-1] else 0)
 
 
-# ---- Stills of a trace as PNG and GIF. Chromium draws them, as it draws the page -------
+# ---- Stills of a trace as PNG and GIF. Chromium draws them, as it draws the page --------
 
 Theme = Literal["light", "dark"]
 

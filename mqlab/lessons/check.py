@@ -303,7 +303,7 @@ def call_rule(rule: Rule, given: tuple[Any, ...]) -> Any:
         raise RuleError(RAISED(given=given, kind=kind, error=error)) from error
 
 
-# ---- One execution of a system in a fixed order, with one fault at one place ---------------
+# ---- One execution of a system in a fixed order, with one fault at one place ---------
 #
 # Searching every schedule of a long program is dear; going once through it for every place
 # where a process may be killed or fall silent is cheap, and finds most of what is wrong.

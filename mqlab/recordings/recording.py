@@ -113,7 +113,7 @@ def digest_of(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-# ---- Normalisation of ids and times: what two executions may differ in and still be equal --
+# ---- Normalisation of ids and times: what two executions may differ in and still be equal -
 #
 # What is recorded is compared line by line, so everything that depends on the moment or on
 # what else a cluster has done is taken out here, or is not noted by the programs. The whole

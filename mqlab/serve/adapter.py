@@ -32,7 +32,7 @@ from ..kernel import Append, Effects, Put, frozen, worded
 from .disk import Effect, Entries, Keeping, ServerDisk
 from .trace.live import Observer
 
-# ---- What a protocol defines about one connection ---------------------------
+# ---- What a protocol defines about one connection ---------------------------------------
 #
 # **Requests.** `Frames` cuts bytes into frames and reads them. It says how many requests of one
 # client may be in flight at once, and whether their answers leave in the order of the requests

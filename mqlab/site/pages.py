@@ -249,8 +249,7 @@ def _anchor(heading: str) -> str:
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
-# ---- The page for an engineer who must decide: words in Markdown, tables and pictures from
-# executions
+# ---- The page for an engineer who must decide: Markdown, tables and pictures from executions
 #
 # Its source is a template. What it says of an example leads there: `story:NAME` to the page of a
 # scenario,

@@ -228,7 +228,7 @@ def _index(answer: int | str, options: Sequence[str | Text]) -> int:
     raise ValueError(f"answer={answer!r} is none of the options; give one of {names} or its index")
 
 
-# --- the trace of a question -----------------------------------------------------------------
+# --- the trace of a question ---------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

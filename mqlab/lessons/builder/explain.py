@@ -223,7 +223,7 @@ def _explain_late(evidence: Evidence) -> Text:
     return LATE(old=old, new=new)
 
 
-# ---- what no client has asked for ---------------------------------------------------------
+# ---- what no client has asked for ------------------------------------------------------
 
 STALE = Words(
     "an EndTxn with epoch {asked} is taken where the log has epoch {known}: refuse it with "
@@ -291,7 +291,7 @@ def _explain_shared(evidence: Evidence) -> Text:
     return SHARED(ids=", ".join(ids), pid=twice)
 
 
-# ---- what was reported to a client ------------------------------------------------------------
+# ---- what was reported to a client -----------------------------------------------------
 
 KEPT = Words(
     "the client got ok, and the log says {states}: a retried EndTxn gets ok only where the log has "

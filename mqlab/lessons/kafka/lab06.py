@@ -58,7 +58,7 @@ from .systems.ruled import put_rule
 if TYPE_CHECKING:
     from .released import HeldPayment
 
-# --- what an execution shows ---------------------------------------------------------------------
+# --- what an execution shows --------------------------------------------------------------
 
 
 def list_reads(trace: Trace, position: int = -1) -> str:

@@ -243,9 +243,7 @@ def _is_lso_4(fact: Fact) -> bool:
 HALF = KillExercise(TWO_ORDERS, _left, KILLS, tells=_is_lso_4)
 
 # ---- A partition's log after an execution, read as its leader reads it; what consumers see of it,
-# as
-#
-# tables; one real batch.
+# as tables; one real batch.
 #
 # For experiments on what is in the log, what travels, and what a client makes of it: the same
 # functions that the leader and the consumer use, without a network between them.

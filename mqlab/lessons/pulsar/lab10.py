@@ -85,7 +85,7 @@ def list_pending_logs(story: str) -> list[tuple[str, str]]:
     return rows
 
 
-# ---- one story, for several cases ---------------------------------------------------------
+# ---- one story, for several cases --------------------------------------------------------------
 
 ABORTED = """
 # One of four is acknowledged, and the transaction aborts

@@ -128,8 +128,7 @@ def kill_broker(
         return Survived(sum(row.tenths for row in rows), error, tuple(pids))
 
 
-# ---- Spark and Flink under kill -9, as a real execution has found it: for lab 11, which needs no
-# Flink
+# ---- Spark and Flink under kill -9, as really executed: for lab 11, which needs no Flink
 #
 # print(recorded_kills())
 

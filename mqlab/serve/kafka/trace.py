@@ -388,7 +388,7 @@ def name_record(key: bytes | None, value: bytes | None) -> str:
     return text if text and len(text) <= LABEL else label(name or text) or "·"
 
 
-# ---- From steps to facts: a lesson's `Run`, of a server that goes on -
+# ---- From steps to facts: a lesson's `Run`, of a server that goes on ---------------------
 #
 # The broker's front is invisible: a client's request is shown as sent to the role that decides, an
 # answer as coming from it. What only fills the page is left out: fetches that found nothing, long
@@ -453,7 +453,7 @@ class Observer(Teller):
 
     def skip(self, step: Step) -> None:
         """Update the model, what the live picture knows, by a step that has left the buffer of
-        recorded steps before anybody wanted it drawn, and make no facts of it: only what a later
+        recorded steps before it was to be drawn, and make no facts of it: only what a later
         picture needs is kept. It counts as one fact at least, so that a follower sees by the
         numbers that it missed some."""
         # `role`: as it is after the step; None: the client `name` has gone

@@ -276,7 +276,7 @@ class Model(Seen):
         )
 
 
-# ---- what is shown, in a few characters ---------------------------------------------------------
+# ---- what is shown, in a few characters --------------------------------------------------------
 
 
 def simplify(body: Any) -> Any:
@@ -303,7 +303,7 @@ def _shorten_places(where: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str]
     return tuple((name_shortly(topic), name) for topic, name in where)
 
 
-# ---- From steps to facts: a lesson's `Run`, of a server that goes on -
+# ---- From steps to facts: a lesson's `Run`, of a server that goes on ---------------------------
 #
 # The front is invisible: what a client asks of a coordinator or a topic is shown as sent to it, and
 # an answer as coming from there. What only fills the page is left out: lookups, permits, what an

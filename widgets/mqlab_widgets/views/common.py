@@ -93,7 +93,7 @@ def draw_heading(scene: Scene, text: Text, lang: Lang) -> None:
     scene.text("heading", 0, 13, text.of(lang), "heading")
 
 
-# ---- Layout of the space-time diagram: computed once for a trace ----
+# ---- Layout of the space-time diagram: computed once for a trace ---------------------
 #
 # A transaction is *open* on a lane from its first durable fact there to the fact that wrote
 # its control record (its marker). A lane whose log holds no control record of it, such as a

@@ -113,7 +113,7 @@ class PiecewiseLeader(Leader):
         """Carry out the pieces `todo` of an append in their order, which is the learner's, and
         return the leader with its effects. It ends at a refusal, at a duplicate, and at an answer
         before the append: the pieces after that are a step of its own. `caller` None: the producer
-        has its answer, so what the remaining pieces find reaches nobody."""
+        has its answer, so what the remaining pieces find reaches no client."""
         leader: Leader = self
         batch = replace(request.batch, base=disk.log(self.name).end)
         appended: Effects = ()

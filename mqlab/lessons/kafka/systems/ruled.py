@@ -74,7 +74,7 @@ from ....kernel.world import NodeState, Recover
 from ....registry import system
 from ...roles import become, put_roles, recover_as
 
-# ---- EndTxn taken to pieces: a coordinator that does them in a given order ----
+# ---- EndTxn taken to pieces: a coordinator that does them in a given order ------------
 #
 # For a lesson only. What Kafka's coordinator does over several steps is named here, piece by
 # piece, so that the pieces can be put in another order, to see what comes of it:
@@ -472,7 +472,7 @@ def put_rule(line: str, decision: str, rule: Rule) -> KafkaSystem:
     return replace(kafka, rules=((decision, rule),))
 
 
-# ---- Kafka, and a client that sends a transaction coordinator whatever its line says -
+# ---- Kafka, and a client that sends a transaction coordinator whatever its line says --
 #
 #     system asking producers=app:order-service,hand:raw
 #     run app: init, begin, send orders-0 a

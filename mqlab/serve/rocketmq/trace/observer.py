@@ -65,7 +65,7 @@ class Observer(Teller):
 
     def skip(self, step: Step) -> None:
         """Update the model, what the live picture knows, by a step that has left the buffer of
-        recorded steps before anybody wanted it drawn, and make no facts of it: only what a later
+        recorded steps before it was to be drawn, and make no facts of it: only what a later
         picture needs is kept. It counts as one fact at least, so that a follower sees by the
         numbers that it missed some."""
         at_ms, name, front, event, effects = step

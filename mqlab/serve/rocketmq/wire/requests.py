@@ -313,7 +313,7 @@ def _locked(command: RemotingCommand) -> tuple[str, str, tuple[tuple[str, int], 
     return body.text("consumerGroup"), body.text("clientId"), queues
 
 
-# ---- topics, and what is in the log --------------------------------------------------------
+# ---- topics, and what is in the log ----------------------------------------------------------
 
 
 def _create_group(
