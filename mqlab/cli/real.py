@@ -6,7 +6,7 @@ What depends on a broker is in a module of its own, which is imported when it is
     add_arguments(parser)          further options
     start_broker(args)             serve until it is stopped
 
-Recorded programs are in a clone's tests, and so do the tasks that ask them.
+Recorded programs are in a clone's tests, and so are the tasks that ask them.
 """
 
 from __future__ import annotations
