@@ -193,7 +193,7 @@ class Holds:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A scenario that shows it, by its path below datasets/scenarios without `.scn`."""
+    """A scenario that shows it: `story`, its path below datasets/scenarios without `.scn`."""
 
     story: str
 

@@ -311,8 +311,8 @@ class Cluster:
         for (group, place), (offset, pending, state) in sorted(committed.items()):
             name, labels = _name(place), tuple[str, ...]()
             if pending:
-                # Those open in the partition of `__consumer_offsets` that holds the group. One may be
-                # of another group in it: no answer says which.
+                # Those open in the partition of `__consumer_offsets` that holds the group. One may
+                # be of another group in it: no answer says which.
                 number = partition_for(group, max(len(self.known[GROUPS].partitions), 1))
                 labels = tuple(txn.label for txn in opens if txn.seen == f"{GROUPS}-{number}")
             end = ends.get(place, -1)

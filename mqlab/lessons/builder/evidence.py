@@ -29,8 +29,8 @@ class Done:
 
 @dataclass(frozen=True)
 class Evidence:
-    """An execution that was played to its end: its choices, its last world, what the log holds, and
-    what the file did."""
+    """An execution that was played to its end: `run`, its choices and facts; `seen`, its last
+    world; `entries`, what the log holds; `done`, what the file did."""
 
     run: Run
     seen: View

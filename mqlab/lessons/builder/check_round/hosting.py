@@ -77,8 +77,8 @@ class BuiltBroker(Broker):
 def make_round(broker: BuiltBroker, disk: Disk, at_ms: int) -> tuple[Broker, Effects]:
     """Do a round of the check of half messages as the learner's function decides, and return the
     broker and the effects. The function's `half_to` and `op_to`, the offsets from which the next
-    round reads, are noted last (a timer of the broker writes them). Raises Broken where the function fails, or decides what no round
-    does."""
+    round reads, are noted last (a timer of the broker writes them). Raises Broken where the
+    function fails, or decides what no round does."""
     shown = read_round(broker, disk)
     actions, half_to, op_to = broker.host.ask(shown)
     stored = {one.queue_offset: one for one in read_queue(disk, HALF_QUEUE, shown.half_offset)}
