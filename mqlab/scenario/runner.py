@@ -75,9 +75,9 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Performance:
-    """A script's execution, `run`. `ends`: for each line how many facts there were when nothing was
-    left to do. `idle`: for each line that waited for something that never came, a sentence. `waits`:
-    what still waits at the end, in one line; nothing where nothing does."""
+    """A script's execution, `run`. `ends`: for each line how many facts there were when nothing
+    was left to do. `idle`: for each line that waited for something that never came, a sentence.
+    `waits`: what still waits at the end, in one line; nothing where nothing does."""
 
     run: Run
     ends: tuple[int, ...]
