@@ -93,8 +93,10 @@ kill_ways()
 vary(kill_ways, moment=list(MOMENTS), role=[("coordinator", "keeper"), ("sender", "sender")])
 
 # %% [markdown]
-# In the end stock gets the order exactly once each time. The difference is in between: when the order can be
-# seen, what answer the caller gets, and which process must act.
+# In the end stock gets the order exactly once, with one exception: RocketMQ's client gives up a send after
+# three attempts. If the broker dies before it has stored the half message, the caller has to send the order
+# again. The difference is in between: when the order can be seen, what answer the caller gets, and which
+# process must act.
 #
 # | | Kafka | RocketMQ | Pulsar | outbox |
 # |---|---|---|---|---|
@@ -188,11 +190,15 @@ print(compare_stages("sender"))
 print(compare_stages("keeper"))
 
 # %% [markdown]
-# Two things stand out. Pulsar's caller gets TransactionNotFoundException for a transaction that is committed:
-# a commit exception does not mean that nothing happened. And in the row *decide, nothing sent* the order is
-# decided in all four solutions, but invisible until the coordinator is back. By then Kafka's caller already
-# has `ok`. Nothing is lost, but it is late; when RocketMQ's sender dies, a second instance must answer the
-# check.
+# Three things stand out:
+#
+# - In the first row RocketMQ's caller gets no answer, and stock never gets the order. Nothing was stored, so
+#   the caller has to send the order again.
+# - Pulsar's caller gets TransactionNotFoundException for a transaction that is committed. A commit exception
+#   does not mean that nothing happened.
+# - In the row *decide, nothing sent* the order is decided in all four solutions, but invisible until the
+#   coordinator is back. By then Kafka's caller already has `ok`. Nothing is lost, but it is late. When
+#   RocketMQ's sender dies, a second instance must answer the check.
 
 # %% [markdown] tags=["deeper"]
 # ## What does one order cost?
