@@ -90,7 +90,7 @@ BESIDE = (
             "labs/*"),
     Purpose("tests/oracle", 15_000, "programs and drivers that ask a real broker",
             "tests/oracle/*"),
-    Purpose("tests", 51_720, "all other tests",
+    Purpose("tests", 51_730, "all other tests",
             "tests/*"),
 )  # fmt: skip
 PURPOSES = (*PROGRAM, *BESIDE)
