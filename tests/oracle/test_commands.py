@@ -55,17 +55,18 @@ def test_a_version_that_is_not_pinned_does_not_start(name, capsys) -> None:
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-def test_an_unknown_scenario_is_refused_with_those_there_are(name, capsys) -> None:
+def test_an_unknown_program_is_refused_with_those_there_are_or_the_nearest(name, capsys) -> None:
     assert main(["real", name, "record", "no-such-story"]) == 2
-    said = capsys.readouterr().err
-    assert "no scenario no-such-story" in said and EXPECTED[name].scenario in said
+    assert "no program 'no-such-story'; there are: a" in capsys.readouterr().err
+    assert main(["real", name, "record", f"{EXPECTED[name].scenario}x"]) == 2
+    assert f"did you mean {EXPECTED[name].scenario}?" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", EXPECTED)
 @pytest.mark.parametrize("words", ["--real no-such-story", "no-such-story --real"])
-def test_a_scenario_stands_before_an_option_or_behind_it(name, words, capsys) -> None:
+def test_a_program_may_come_before_an_option_or_after_it(name, words, capsys) -> None:
     assert main(["real", name, "compare", *words.split()]) == 2
-    assert "no scenario no-such-story" in capsys.readouterr().err
+    assert "no program 'no-such-story'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", EXPECTED)
