@@ -39,9 +39,9 @@ def test_a_step_that_changes_nothing_has_no_sentence_of_one_that_does():
 @pytest.mark.parametrize("name", NAMES)
 def test_a_safeguard_or_claim_that_there_is_not_is_refused_with_the_known_ones(name):
     kind = SYSTEMS[name]
-    with pytest.raises(ValueError, match="no safeguard 'gravity'; there (are: |is none)"):
+    with pytest.raises(ValueError, match=r"no safeguard 'gravity'; there (are: |is none)"):
         kind(off=("gravity",))
-    with pytest.raises(ValueError, match="no claim 'peace'; there (are: |is none)"):
+    with pytest.raises(ValueError, match=r"no claim 'peace'; there (are: |is none)"):
         kind(claims=("peace",))
     assert kind().title.zh
     assert all(text.zh for text in kind().safeguards().values())
