@@ -9,7 +9,7 @@ from ..client import calls
 from ..client.consuming import ENTERED, OPERATION_TIMEOUT, WAITS
 from ..client.producing import TIME_OUT
 from ..coordinator import LOADED, NOTHING_OPEN, RETRY, TIMEOUT
-from ..subscription import ACTIVE, CONSUMERS, OVER, PENDING, STUCK, UP_TO
+from ..subscription import ACTIVE, CONSUMERS, GIVEN_UP, OVER, PENDING, STUCK, UP_TO
 from ..topic import ENTERED as BUFFER_ENTERED
 from ..topic import FRONTIER, SNAPSHOT
 from ..topic.access import ALONE, FREE, QUEUED
@@ -81,6 +81,7 @@ CHANGES: Changes = {
     **dict.fromkeys((ALONE, FREE, QUEUED), CONNECTED),
     ENTERED: STATE_ENTERED,
     STUCK: Words("Until the replay has ended nobody knows what is pending: nobody is served."),
+    GIVEN_UP: Words("The client has closed the consumer, so the broker forgets its request."),
     **dict.fromkeys((WAITS, PENDING, UP_TO, OVER, CONSUMERS, ACTIVE), IN_MEMORY),
 }
 COMMITTED = Words(
