@@ -122,7 +122,7 @@ def test_panels_scale_language_and_theme_are_the_pictures(scenario, tmp_path):
         (["-o", "x.gif", "--step", "12"], "--step 12: a .gif shows several steps, as in --step 3-"),
         (["-o", "x.gif", "--step", "9-3"], "--step 9-3: expected two steps from 0 to"),
         (["-o", "x.gif", "--scale", "4"], "and a .gif holds at most 2000: use --scale "),
-        (["-o", "x.svg", "--panels", "logz"], "there is no panel 'logz'; did you mean 'logs'?"),
+        (["-o", "x.svg", "--panels", "logz"], "no panel 'logz'; did you mean logs?"),
         (["-o", "x.svg", "--scale", "9"], "scale=9.0: 1 is normal"),
     ],
 )

@@ -60,8 +60,8 @@ restart broker
 fire app heartbeat
 at 7000
 fire broker check""")
-    assert queue(run, HALF)[0] == "o1"
-    assert queue(run, "orders-0") != []
+    assert queue(run, HALF) == ["o1", "o1 (1)"], "put back, and asked about"
+    assert any("CheckTransactionState o1" in str(fact.text) for fact in run.facts)
 
 
 # -- on the disk, on a slave -----------------------------------------------------------------
