@@ -110,7 +110,7 @@ def test_a_follower_copies_and_tells_nothing() -> None:
 
 
 def test_there_is_no_level_that_is_not_known() -> None:
-    with pytest.raises(ValueError, match="there are story, protocol, everything"):
+    with pytest.raises(ValueError, match="there are: story, protocol, everything"):
         Player(scenario(LOSSY), level="tale")
 
 

@@ -132,7 +132,7 @@ def test_mistakes_are_told_with_what_to_do() -> None:
         Player(sample(), titel="x")
     with pytest.raises(ValueError, match="positions 0 to 23"):
         Player(sample(), step=24)
-    with pytest.raises(ValueError, match="did you mean 'logs'"):
+    with pytest.raises(ValueError, match="did you mean logs"):
         Player(sample(), panels=["log"])
     with pytest.raises(ValueError, match="'en' and 'zh'"):
         Player(sample(), lang="de")  # type: ignore[arg-type]
