@@ -20,6 +20,7 @@ import heapq
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 
 from ..kernel.text import Text, Words, tr
 from .history import (
@@ -72,7 +73,7 @@ UNREAD = Words(
     "may be lost: {}"
 )
 ENDED_TWICE = Words(
-    "{0} ended as {3} in line {1} and as {4} in line {2}, so its outcome counts as unknown"
+    "{} ended as {} in line {} and as {} in line {}, so its outcome counts as unknown"
 )
 TWICE = Words("{} is sent twice, in lines {} and {}, so the two messages cannot be distinguished")
 
@@ -459,8 +460,8 @@ def _list_undecided(notes: Notes) -> Iterator[Text]:
         yield TWICE(first.value, first.line, second.line)
     for txn in notes.txns.values():
         if txn.ended is not None and txn.other is not None:
-            outcomes = (OUTCOMES[one.outcome] for one in (txn.ended, txn.other))
-            yield ENDED_TWICE(txn.name, txn.ended.line, txn.other.line, *outcomes)
+            ends = ((OUTCOMES[one.outcome], one.line) for one in (txn.ended, txn.other))
+            yield ENDED_TWICE(txn.name, *chain(*ends))
     if notes.any_uncommitted:
         yield tr("a reader used read_uncommitted, so it may get aborted and dirty messages")
     if not (notes.counts["read"] or notes.counts["drained"]):

@@ -116,7 +116,7 @@ class Text:
         """Raises ValueError for what is no text."""
         both = [value] if isinstance(value, str) else value
         if not isinstance(both, list) or not both or not all(isinstance(v, str) for v in both):
-            raise BadValue("{!r} stands where a text belongs", str(value)[:40])
+            raise BadValue("{!r}: expected a text", str(value)[:40])
         return Text(both[0], both[1] if len(both) > 1 else "")
 
 

@@ -290,9 +290,9 @@ def _build(cls: Any, value: Any) -> Any:
     if isinstance(cls, UnionType):  # a part that may be missing
         return None if value is None else _build(get_args(cls)[0], value)
     if cls is int and type(value) is not int:  # NaN and 1e999 are numbers to Python's JSON
-        raise BadValue("{!r} stands where a whole number belongs", value)
+        raise BadValue("{!r}: expected a whole number", value)
     if cls in (str, bool) and type(value) is not cls:
-        raise BadValue("{!r} stands where a {} belongs", str(value)[:40], cls.__name__)
+        raise BadValue("{!r}: expected a {}", str(value)[:40], cls.__name__)
     return value
 
 
