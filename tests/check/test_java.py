@@ -48,7 +48,7 @@ def test_a_broken_server_is_found_out(name):
 
 
 def test_what_a_system_does_not_promise_is_named_and_not_judged(tmp_path):
-    """A message of RocketMQ stands where its decision came."""
+    """A RocketMQ message is where its decision came."""
     path = HISTORIES / "rocketmq-5.5.0.jsonl"
     assert read_allowed(path) == (REORDERED,)
     assert any(REORDERED in str(one) for one in check_file(path).undecided)
