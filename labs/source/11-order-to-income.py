@@ -466,7 +466,7 @@ for source, sink, point in [
 # - **A database** needs the same as Kafka: rows and progress record in *its* transaction. A database that
 #   *overwrites* (its key is the minute) is right without a progress record, as long as a batch that is handed
 #   over again has the same rows.
-# - **A source that forgets** makes a right sum impossible, although Kafka stands at both ends: the batch that
+# - **A source that forgets** makes a right sum impossible, although Kafka is at both ends: the batch that
 #   the dead job was working on no longer exists anywhere. The job finds that out, and stops.
 #
 # So “Kafka at both ends” is not the rule. The source must be readable again from a known position. The sink

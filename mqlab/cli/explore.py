@@ -238,7 +238,8 @@ def _search_both(
 
 def _swarm(model: System, bounds: Budget, args: argparse.Namespace) -> int:
     """Run a system along as many random schedules as --swarm says, here or on Spark, and print what
-    broke, with the shrunk counterexamples. Returns the exit code: 1 where a claim broke, else 0."""
+    broke, with the shrunk counterexamples, which --view writes as a page. Returns the exit code: 1
+    where a claim broke, else 0."""
     if args.disk:
         raise UserError("random schedules are not kept on disk: leave out --disk")
     tell("searching {}", model.line(), flush=True)

@@ -99,7 +99,8 @@ class Levels:
         # for each successor its parent's place in the slice; each world has a group at each place,
         # so every `places`-th end is that of a world's successors
         parent = np.repeat(np.arange(len(keys)), np.diff(ends[places - 1 :: places], prepend=0))
-        # which successors change further, since a node has noticed that another one stopped
+        # which successors change further, since a node has noticed that another one stopped;
+        # `part`: a node, connection or counter of the world, some bits of a row
         link_breaks = list(self._break_links(words, steps_taken, parent))
         if not self.rows.layout.fits(self.parts.counts):  # the handlers made new values
             self._repack()

@@ -78,7 +78,7 @@ class Renaming:
         return value
 
     def _row(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
-        """A row of names in their alphabet is a set of names."""
+        """A sorted tuple of texts stands for a set, so it is sorted again after the exchange."""
         new = [self._of(one) for one in row]
         if len(row) > 1 and all(isinstance(one, str) for one in row) and [*row] == sorted(row):
             new.sort()

@@ -367,7 +367,7 @@ class Leader:
 
     def _handle_event(self, event: Event, disk: Disk) -> tuple[Leader, Effects]:
         """Handle one event: a request, an append that is durable or has failed, the transaction
-        coordinator's answer to a verification, or a timer."""
+        coordinator's answer to a verification, the loss of its connection, or a timer."""
         match event:
             case Request(caller=caller, body=body, at_ms=at_ms):
                 return self.handle_request(body, caller, disk, at_ms)
@@ -384,7 +384,7 @@ class Leader:
                 return forget_idle(self, at_ms)
             case Fired(timer=timer):
                 return ask_again(self, timer)
-        # a call, or an answer to a request that is settled, changes nothing
+        # a call, or a broken connection to anybody else, changes nothing
         return self, ()
 
     def _fail_appends(self, error: str) -> tuple[Leader, Effects]:
@@ -397,8 +397,8 @@ class Leader:
         self, body: LeaderRequest, caller: Caller, disk: Disk, at_ms: int
     ) -> tuple[Leader, Effects]:
         """Pass a request to the function that handles it, by its type. A partition that was deleted
-        (`gone`) can only be created again; any other request is refused, and a marker
-        acknowledged."""
+        (`gone`) can only be created again; a marker for it is acknowledged, `Watch` and `Unwatch`
+        are not answered, and any other request is refused."""
         match body:
             case CreateTopic() if not self.gone:
                 return self, (Reply(caller, TopicResponse(Error.TOPIC_ALREADY_EXISTS)),)
@@ -412,6 +412,7 @@ class Leader:
             case Produce():
                 ahead_ms, max_ahead_ms = body.batch.at_ms - at_ms, self.config.max_ahead_ms
                 if 0 <= max_ahead_ms < ahead_ms:  # -1: no limit (LogValidator#validateTimestamp)
+                    # refused later: first the partition is added to the batch's transaction
                     body = replace(body, flaw=Error.INVALID_TIMESTAMP)
                 return handle_produce(self, body, caller, disk)
             case WriteTxnMarkers():

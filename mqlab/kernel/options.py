@@ -261,7 +261,7 @@ def check_names(system: Written) -> None:
 
 NAMED = tr(
     "a name has letters, digits and . _ - only. Options are separated by blanks, names by one "
-    "comma; quotes stand around a client's calls alone, as in 'app=init; commit'"
+    "comma; quotes go around a client's calls alone, as in 'app=init; commit'"
 )
 
 

@@ -280,7 +280,7 @@ class Play:
 
     def go_on(self, held: Sequence[str] = (), most: int = 200) -> None:
         """Make every choice that needs no fault and no timer: what a node has still
-        to do, then messages, the one that was sent first first, then calls; but not what is
+        to do, then messages in the sequence in which they were sent, then calls; but not what is
         `held`. At most so many choices."""
         for _ in range(most):
             state, world = self._now, self._now.run.world

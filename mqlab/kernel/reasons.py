@@ -55,9 +55,9 @@ class Reasons(Generic[K]):
 
     def explain(self, fact: Fact, kind: K) -> Text:
         """The sentence why for a fact that no message or record of the system explains: a crash, a
-        recovery, a timer, a change in memory, a call's result, a dropped message. `kind` is that of
-        the fact's node, such as "coordinator". Empty where no sentence is known; KeyError for a
-        crash or recovery of a kind without one."""
+        recovery, a timer, a change in memory, a call's result, a dropped message, a refused
+        connection. `kind` is that of the fact's node, such as "coordinator". Empty where no
+        sentence is known; KeyError for a crash or recovery of a kind without one."""
         match fact.kind:
             case FactKind.KILL:
                 return self.stopped[kind]()
@@ -71,6 +71,7 @@ class Reasons(Generic[K]):
                 return self._explain_outcome(fact.body)
             case FactKind.DROP:
                 return DROPPED()
+            # only a connection that was refused has its event as body; one that broke has none
             case FactKind.BREAK if isinstance(fact.body, ConnectionLost):
                 return REFUSED()
         return self.alone[fact.kind]() if fact.kind in self.alone else NOTHING

@@ -303,7 +303,8 @@ def describe_effect(role: str, effect: Effect) -> Fact | None:
     that is not shown: timers appear only when they fire. `fold`: hidden at first in the picture."""
     match effect:
         case Send(to=to, body=body):
-            # an answer that opens the other direction of a connection says that it `answers`
+            # some answers travel as a Send of the broker's own (Pulsar's ProducerOpened, whose
+            # class has `answers = True`); they are shown as replies
             kind = FactKind.REPLY if getattr(body, "answers", False) else FactKind.SEND
             return new_fact(kind, role, put_in_words(body), to, body, fold=to == role)
         case Reply(caller=caller, body=body):

@@ -92,8 +92,9 @@ class Fact:
 
     `kind` says what it is, and `body` is the thing itself: the message, the entry on the disk,
     the value that a call returned, the request that had nothing to do, a timer's name, the
-    template and the values of a change in memory or of a recovery (`Made`); None for the other
-    kinds. A body is there only while the execution is in memory; it is not saved.
+    template and the values of a change in memory or of a recovery (`Made`), the event of a
+    connection that was refused; None for the other kinds. A body is there only while the execution
+    is in memory; it is not saved.
 
     `plain` is the same fact without what articles say of it, where they say something; it is not
     saved either. `glyph`: the sign before the line (→, ▮, ✗ …)."""

@@ -36,7 +36,7 @@ CONSTANTS = (str, int, float, bool, bytes, type(None), Enum)
 
 CLOCK = Words(
     "`{function}` asks a clock (`{name}`): run again it would do something else. What it needs of "
-    "time must stand in its arguments or in `db`"
+    "time must be in its arguments or in `db`"
 )
 DICE = Words(
     "`{function}` depends on chance (`{name}`): run again it would do something else, and an "

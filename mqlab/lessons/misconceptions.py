@@ -32,7 +32,7 @@ HEAD = """\
 # What people get wrong
 
 One table of the course, in which each belief has a question, an experiment that refutes it, and
-graded cells that nobody passes who holds it. Where one of the three is missing, the reason stands
+graded cells that nobody passes who holds it. Where one of the three is missing, the reason is given
 there. `mqlab class DIR --report` calls a belief by its number and its name. The page is made from
 `mqlab/lessons/misconceptions.toml`: change that, then `mqlab labs build`.
 """

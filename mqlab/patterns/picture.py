@@ -41,7 +41,7 @@ from .records import Record
 
 LATE = Words("It was sent on a connection that has broken since; it arrives all the same.")
 STOPPED = Words("Its memory is gone; each node that was connected hears that the connection broke.")
-RECOVERED = Words("It knows no more than what stands on its disk.")
+RECOVERED = Words("It knows no more than what is on its disk.")
 BROKEN = Words(
     "What was in flight may be lost, or arrive all the same; the sender cannot tell which."
 )

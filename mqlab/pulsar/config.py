@@ -14,9 +14,10 @@ PENDING_ACK_SUFFIX = "__transaction_pending_ack"
 MARKER_PRODUCER = "pulsar.txn.marker"
 #: the table of a partition's disk in which each subscription has its cursor
 CURSORS = "cursors"
-#: the table of a partition's disk that says what of a subscription's pending-ack log is gone
+#: the table of a partition's disk that says what of a log (pending acks, snapshots) is gone
 LEDGERS = "deleted ledgers"
-#: the table that says of a partition that it was deleted, or that its namespace was created
+#: the table that says of a partition that it was deleted, that its namespace was created, or what
+#: its topic epoch is
 TOPIC = "topic"
 COORDINATOR = "tc-"
 

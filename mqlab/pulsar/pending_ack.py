@@ -4,8 +4,8 @@ A transaction may acknowledge messages. Until it ends they are neither acknowled
 are not delivered, and no other transaction may acknowledge them. A commit hands them to the
 cursor; an abort frees them, and they are delivered again.
 
-The record is written **before** the check. What is refused is in the log too; a replay goes
-through the same checks in the same order and refuses it again.
+The record is written **before** the check, so what is refused is in the log too. A replay makes
+the same checks in the same order, against the cursor as it is then.
 
 **Durable**: the log, which holds positions and no messages. *Memory*: the handle. *What can go
 wrong:* a stop between the record of a commit and the cursor's row: the replay acknowledges again.
@@ -306,7 +306,8 @@ def apply_record(
         case "ACK", _:
             return _apply_ack(config, pending, cursor, record)
         case "COMMIT", AckType.CUMULATIVE:
-            # of this very transaction: build_end writes the record for no other one
+            # build_end writes the record only for the transaction that holds the cumulative one.
+            # None in a replay where that one's ACK is refused, since the cursor has passed it.
             if pending.cumulative is None:
                 return Applied(pending, cursor)
             cursor = acknowledge_up_to(cursor, pending.cumulative[1], by_index, lac)

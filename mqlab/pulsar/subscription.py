@@ -273,7 +273,8 @@ def send_again(sub: Subscription, positions: tuple[int, ...]) -> Subscription:
 @frozen
 class Waiting:
     """A record that is not known to be safe yet, and who hears what came of it. `caller` None:
-    no client, the low watermark asked for it. `low_watermark`: what its coordinator said."""
+    no client, the low watermark asked for it. `low_watermark`: up to which number all
+    transactions of its coordinator have ended, as that said."""
 
     record: PendingAckEntry
     caller: Caller | None

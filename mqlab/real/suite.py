@@ -15,7 +15,7 @@ from .program import RealBrokerError
 
 FOLDER = ROOT / "tests" / "oracle"
 MISSING = tr(
-    "the programs that ask real brokers are not installed: they stand with the project's tests, so "
+    "the programs that ask real brokers are not installed: they are with the project's tests, so "
     "clone the project, run `make setup` there, and ask again"
 )
 

@@ -167,7 +167,7 @@ def listen(consumer: Consumer, disk: Disk) -> Result:
     working = (*consumer.working, *turn.working)
     new = replace(consumer, positions=positions, outcomes=tuple(turn.outcomes), working=working)
     new, rest = new.ask(*turn.back) if turn.back else new.finish_turn()
-    begins = working and not consumer.working
+    begins = new.list_unfinished() and not consumer.list_unfinished()
     timer = (SetTimer(CLEAN, consumer.config.consume_timeout_ms),) if begins else ()
     return new, (*turn.effects, *timer, *rest)
 
@@ -185,13 +185,16 @@ LEVEL = 3
 
 
 def clean_expired(consumer: Consumer) -> Result:
-    """All that is being worked on is sent back; its offset is reported when that is answered."""
-    group = consumer.config.group
+    """Send back all that is being worked on, each message once; their offsets are reported when
+    that is answered. During a turn the task does nothing, and runs again a consumeTimeout later."""
+    if consumer.in_flight:
+        return consumer, (SetTimer(CLEAN, consumer.config.consume_timeout_ms),)
+    group, expired = consumer.config.group, consumer.list_unfinished()
     back = tuple(
         ConsumerSendMsgBack(group, stored.base, delay_level=LEVEL, words=stored.message.words)
-        for _, stored in consumer.working
+        for _, stored in expired
     )
-    given = tuple(stored.base for _, stored in consumer.working)
+    given = tuple(stored.base for _, stored in expired)
     return replace(consumer, given_back=(*consumer.given_back, *given)).ask(*back)
 
 
@@ -203,9 +206,10 @@ def finish_work(consumer: Consumer, call: Done, disk: Disk) -> Result:
         return consumer, (Return(build_failure(call, why)),)
     turn = _Turn(consumer, disk)
     turn.apply(found[0][1])
-    left = tuple(one for one in consumer.working if one is not found[0])
-    quiet = () if left else (CancelTimer(CLEAN),)
-    new, reports = replace(consumer, working=left).report(found[0][0])
+    working = tuple(one for one in consumer.working if one is not found[0])
+    left = replace(consumer, working=working)
+    quiet = () if left.list_unfinished() else (CancelTimer(CLEAN),)
+    new, reports = left.report(found[0][0])
     done = Return(build_success(call, ", ".join(turn.outcomes)))
     return new, (*turn.effects, *quiet, *reports, done)
 
@@ -374,14 +378,14 @@ class Consumer(Quiet):
         new = replace(self, call=None, pulled=(), outcomes=(), reported_to=self.read_from)
         return new, (*reports, Return(result))
 
+    def list_unfinished(self) -> list[tuple[str, Stored]]:
+        """(queue, message) of what the listener works on and has not been sent back."""
+        return [one for one in self.working if one[1].base not in self.given_back]
+
     def committed(self, queue: str) -> int:
         """The offset to commit for a queue: that of the first message that the listener has not
         finished and that was not sent back, else the next one to pull."""
-        held = [
-            stored.queue_offset
-            for at, stored in self.working
-            if at == queue and stored.base not in self.given_back
-        ]
+        held = [stored.queue_offset for at, stored in self.list_unfinished() if at == queue]
         position: int = self.positions.get(queue, 0)
         return min([position, *held])
 

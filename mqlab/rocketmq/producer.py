@@ -453,6 +453,7 @@ class Producer(Quiet):
                 return handle_sent(self, answer)
             case Response(corr=corr, body=StatementResponse(value=value)):
                 return self._resume(corr, value)
+            # only to what was sent by hand: the end of a transaction is one-way otherwise
             case Response(
                 body=EndTransactionResponse() | ResumeCheckHalfMessageResponse() as answer
             ):

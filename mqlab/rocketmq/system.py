@@ -241,7 +241,7 @@ class RocketMQSystem(System):
         for name in ("check_interval_ms", "op_batch_ms"):
             if getattr(self, name) < 1:
                 raise BadValue("{}={}: expected at least 1", name, getattr(self, name))
-        super().__post_init__()
+        super().__post_init__()  # bounds of numbers, nodes' names, safeguards, `order=`
         QUEUES.check("queues of all topics", len(self.topic.split(",")) * self.queues)
         check_named(self.claims, CLAIMS)
         for name, topic in self.subscribe:

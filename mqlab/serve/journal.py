@@ -296,7 +296,7 @@ class Journal:
     def write(self) -> None:
         """Append this turn's entries to the file, and have the disk keep them (fsync) if the
         journal is set to. Raises OSError where that fails: what was written of them is cut off
-        again, and none of the turn's answers may leave."""
+        again if the disk allows it, and none of the turn's answers may leave."""
         if not self._unwritten:
             return
         unwritten_bytes = memoryview(b"".join(self._unwritten))

@@ -47,7 +47,7 @@ LEFT_OUT = (
 NOTE = tr(
     "> **In a browser this lab is for reading.** Its cells start a server with sockets and a Spark "
     "job, which need Python and Java on a machine: `make lab` in a clone of the project opens it "
-    "there. Below its cells stands what they printed on such a machine, with real kills of the "
+    "there. Below its cells is what they printed on such a machine, with real kills of the "
     "job."
 )
 
@@ -56,7 +56,7 @@ NOTE = tr(
 BUILT = "13-build-a-coordinator"
 WITHOUT_TERMINAL = tr(
     "> **In a browser there is no terminal.** A cell writes the file, too, once the next cell has "
-    'run: `open("coordinator.py", "w").write(read_begin())`. Then `coordinator.py` stands in the '
+    'run: `open("coordinator.py", "w").write(read_begin())`. Then `coordinator.py` is in the '
     "list at the left, where a double click opens it."
 )
 NEEDS_SOCKETS = tr(

@@ -38,7 +38,7 @@ USELESS = {
     "an open transaction is busy",
     "nobody is let in",
     "refusing is safe",
-    "a half that is not safe leaves the order open",
+    "a half message that is not safe leaves the order open",
     "nothing is ever known",
     "nothing is certain before the broker has heard of it",
     "ROLLBACK_MESSAGE is about the message only",

@@ -66,7 +66,7 @@ def find_fork(one: tuple[str, ...], other: tuple[str, ...]) -> int:
     )
 
 
-CLOCK = tr("One clock: what stands side by side happens at the same time.")
+CLOCK = tr("One clock: what is side by side happens at the same time.")
 FILES = ("beside.js", "acts.css")
 #: what there is room for in three or four columns: what came of an execution
 OUTCOME = ("logs", "readers", "money", "tables")

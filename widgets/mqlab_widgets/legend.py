@@ -32,11 +32,11 @@ SIGNS: dict[str, Text] = {
     "span": tr("bar on a lane: this transaction is open there, in the transaction's colour"),
     "fold": tr("+3: three steps that teach nothing here are folded; a click shows them"),
     "record": tr(
-        "square: a record; paler and dashed, a copy of one that stands earlier in the log"
+        "square: a record; paler and dashed, a copy of one earlier in the log"
     ),
     "diamond": tr(
-        "diamond: a control record; C ends a transaction by commit, A by abort, a number says "
-        "where the half message lies that has ended"
+        "diamond: a control record; C ends a transaction by commit, A by abort, a number is "
+        "the offset of a half message that has ended"
     ),
     "hatch": tr("hatched: written, but readers of committed data may not see it yet"),
     "struck": tr("struck through: aborted; it stays in the log and is never read committed"),

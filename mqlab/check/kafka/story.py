@@ -170,8 +170,8 @@ class Client:
         return self if self.story.older else self.story.introduce(self.txn_id)
 
     def begin(self) -> None:
-        """Begin a transaction and send a message to each partition; return when all of them are
-        acknowledged. Raises Refused or Unanswered."""
+        """Begin a transaction and send a message to each partition; return when each is
+        acknowledged or has failed (then the end fails too). Raises Refused or Unanswered."""
         self.txn = f"{self.name}.{next(self.story._txns)}"
         try:
             self.producer.begin_transaction()

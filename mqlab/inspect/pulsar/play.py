@@ -132,6 +132,7 @@ class _TakeOver:
         first = next(iter(system.names), "")
         aborts = [EndById(_id(txn.name), TxnAction.ABORT) for txn in self.txns]
         by_hand = _with(system, *_write(first), *aborts)
+        # (): by hand it begins with what was read
         return Taken(by_hand, (), tuple(self._ask(system)), tuple(took), tuple(self.left_out))
 
     # ---- disks ---------------------------------------------------------------------------

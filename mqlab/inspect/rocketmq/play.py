@@ -88,6 +88,7 @@ def take_over(reading: Reading) -> Taken:
     # topic first, since it says which half messages have ended
     for topic, queue in QUEUES.items():
         log = logs.get(topic, LogRead(topic, 0, 0))
+        # without rows the engine's queue begins at the check's position, these logs' only frontier
         first = max((flag.at for flag in log.frontiers), default=0)
         # offsets in the half topic that the op messages taken over name
         ended_by_ops = {place for record in records for place in _list_ended(record)}
@@ -133,11 +134,16 @@ def take_over(reading: Reading) -> Taken:
         producers=tuple((f"{group}-1", group) for group in groups),
         disks=(("broker", make_disk(of_queues, {store.TABLE: offsets}, ends)),),
     )  # fmt: skip
-    # by hand: answer every check with COMMIT, and put back those that were set aside
+    # by hand: each group's producer answers every check with COMMIT, and puts back those of its
+    # half messages that were set aside
     resume_calls = {h.key: Resume(base_of[DISCARD_TOPIC, h.offset]) for h in parked}
-    calls = (SetListener(COMMIT, (COMMIT,)), *resume_calls.values())
-    by_hand = dataclasses.replace(system, programs=tuple((f"{g}-1", calls) for g in groups))
+    calls: dict[str, list[Any]] = {group: [SetListener(COMMIT, (COMMIT,))] for group in groups}
+    for h in parked:
+        calls[make_name(h.group)].append(resume_calls[h.key])
+    programs = tuple((f"{group}-1", tuple(own)) for group, own in calls.items())
+    by_hand = dataclasses.replace(system, programs=programs)
     asked = tuple(_ask(system, (*halves, *parked), resume_calls))
+    # (): by hand it begins with what was read
     return Taken(by_hand, (), asked, tuple(took), tuple(left_out))
 
 

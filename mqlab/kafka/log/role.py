@@ -639,7 +639,7 @@ def answer_fetch(part: Partition, name: str, ask: Fetch, disk: Disk) -> FetchRes
 
 
 def collect_aborted_txns(name: str, start: int, upper: int, disk: Disk) -> tuple[AbortedTxn, ...]:
-    """Find the aborted transactions that have batches in the offsets [start, upper)
+    """Find the aborted transactions that overlap the offsets [start, upper)
     (TransactionIndex#collectAbortedTxns). Index entries are sorted by their last offset, so a
     binary search finds the first one that ends at or after `start`; the search ends where the last
     stable offset had passed `upper` when an entry was written."""
@@ -655,7 +655,7 @@ def collect_aborted_txns(name: str, start: int, upper: int, disk: Disk) -> tuple
     for entry in index.read(low):
         if entry.first_offset < upper:
             aborted.append(entry)
-        if entry.lso >= upper:
+        if entry.lso >= upper:  # every later entry is of a transaction that began above it
             break
     return tuple(aborted)
 

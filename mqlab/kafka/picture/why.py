@@ -85,7 +85,7 @@ REQUESTS: dict[type, Words] = {
         "A producer with a transaction open in this topic is not asked, and not told."
     ),
     CreateTopic: Words("It has the name of the one that was deleted, and nothing else of it."),
-    DeleteRecords: Words("What lies before this offset goes, be it decided or not."),
+    DeleteRecords: Words("What is before this offset is deleted, decided or not."),
     DeleteGroup: Words("A group and all its positions go, if nobody is in it."),
     DeleteOffsets: Words("The group forgets how far it has read these partitions."),
     ListTransactions: Words(
@@ -146,7 +146,7 @@ STOPPED: dict[Kind, Words] = {
         "What the process has written stays with the operating system: a crash of the process "
         "loses no record."
     ),
-    Kind.GROUP: Words("Who was a member is forgotten; generations and positions stand in its log."),
+    Kind.GROUP: Words("Who was a member is forgotten; generations and positions are in its log."),
     Kind.CLIENT: Words(
         "A client keeps nothing on disk, and no broker is told: they notice only its silence, or "
         "its successor."
@@ -168,7 +168,7 @@ RECOVERED: dict[Kind, Words] = {
 #: by what the node says of its recovery, where that is more than what it is
 RECOVERIES = {
     OWES: Words(
-        "The decision was on disk, so it stands: all its markers are sent, also those that had "
+        "The decision was on disk, so it is final: all its markers are sent, also those that had "
         "arrived."
     ),
     ASKS: Words(
@@ -365,7 +365,7 @@ UNGUARDED: Unguarded = {
             "its sequence numbers."
         ),
         words.WHY_DATA: Words(
-            "it is in the log at once, even if the same record lies there already."
+            "it is in the log at once, even if the same record is there already."
         ),
     },
     "lso": {
@@ -375,9 +375,9 @@ UNGUARDED: Unguarded = {
             "decision."
         ),
         words.WHY_LSO: Words("read_committed reads up to the high watermark, as everybody does."),
-        words.WHY_FETCHED: Words("what lies below the high watermark is read, decided or not."),
+        words.WHY_FETCHED: Words("what is below the high watermark is read, decided or not."),
         FETCH_COMMITTED: Words(
-            "a reader of committed data gets what lies below the high watermark, decided or not."
+            "a reader of committed data gets what is below the high watermark, decided or not."
         ),
     },
     "aborted_index": {

@@ -2,8 +2,9 @@
 
 It decides by what it hears, late and in no certain order: that a broker's session has run
 out (`fence`), that a leader is to be elected (`elect`), that a follower has caught up
-(AlterPartition). Every decision has a higher leader epoch than the last, and a broker that still
-acts on an older one is refused wherever it matters.
+(AlterPartition). Every change of the leader has a higher leader epoch than the last, and a broker
+that still acts on an older one is refused wherever it matters. A change of the in-sync replicas
+alone keeps the epoch.
 
 The controller does not find coordinators for clients: any broker does, from its copy of
 this record.

@@ -369,7 +369,7 @@ def check_imports(source: str, page: str, noun: str) -> None:
             continue
         names = [alias.name for alias in node.names]
         if isinstance(node, ast.ImportFrom):
-            names = [node.module or "."]
+            names = ["." * node.level + (node.module or "")]
         for name in names:
             if name != page and name.partition(".")[0] not in IMPORTS:
                 others = ", ".join(IMPORTS[1:])

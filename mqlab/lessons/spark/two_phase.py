@@ -167,7 +167,8 @@ class Resuming(Hinted):
         """Judge a learner's rule, which is given the batch of the open transaction and the newest
         in the checkpoint, and answers one of ANSWERS. Reports the first of: it is not written; it
         answers something else; it is wrong after one of the lab's crashes (shown as an execution,
-        with the sum that results); it is wrong for another pair of numbers. `graded`: pairs that
+        with the sum that results); it is wrong for another pair of numbers. A rule that raises an
+        error or does not end is reported when that happens. `graded`: pairs that
         the lab does not show are tried too."""
         rule = Remembered(resume)
         try:

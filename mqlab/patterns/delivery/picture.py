@@ -130,7 +130,7 @@ def explain_repeat(world: World, effect: Effect | None) -> Text | None:
     match effect:
         case Append(entry=Message(order=order)) if list_queued(world).count(order) > 1:
             return tr(
-                "The same order lies at two offsets now: the queue did not look at its number."
+                "The same order is at two offsets now: the queue did not look at its number."
             )
         case Append(entry=Booking(order=order)) if list_booked(world).count(order) > 1:
             return tr("This order is in the books a second time.")

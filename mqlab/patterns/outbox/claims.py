@@ -65,7 +65,7 @@ def has_a_row(system: Outbox, world: World) -> bool:
 
 @claim(
     "order of commits",
-    Words("messages stand in the topic in the order of commits, apart from repetitions"),
+    Words("messages are in the topic in the order of commits, apart from repetitions"),
     reads=reads_disks,
 )
 def is_in_order(system: Outbox, world: World) -> bool:

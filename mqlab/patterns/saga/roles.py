@@ -194,7 +194,8 @@ class Orchestrator(Quiet):
         self, disk: Disk, txn: str, now: Saga, behind: int = 0
     ) -> tuple[Orchestrator, Effects]:
         whole = now.at == len(self.services)
-        answer = Answer(txn) if whole else Answer(txn, FAILED, "compensated")
+        undone = "compensated" if now.back else "not compensated"
+        answer = Answer(txn) if whole else Answer(txn, FAILED, undone)
         return replace(self, sagas=self.sagas.remove(txn)), (
             *force(disk, SAGA_LOG, END, txn, behind=behind),
             *((Reply(now.caller, answer),) if now.caller is not None else ()),

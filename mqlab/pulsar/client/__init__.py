@@ -142,6 +142,7 @@ class Client:
                 return self._begin_call(call)
             case Request(body=PushMessage() as message):
                 return consuming.take_push(self, message)
+            # answers, but sent over the broker's own direction of the connection
             case Request(body=Subscribed() as answer):
                 return consuming.finish_subscribe(self, answer)
             case Request(body=ProducerOpened() as answer):

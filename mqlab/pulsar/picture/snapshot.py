@@ -668,7 +668,7 @@ TERMS: dict[Text, Text] = {
         "no messages."
     ),
     words.BUFFER_TABLE(): tr(
-        "What a partition knows of transactions; no message is in a buffer, all of them lie in "
+        "What a partition knows of transactions; no message is in a buffer, all of them are in "
         "the topic."
     ),
     Text("ongoing"): tr("Open transactions, each with the position of its first message here."),
@@ -682,9 +682,9 @@ TERMS: dict[Text, Text] = {
         "writes here no more."
     ),
     Text(TxnStatus.COMMITTING): tr(
-        "The commit is in the log and stands, whatever stops; not every participant has answered."
+        "The commit is in the log and final, whatever stops; not every participant has answered."
     ),
     Text(TxnStatus.ABORTING): tr(
-        "The abort is in the log and stands; not every participant has answered."
+        "The abort is in the log and final; not every participant has answered."
     ),
 }

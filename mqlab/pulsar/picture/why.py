@@ -148,12 +148,12 @@ UNGUARDED: Unguarded = {
     "max_read_position": {
         words.TOLD_WRITTEN: Words("consumers are sent it, decided or not."),
         MAX_READ_MOVED: Words(
-            "the position is kept, and consumers are sent what lies above it as well."
+            "the position is kept, and consumers are sent what is above it as well."
         ),
         words.PUSH: Words("it is sent although its transaction may still be open."),
         words.SUBSCRIBED: Words("the broker pushes all that is stored, as far as it has permits."),
         words.STORED: Words("it is stored and can be read at once, decided or not."),
-        words.STORED_PLAIN: Words("it is stored and can be read at once, whatever lies before it."),
+        words.STORED_PLAIN: Words("it is stored and can be read at once, whatever is before it."),
         words.RECOVER: Words("consumers are served before the buffer knows what is open here."),
     },
     "filter_aborted": {
@@ -164,7 +164,7 @@ UNGUARDED: Unguarded = {
         words.TELL_ABORT: Words(
             "the partition learns of the abort and sends the messages all the same."
         ),
-        words.PUSH: Words("whatever lies at or below maxReadPosition is sent, aborted or not."),
+        words.PUSH: Words("whatever is at or below maxReadPosition is sent, aborted or not."),
     },
     "decision_before_markers": {
         words.TOLD_COMMIT: TOLD_FIRST,

@@ -43,7 +43,7 @@ ONE_MARKER = Words("a transaction has at most one marker in each partition")
 STORED_ONCE = Words("no two messages that can be read have the same value")
 STATE_TELLS = Words("a client that sees ERROR has not committed its transaction")
 COMMITTED_STAYS = Words("what was committed is not taken for aborted later")
-ANSWERED_IS_KEPT = Words("a message whose send was answered lies where the answer says")
+ANSWERED_IS_KEPT = Words("a message whose send was answered is where the answer says")
 COMMITTED_ACKS_KEPT = Words(
     "what a committed transaction has acknowledged is acknowledged for good"
 )
@@ -117,7 +117,7 @@ SEND_PLAIN = Words(
     "A plain message is not held back by itself, but it may come after an open transaction."
 )
 STORED = Words("It is stored; whether it will ever be read is decided later.")
-STORED_PLAIN = Words("It is stored, and can be read as soon as nothing open lies before it.")
+STORED_PLAIN = Words("It is stored, and can be read as soon as nothing open is before it.")
 SWALLOWED = Words(
     "The broker recognises this sequence number and stores nothing; the producer gets a success."
 )
@@ -146,7 +146,7 @@ SUBSCRIBED = Words(
     "From now on the broker pushes, as far as it has permits and maxReadPosition allows."
 )
 PUSH = Words(
-    "It lies at or below maxReadPosition and no aborted transaction has written it, so it may be "
+    "It is at or below maxReadPosition and no aborted transaction has written it, so it may be "
     "sent."
 )
 ACK = Words("A plain acknowledgement counts at once, whatever a transaction has pending there.")
@@ -175,7 +175,7 @@ RECOVER = Words("Until the buffer knows again what is open here, nobody is sent 
 # ---- what is written -------------------------------------------------------------------
 
 MESSAGE_RECORD = Words(
-    "It lies among all other messages of the partition; maxReadPosition stays before the first "
+    "It is among all other messages of the partition; maxReadPosition stays before the first "
     "one of the oldest open transaction."
 )
 PLAIN_RECORD = Words("A plain message takes the next position like any other.")

@@ -567,8 +567,8 @@ class Topic:
 
     def load(self, disk: Disk) -> Result:
         """Load the topic from its disk: its properties, its subscriptions with their cursors and
-        logs, and the transaction buffer. The buffer recovers in a step of its own, and until then
-        nothing is dispatched."""
+        logs, the sequence numbers of its producers, and the transaction buffer. A topic that is not
+        empty recovers its buffer in a step of its own, and until then nothing is dispatched."""
         log = disk.log(self.name)
         rows = disk.table(TOPIC)  # its properties: whether it was deleted, the topic epoch …
         # lac: the last confirmed entry; -1: there is none

@@ -114,7 +114,7 @@ def delete(topic: Topic, caller: Caller, disk: Disk) -> Result:
     new = type(topic)(
         topic.config, topic.name, buffer=Buffer(BufferState.NO_SNAPSHOT), exists=False
     )
-    forgotten = () if topic.access.epoch < 0 else (Put(TOPIC, "epoch", None),)
+    forgotten = () if topic.access.epoch < 0 else (Put(TOPIC, EPOCH, None),)
     return new, (
         Put(TOPIC, DELETED, True),
         *forgotten,

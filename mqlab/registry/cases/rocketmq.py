@@ -51,6 +51,8 @@ def _lesson_systems() -> tuple[Searched, ...]:
     systems = []
     for release in EITHER:
         alone = lesson_system(release, twin=False)
+        # the twin sends nothing; `early=on` lets the broker know it, so that it can be asked once
+        # `app` is dead
         with_twin = alone.replace(ORDER, f"{TWIN} early=on {ORDER}")
         sent_back = f"{alone} consumers=shop 'shop=consume later; consume'"
         systems += [

@@ -275,8 +275,8 @@ def draw_seen(
     """Draw the Snapshot of a lesson or a server from what was read of its cluster. Every part is
     made through `part(kind, name, draw)`: a server redraws only parts that have changed. How lanes,
     readers and lights (whether each invariant holds) are drawn differs between the two.
-    `check_max`: how often a producer is asked about a half message."""
-    queues = seen.list_queues()  # of each its name, then what else `draw_log` needs
+    `check_max`: how often a producer is asked about a half message at most."""
+    queues = seen.list_queues()  # of each the arguments of `draw_log` after `seen`
     return Snapshot(
         lanes=part("lanes", "", draw_lanes),
         logs=tuple(part("log", queue[0], partial(draw_log, seen, *queue)) for queue in queues),
@@ -334,7 +334,7 @@ TERMS: dict[Text, Text] = {
         "outlives each of them."
     ),
     Text(HALF_TOPIC): tr(
-        "Where a message lies while its transaction is undecided; no consumer subscribes to it."
+        "Where a message is kept while its transaction is undecided; no consumer subscribes to it."
     ),
     Text(OP_TOPIC): tr(
         "Which half messages have ended, by their places in the half topic; the half message "

@@ -109,11 +109,12 @@ TIMERS: Timers = {
     ),
 }
 REGISTERED = Words(
-    "Each process registered here can be asked about any half of the group, and nobody else."
+    "Each process registered here can be asked about any half message of the group, and nobody "
+    "else."
 )
 MOVED_ON = Words(
     "Half messages before this place are not looked at again: they have ended, or a copy of "
-    "them lies further on."
+    "them is further on."
 )
 #: what has changed in the broker's memory
 CHANGES: Changes = {
@@ -195,7 +196,7 @@ UNGUARDED: Unguarded = {
         words.HALF: Words(
             "the message goes to the broker first, and consumers can read it at once."
         ),
-        words.UNDECIDED_RECORD: Words("the message lies where consumers read, decided or not."),
+        words.UNDECIDED_RECORD: Words("the message is where consumers read, decided or not."),
     },
     "op_topic": {
         ROUND: Words(
@@ -215,18 +216,18 @@ UNGUARDED: Unguarded = {
     },
     "check_back": {
         words.HALF_RECORD: Words(
-            "it lies where no consumer reads, and nobody will ask what became of it."
+            "it is where no consumer reads, and nobody will ask what became of it."
         ),
         words.END_COMMIT: Words("the end is sent one-way, and nothing makes a lost one good."),
         words.END_ROLLBACK: Words(
-            "a rollback is sent one-way too; without it the half message would lie there for ever."
+            "a rollback is sent one-way too; without it the half message would stay there for ever."
         ),
         words.END_UNKNOW: Words("UNKNOW decides nothing, and nobody will ask later."),
         words.HEARTBEAT: Words(
             "the broker knows by heartbeats whom it could ask, and asks nobody."
         ),
         REGISTERED: Words(
-            "each process registered here could be asked about any half of the group, and "
+            "each process registered here could be asked about any half message of the group, and "
             "nobody is."
         ),
         STOPPED[Kind.PRODUCER]: Words(
@@ -270,7 +271,7 @@ UNGUARDED: Unguarded = {
         ),
         STOPPED[Kind.PRODUCER]: Words(
             "its memory is gone and its connection closes: the broker can ask nobody about its "
-            "half message messages."
+            "half messages."
         ),
     },
     "message_before_op": {

@@ -32,7 +32,7 @@ ROW_WITH_MESSAGE = Words(
 )
 MESSAGE_WITH_ROW = Words("no message can be read whose row is not committed")
 ROW_COMES = Words("each message that can be read has its row in the end")
-CLEAN_READ = Words("no undecided message lies where consumers read")
+CLEAN_READ = Words("no undecided message is where consumers read")
 NO_HALF_LOST = Words("each half message is open, ended or set aside")
 ENDS = Words("each half message can still end")
 CAN_BE_ASKED = Words(
@@ -102,7 +102,7 @@ STATEMENT_GET = Words(
     "The answer to a check must come from the shared database; memory is lost with its process."
 )
 STATEMENT_INSERT = Words(
-    "The row is written only if there is none. The answer is what stands there now, so of two that "
+    "The row is written only if there is none. The answer is what is there now, so of two that "
     "insert the same row one hears of the other."
 )
 STATEMENT_DELETE = Words("The service takes its row back; the broker knows nothing of rows.")
@@ -122,7 +122,7 @@ ROW_READ = Words(
     "A row proves that the local transaction was committed; no row proves nothing, for it may "
     "still come."
 )
-ROW_INSERTED = Words("This is the row as it stands now, no matter who wrote it.")
+ROW_INSERTED = Words("This is the row as it is now, no matter who wrote it.")
 NO_ROW = Words("no row")
 RAW_ANSWER = Words(
     "Real clients do not ask for this answer, so they never learn that an end was refused."
@@ -152,14 +152,14 @@ ASK_OFFSETS = Words("A slave copies how far the groups have come. A master never
 # ---- records and rows ------------------------------------------------------------------
 
 HALF_RECORD = Words(
-    "It lies under another topic, to which no consumer subscribes: stored, and invisible."
+    "It is in another topic, to which no consumer subscribes: stored, and invisible."
 )
 COPY = Words(
     "A log cannot be changed, so the half message is written once more at its end, with the "
     "number of checks raised; the question is about this copy."
 )
 OP_RECORD = Words(
-    "It names places in the half topic that the check may pass over; the half message messages "
+    "It names places in the half topic that the check may pass over; the half messages "
     "themselves stay."
 )
 PARKED = Words(
@@ -174,7 +174,7 @@ DELIVERED_AGAIN = Words(
     "The same message is written again: the broker keeps no list of what it has delivered."
 )
 UNDECIDED_RECORD = Words(
-    "Without a half topic the message lies where consumers read, decided or not."
+    "Without a half topic the message is where consumers read, decided or not."
 )
 PLAIN_RECORD = Words("Consumers may read it at once.")
 RETRIED = Words(
@@ -182,7 +182,7 @@ RETRIED = Words(
 )
 DELAYED = Words("It waits under a topic of its own until its delay is over.")
 COMES_AGAIN = Words(
-    "The delay is over: the copy lies in the group's retry topic, which every consumer of the "
+    "The delay is over: the copy is in the group's retry topic, which every consumer of the "
     "group reads."
 )
 APPLIES = Words("{order} applied (×{times})")
@@ -198,7 +198,7 @@ WRITTEN = Words(
     "The row is committed and the message is not visible: until the half message is committed, "
     "database and topic disagree."
 )
-REMOVED = Words("The row is gone; what was said to the broker about it stands.")
+REMOVED = Words("The row is gone; what was said to the broker about it does not change.")
 
 # ---- the story: the same for a reader who knows no protocol --------------------------
 

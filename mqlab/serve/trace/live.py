@@ -171,8 +171,8 @@ class Turn:
 
 
 class Live:
-    """`lines`: (number of the fact, change, line) of the facts drawn last, `_kept_from` the
-    Snapshot before them, `_drawn` the one after."""
+    """The live trace of a server: steps of its roles in a ring, drawn into lines for those who
+    follow it."""
 
     def __init__(
         self, system: str, title: Text, observer: Observer, weigh: Callable[[Effects], int]

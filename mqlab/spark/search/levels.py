@@ -127,7 +127,8 @@ class SparkLevels(Levels):
     def _divide(self, first: int) -> list[Run]:
         """Divide the worlds (states of the system) from number `first` on, all of the last level,
         into runs of one size, a task each. A run's pieces are (part of that level, from, to), with
-        places in the part."""
+        places in the part. The first level holds worlds before `first` too, which were expanded
+        already."""
         level = len(self.parts_of) - 1
         # the number of worlds in each part, and the number of the part's first world
         sizes, part_first = self.parts_of[level], self.count - sum(self.parts_of[level])

@@ -188,7 +188,7 @@ WRONG: dict[str, Rule] = {
     "acknowledgements go in order": lambda txn, asked, acked, pending: (
         right(txn, asked, acked, pending) and min(asked) == max(acked, default=-1) + 1
     ),
-    "what lies before an acknowledged message is acknowledged": (
+    "what is before an acknowledged message is acknowledged": (
         lambda txn, asked, acked, pending: (
             right(txn, asked, (), pending) and min(asked) > max(acked, default=-1)
         )

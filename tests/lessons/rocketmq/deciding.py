@@ -155,8 +155,8 @@ WRONG = (
     ("to look and then to write is one step", (execute, look_and_put)),
     ("to look and then to write is one step", (look_before, check)),
     ("every row is an order", (execute, take_any)),
-    ("what is inserted stands there", (execute, look_and_insert)),
-    ("what is inserted stands there", (insert_blindly, check)),
+    ("what is inserted is there", (execute, look_and_insert)),
+    ("what is inserted is there", (insert_blindly, check)),
     ("to answer UNKNOW costs nothing", (execute, ask_again)),
     ("a refusal need not be found again", (execute, refuse_once)),
 )

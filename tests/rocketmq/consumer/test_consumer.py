@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mqlab.kernel import MemoryDisk, replace
+from mqlab.kernel import FactKind, MemoryDisk, replace
 from mqlab.rocketmq.broker.timer import build_retry
 from mqlab.rocketmq.config import DELAY_LEVELS_S
 from mqlab.rocketmq.group import ConsumerSendMsgBack
@@ -208,6 +208,32 @@ run shop: consume, done o1""")
     assert rows(run, "shop", "applied") == {"o1": times}
     offsets = [str(f.text) for f in run.facts if "UpdateConsumerOffset" in f.text.en]
     assert offsets[0] == "UpdateConsumerOffset shop orders-0@1", "only once it was sent back"
+
+
+def test_each_message_that_takes_too_long_is_sent_back_once():
+    run = drive(f"""{SYSTEM}
+run app: send orders-0 o1
+run shop: consume working
+fire shop clean expired
+run app: send orders-0 o2
+run shop: consume working
+fire shop clean expired""")
+    back = [str(f.text) for f in run.facts if "MsgBack" in f.text.en and f.kind is FactKind.SEND]
+    assert back == ["ConsumerSendMsgBack o1", "ConsumerSendMsgBack o2"]
+
+
+def test_what_takes_too_long_is_sent_back_after_the_turn():
+    run = drive(f"""{SYSTEM}
+run app: send orders-0 o1
+run shop: consume working
+run app: send orders-0 o2
+hold shop→broker PullMessage#4
+run shop: consume
+fire shop clean expired
+release shop→broker PullMessage#4
+fire shop clean expired""")
+    assert results(run, "shop") == ["ok o1 worked on", "ok o2"], "the turn is not cut short"
+    assert sum("MsgBack" in f.text.en for f in run.facts if f.kind is FactKind.SEND) == 1
 
 
 SHARED = "system rocketmq topic=orders,payments queues=2 consumers=a:shop,b:shop subscribe="

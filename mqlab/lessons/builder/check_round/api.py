@@ -8,8 +8,8 @@ no op record names. You write one function, which is pure: no clock, no chance, 
     check(round)  →  (actions, half_offset, op_offset)
 
     round.halves       tuple of Half(offset, times, young), from round.half_offset on
-    round.ops          tuple of Op(offset, ends), from round.op_offset on; `ends` names halves by
-                       their offset: (0, 2)
+    round.ops          tuple of Op(offset, ends), from round.op_offset on; `ends` names half
+                       messages by their offset: (0, 2)
     round.check_max    how often a half message is asked about (transactionCheckMax)
 
 `times` says how often it was asked about already. `young` is True while its producer is
@@ -19,7 +19,7 @@ Each action is one of these, and they are done in their order:
 
     PutBack(half.offset)    write a copy at the end of the half topic, with `times` one higher
     Ask(half.offset)        ask some producer of its group; the question names the copy, or the
-                            half itself where no copy was written before
+                            half message itself if no copy was written before
     Park(half.offset)       set it aside in TRANS_CHECK_MAX_TIME_TOPIC, for good
 
 The two offsets say where the next round begins. They are written after all actions, and the
@@ -29,9 +29,9 @@ A log cannot be changed. So what a round has passed is never read again, and a h
 to be seen again is written once more, as a copy. They are read in sequence; a round ends at
 the first one that is young.
 
-The rules are RocketMQ 5.5's and 4.9's (TransactionalMessageServiceImpl#check). *Left out:* halves
-with an immunity of their own, halves older than the files are kept, the 60 seconds that a round
-may last, and the 32 op records that it reads at a time.
+The rules are RocketMQ 5.5's and 4.9's (TransactionalMessageServiceImpl#check). *Left out:*
+half messages with an immunity of their own, half messages older than the files are kept, the 60
+seconds that a round may last, and the 32 op records that it reads at a time.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ IN_ORDER = (
     ),
 )
 UP_TO = (
-    "what lies before an acknowledged message is acknowledged",
+    "what is before an acknowledged message is acknowledged",
     tr(
         "order 580539 is acknowledged, 580538 before it is not: it must still be possible. `acked` "
         "lists exactly the messages that are"

@@ -375,7 +375,7 @@ READING_BELIEFS = (
               "level read_uncommitted: the proposal was never merged"),
            _uncommitted),
     Belief(DISCARDED,
-           tr("an abort takes no message away: it still lies at its position. Only the list "
+           tr("an abort takes no message away: it is still at its position. Only the list "
               "`aborted` keeps it from consumers, and the dispatcher must look there"),
            _unfiltered),
     Belief(MARKED,
@@ -383,12 +383,12 @@ READING_BELIEFS = (
               "nobody is sent it"),
            _markers),
     Belief(NEWEST,
-           tr("several transactions are open, and the one whose first message lies lowest decides. "
-              "What lies between it and the others waits as well"),
+           tr("several transactions are open, and the one whose first message is lowest decides. "
+              "What is between it and the others waits as well"),
            _newest),
     Belief(PLAIN,
            tr("once its transaction has committed, a message is sent like any other, from the "
-              "place where it lies. Nothing writes it there a second time"),
+              "place where it is. Nothing writes it there a second time"),
            _plain_only),
 )  # fmt: skip
 
@@ -564,10 +564,10 @@ RECOVERING_BELIEFS = (
            _take_snapshot),
     Belief(RECOVERING_NEWEST,
            tr("what counts is the *first* message of a transaction here: with its last one, the "
-              "messages before it lie below maxReadPosition and are delivered while it is open"),
+              "messages before it are below maxReadPosition and are delivered while it is open"),
            _take_last),
     Belief(DELETED,
-           tr("an abort deletes nothing. The messages still lie there, and only this list keeps "
+           tr("an abort deletes nothing. The messages are still there, and only this list keeps "
               "them from consumers: an abort marker belongs on it"),
            _forget_aborts),
     Belief(FROM_HERE,

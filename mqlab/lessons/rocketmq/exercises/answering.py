@@ -195,7 +195,7 @@ BELIEFS = (
         lambda ways: ways.again.state is COMMIT,
     ),
     ListenerBelief(
-        "what is inserted stands there",
+        "what is inserted is there",
         tr(
             "`insert` writes only where there is no row, and this function continued as if it had "
             "written. `insert` returns what is there now: let that decide"

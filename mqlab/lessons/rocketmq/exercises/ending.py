@@ -38,7 +38,7 @@ DISTRACTORS = (
     Piece("delete", tr("delete the half message from the half topic"),
           tr("nothing is ever deleted from a log. The half message stays where it is, and the op "
              "record marks it as ended"),
-          "a half that has ended is deleted"),
+          "a half message that has ended is deleted"),
     Piece("state", tr("set the transaction's state to COMMITTED"),
           tr("there is no table of transactions: the broker keeps only half messages and op "
              "records. So nothing stops a second end either"),

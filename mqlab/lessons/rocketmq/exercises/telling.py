@@ -69,7 +69,7 @@ BELIEFS = (
            tr("UNKNOW is no commit either: the statement may never have reached the database, and "
               "this customer waits for an order that does not exist"),
            _but(UNKNOW=PLACED)),
-    Belief("a half that is not safe leaves the order open",
+    Belief("a half message that is not safe leaves the order open",
         tr("with every status but SEND_OK the local transaction is not run at all, and the client "
            "ends with ROLLBACK by itself: there is no row, and the customer may be told so"),
         lambda status, state: answer(status, state) if status == SendStatus.SEND_OK else NOT_KNOWN),

@@ -159,7 +159,8 @@ def _producers(
 
 def begin_markers(broker: Broker, caller: Caller, ask: Ask) -> Result:
     """Handle WriteTxnMarkers, which a coordinator of another broker or an administrator sends: pass
-    each marker to the leaders of its partitions. When all have answered, `finish_markers` makes the
+    each marker to the roles of its partitions (leaders, and group coordinators for those of
+    __consumer_offsets). When all have answered, `finish_markers` makes the
     response from the plan, which holds the partitions that are refused here with their error."""
     requests: list[tuple[str, Any]] = []
     plan = []
@@ -190,8 +191,8 @@ def begin_markers(broker: Broker, caller: Caller, ask: Ask) -> Result:
 
 
 def _marker_error(marker: Any, topic: str, role: str | None) -> Error:
-    """Why this marker cannot be written there. A real one stumbles over a negative id while it
-    writes the batch; among its own transactions' records it would write the marker."""
+    """Why this marker cannot be written there. A real broker fails on a negative id while it writes
+    the batch. It would write a marker into __transaction_state (STATE), which is refused here."""
     if role is None:
         return UNKNOWN
     if marker.producer_id < 0 or marker.producer_epoch < 0:

@@ -154,6 +154,8 @@ def _finish_partition(done: Gathering, row: Row) -> ProducedPartition:
             return ProducedPartition(row.index, Error.NONE, answer.base_offset, time, answer.start)
         # an error of the leader's own, not the one that the batch was sent with
         if flaw is None or answer.error is not flaw.error:
+            # before version 11 INVALID_TXN_STATE stands for the later TRANSACTION_ABORTABLE, and
+            # these words say which of its causes it was
             not_added = answer.error is Error.INVALID_TXN_STATE and done.ask.version < 11
             transactional = done.ask.body.transactional_id is not None
             words = NOT_ADDED if not_added and transactional else None

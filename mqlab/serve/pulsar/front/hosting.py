@@ -240,7 +240,8 @@ class Hosted(Quiet):
                 return self._give_permits(flow, caller, own_disk, event)
             case Request(body=Handed(caller=caller, body=ProducerLost()), at_ms=at_ms):
                 return self._close_producer(caller, own_disk, at_ms)
-            # a producer, which may have to wait until the topic lets it write
+            # a producer, which may have to wait until the topic lets it write; refused at once
+            # where one of this id waits already
             case Request(body=Opening() as request, at_ms=at_ms):
                 new, refused = opening.take(self, request)
                 event = Request(request.caller, request.body, at_ms)
