@@ -25,18 +25,23 @@ from ..messages import (
     READ_COMMITTED,
     AddOffsetsToTxn,
     AddPartitionsToTxn,
+    AddPartitionsToTxnResponse,
     CreateTopic,
     DeleteRecords,
     DeleteTopic,
     EndTxn,
     Fetch,
     InitProducerId,
+    InitProducerIdResponse,
     ListOffsets,
     OffsetCommit,
+    OffsetCommitResponse,
     OffsetFetch,
     Produce,
+    ProduceResponse,
     TxnOffsetCommit,
     WriteTxnMarkers,
+    WriteTxnMarkersResponse,
 )
 from ..replication.controller import AlterPartition, FetchReplicaResponse, FindCoordinator, Register
 from ..replication.replica import ASKS, FOLLOWS, HW_MOVED, LEADS, NOBODY_LEADS
@@ -132,10 +137,24 @@ FETCH_ALL = Words(
     "A reader of everything is held up by the high watermark only, not by open transactions."
 )
 
-ANSWERED = Words("Every in-sync copy holds it now: the producer may forget the record.")
-REPLICATED = Words(
-    "A follower copies by asking; from where it asks next, the leader learns how far it has got."
-)
+REPLIES: dict[type, Words] = {
+    ProduceResponse: Words("Every in-sync copy holds it now: the producer may forget the record."),
+    FetchReplicaResponse: Words(
+        "A follower copies by asking; from where it asks next, the leader learns how far it has "
+        "got."
+    ),
+    InitProducerIdResponse: Words("From now on the producer's requests carry this id and epoch."),
+    AddPartitionsToTxnResponse: Words(
+        "The coordinator's log names the partition now, so the end of the transaction sends a "
+        "marker there."
+    ),
+    WriteTxnMarkersResponse: Words(
+        "The marker is in this partition's log: the coordinator need not send it again."
+    ),
+    OffsetCommitResponse: Words(
+        "The positions are in the group's log; those of a transaction count once it has committed."
+    ),
+}
 
 STOPPED: dict[Kind, Words] = {
     Kind.COORDINATOR: Words(
@@ -313,7 +332,7 @@ def explain_fact(fact: Fact, find_kind: Callable[[str], Kind]) -> Text:
         case FactKind.LATE if isinstance(fact.body, Produce) and fact.body.batch.pid < 0:
             return LATE_PLAIN()
         case FactKind.REPLY:
-            return (REPLICATED if isinstance(fact.body, FetchReplicaResponse) else ANSWERED)()
+            return REPLIES[type(fact.body)]() if type(fact.body) in REPLIES else NOTHING
         case FactKind.RECOVERY if isinstance(fact.body, Made) and fact.body.words in RECOVERIES:
             return RECOVERIES[fact.body.words]()
     return REASONS.explain(fact, find_kind(fact.node))

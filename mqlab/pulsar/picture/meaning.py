@@ -209,8 +209,9 @@ def _explain_effect(
         case Send(body=body):
             return _explain_request(body, written)
         case Reply(body=SendReceipt(position=at) as receipt) if at >= 0:
-            txn_name = written.name(next((e.txn for e in entries() if e.base == at), None))
-            return Telling(txn_name, why=_explain_receipt(getattr(event, "body", None), receipt)())
+            stored = next((e for e in entries() if e.base == at), None)
+            why = _explain_receipt(receipt, stored)()
+            return Telling(written.name(stored.txn if stored else None), why=why)
         case Reply(body=body):
             return _explain_answer(getattr(event, "body", None), body, written)
     return Telling(fold=True)
@@ -300,7 +301,7 @@ def _explain_answer(request: object, body: object, written: Written) -> Telling:
         case NewTxnResponse() if body.ok:
             return Telling(txn_name, why=sentences.BEGUN())
         case SendReceipt():
-            return Telling(txn_name, why=_explain_receipt(request, body)())
+            return Telling(txn_name, why=_explain_receipt(body)())
         case AckResponse() if body.ok:
             return Telling(txn_name, why=sentences.ACKED())
         case AckResponse(error=ServerError.TransactionConflict):
@@ -322,7 +323,8 @@ def _explain_opening(answer: ProducerOpened) -> Words:
     return sentences.OPENED_SHARED if answer.topic_epoch is None else sentences.OPENED
 
 
-def _explain_receipt(request: object, receipt: SendReceipt) -> Words:
+def _explain_receipt(receipt: SendReceipt, stored: LedgerEntry | None = None) -> Words:
+    """Why a send is answered so. `stored`: the entry that it has become, where it is known."""
     if receipt.error is ServerError.NotAllowedError:
         return sentences.STALE
     if receipt.error is ServerError.ServiceNotReady:
@@ -333,5 +335,4 @@ def _explain_receipt(request: object, receipt: SendReceipt) -> Words:
         return sentences.REFUSED
     if receipt.position < 0:
         return sentences.SWALLOWED
-    plain = isinstance(request, SendMessage) and request.txn is None
-    return sentences.STORED_PLAIN if plain else sentences.STORED
+    return sentences.STORED_PLAIN if stored and stored.txn is None else sentences.STORED

@@ -94,7 +94,9 @@ ACKNOWLEDGED = Words(
 )
 RETURNED: dict[type, Words] = {
     calls.Commit: COMMITTED,
-    calls.Send: Words("The message is stored, which says nothing of its transaction."),
+    calls.Send: Words(
+        "The message is stored. If it was sent in a transaction, this says nothing of its end."
+    ),
     calls.Receive: Words("It takes what the broker sent ahead, or, without a queue, when asked."),
     calls.Acknowledge: ACKNOWLEDGED,
 }
