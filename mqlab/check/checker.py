@@ -362,6 +362,8 @@ def _find_cut_off(notes: Notes) -> Iterator[Finding]:
 
 
 def _find_read_too_early(notes: Notes) -> Iterator[Finding]:
+    """Yield a finding for each message that a reader of committed messages was given although its
+    transaction was aborted, or its commit was never requested, or was only requested later."""
     for value, read in notes.committed_reads.items():
         if value not in notes.sent or value in notes.twice:
             continue
@@ -374,6 +376,7 @@ def _find_read_too_early(notes: Notes) -> Iterator[Finding]:
             unasked = Words("{} was read although no commit of {} was requested")
             sentence = unasked(value, txn.name)
             yield Finding(DIRTY_READ, sentence, _lines(send, txn.end, read))
+        # (`or send`: outside a transaction, sending requests the commit)
         elif read.time < (txn.end or send).time:
             sentence = Words("{} was read before a commit of {} was requested")(value, txn.name)
             yield Finding(DIRTY_READ, sentence, _lines(send, read, txn.end))

@@ -219,7 +219,7 @@ def _write_film(trace: Trace, args: argparse.Namespace, out: Path) -> str:
             steps[0],
             steps[MOST_FRAMES - 1],
         )
-    look = _player(trace, args, steps[-1]).look
+    look = _player(trace, args, steps[-1]).look  # panels, level and scale, the same at each step
     svgs = list(stills(trace, steps, look, args.theme or "light"))
     width, _ = size_of(svgs[0])
     if width > MOST_PIXELS:

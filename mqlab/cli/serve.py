@@ -98,6 +98,7 @@ def run(args: argparse.Namespace) -> int:
     from mqlab.serve.salvage import salvage
     from mqlab.serve.server import Options, main
 
+    # a learner's own coordinator, an option of Kafka only
     if getattr(args, "coordinator", None) is not None:
         from .build import load_coordinator
 

@@ -354,7 +354,7 @@ def _html_pieces(report: Report, title_tag: str, heading_tag: str) -> Iterator[s
         yield _tag(heading_tag, str(LOGS)) + _tag("p", str(SIGNS), "note")
         yield _draw_strips(reading.logs)
     for title, rows_of in ((TXNS, list_txns(reading)), (GROUPS, list_positions(reading))):
-        if len(rows_of) > 1:
+        if len(rows_of) > 1:  # the first row is the head
             yield _tag(heading_tag, str(title)) + _html_table(rows_of)
     if reading.gaps:
         yield _tag(heading_tag, str(GAPS)) + _list(map(_say_gap, reading.gaps))

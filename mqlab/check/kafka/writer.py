@@ -85,7 +85,8 @@ def main() -> int:
             _write_one(job, number, producer, history, over, stopped)
             paused_at = time.monotonic()
             over.wait(job.pause_s)
-            # such a long pause: the process was suspended (SIGSTOP) and may be a zombie now
+            # such a long pause: the process was suspended (SIGSTOP) and may be a zombie now, so
+            # its next transaction tries to commit: a zombie must be refused
             stopped = time.monotonic() - paused_at > STOPPED_S
     except Refused as error:
         print(f"{job.process}: {error}", file=sys.stderr)

@@ -199,7 +199,7 @@ def _compare_with_state(
     # epochs are -1 where they are unknown
     ahead = state.epoch - txn.epoch if min(state.epoch, txn.epoch) >= 0 else 0
     # From transaction.version 2 on a decision raises the epoch by one (True counts as 1): more than
-    # that is fencing.
+    # that is fencing. In Ongoing and Empty nothing is decided yet, so each raise is fencing.
     if ahead > (state.state not in (ONGOING, "Empty")):
         return ZOMBIE, OLD_EPOCH(**who, old=txn.epoch, new=state.epoch)
     if not is_open:

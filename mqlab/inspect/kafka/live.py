@@ -98,7 +98,8 @@ class Cluster:
         """Read a running cluster: the partitions' offsets at both isolation levels, the producers
         where the LSO is below the end (with a topic asked for: of all its partitions), the
         coordinators' states, the groups' positions, and records of DRAWN partitions at most. A
-        transaction counts as open only if it is so at two looks."""
+        transaction counts as open only if it is so at two looks. Raises Unreadable where the
+        cluster does not answer, or has no such topic; all else that is refused becomes a gap."""
         ask = self.ask
         ask.say("Metadata, ListOffsets")
         leaders = self._find_partitions()
@@ -357,6 +358,7 @@ class Cluster:
                        last_fetched_epoch=-1, log_start_offset=-1, partition_max_bytes=FETCHED,
             )  # fmt: skip
             answer = self._request(
+                # api 1 (Fetch), version 11; session_epoch -1: without a fetch session
                 leader, name, 1, 11, replica_id=-1, max_wait=timedelta(0), min_bytes=0,
                 max_bytes=FETCHED, isolation_level=0, session_id=0, session_epoch=-1, rack_id="",
                 topics=(Row(topic=place[0], partitions=(position,)),), forgotten_topics_data=(),

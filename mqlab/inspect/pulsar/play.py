@@ -193,6 +193,7 @@ class _TakeOver:
         and subscriptions they are in. New ids continue above the highest that was seen. (An id has
         two parts: `most` is its coordinator's number, `least` counts that one's transactions.)"""
         live = {_id(txn.name) for txn in self.txns}
+        # row[1]: the transaction of an entry, "" where it has none; `label` below: of a marker
         rows = [row for log in self.logs.values() for row in log.rows if row[1]]
         seen = [*live, *(_id(row[1]) for row in rows)]
         last = max((txn.least for txn in seen if txn.most == tc), default=-1)

@@ -131,8 +131,8 @@ class _Reader:
     pending: list[Pending] = field(default_factory=list)
     starts: dict[tuple[str, str], str] = field(default_factory=dict)
     labels: dict[str, str] = field(default_factory=dict)
-    unloaded: str = ""
-    missing: str = ""
+    unloaded: str = ""  # the broker's words where no coordinator is loaded
+    missing: str = ""  # a topic that a transaction names and that is not there
     listed: bool = False  # whether the coordinators have listed their open transactions
 
     def read(self) -> Reading:

@@ -129,9 +129,10 @@ class _Reader:
     positions: list[Position] = field(default_factory=list)
     labels: dict[str, str] = field(default_factory=dict)
     lags: list[Lag] = field(default_factory=list)
-    dead: list[tuple[str, int]] = field(default_factory=list)
-    ended: frozenset[int] = frozenset()
+    dead: list[tuple[str, int]] = field(default_factory=list)  # queues of dead letters: how many
+    ended: frozenset[int] = frozenset()  # the offsets in the half topic that op records name
     readers: dict[str, int] = field(default_factory=dict)
+    # by (group, topic, queue): the group's committed offset; the check is a group too
     places: Mapping[tuple[str, str, int], int] = field(default_factory=dict)
 
     def read(self) -> Reading:
@@ -236,7 +237,7 @@ class _Reader:
         halves = [half for half, offsets in half_by_key.values() if not offsets & ended]
         counts = (("read", len(cells)), ("undecided", len(halves)))
         self._note(HALF_TOPIC, bounds, (Frontier(CHECK_CURSOR, check_at),), cells, counts, rows)
-        self.logs.reverse()  # the op log was read last, and comes below
+        self.logs.reverse()  # `_read_ops` has noted its log first, which is shown below
         return [half for half in halves if self._is_wanted(half)], check_at
 
     def _read_ops(self, since: int) -> set[int]:
@@ -333,6 +334,7 @@ class _Reader:
         # messages are shown of queues with undecided half messages and of dead letters
         drawn = name in open_queues or topic.startswith(DLQ_PREFIX)
         if self.ask.topic or (drawn and len(self.logs) < MOST_DRAWN):
+            # (around the positions of AROUND groups at most)
             ask, places = self.ask, [*list(at.values())[:AROUND], end]
             spans = [(place - AROUND, place + AROUND) for place in places]
             if ask.first or ask.last >= 0:
