@@ -67,7 +67,8 @@ def holds(claim: str, trace: Trace) -> bool:
     """Whether a trace shows what is claimed, as `kind: argument`: that some narrated line contains
     the argument, that none does, that one line comes before another (order, "A < B"), that a log
     contains just these records in this sequence, control records left out, that an invariant holds
-    at the end (green). ValueError for another kind."""
+    at the end (green). ValueError for another kind, or where the log, the invariant or one of the
+    two lines of an order does not exist."""
     kind, _, argument = claim.partition(":")
     lines, argument, end = list_carried(trace), argument.strip(), trace.snapshot(len(trace))
     match kind.split():

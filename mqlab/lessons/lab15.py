@@ -109,7 +109,7 @@ class Passage(Hinted):
     def check(self, marks: object, graded: bool = False) -> Verdict:
         """Judge which sentences of the article a learner marked as wrong. Each sentence's example
         says whether it is true (`stands`). The verdict shows the first true one that was marked,
-        else the first wrong one that was missed."""
+        else the first wrong one that was missed. `graded` makes no difference here."""
         if not isinstance(marks, str) or not marks.strip():
             return Verdict(False, NOT_WRITTEN)
         try:

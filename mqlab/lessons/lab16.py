@@ -88,7 +88,7 @@ class Call:
 
     def check(self, answer: object, graded: bool = False) -> Verdict:
         """Judge a report, in this sequence: its evidence, its remedy (its example is shown where it
-        does not help), and its sentence to the customer."""
+        does not help), and its sentence to the customer. `graded` makes no difference here."""
         try:
             report = self._read(answer)
         except ValueError as error:

@@ -328,7 +328,8 @@ def handle_join(consumer: Consumer, answer: JoinGroupResponse) -> Result:
 def handle_sync(consumer: Consumer, answer: SyncGroupResponse) -> Result:
     """Take a SyncGroupResponse: this member's partitions in the new generation. Heartbeats begin,
     and the call that waited for the rebalance goes on: a poll fetches, a subscribe returns. Where
-    the group has changed meanwhile, the member joins again; any other error ends the call."""
+    the group has changed meanwhile, the member joins again; where the group does not know it any
+    more (UNKNOWN), as a new one, without an id. Any other error ends the call."""
     mine = consumer.membership
     if answer.error is Error.REBALANCE_IN_PROGRESS:
         return join_group(consumer)

@@ -198,8 +198,9 @@ def build_marker(tc: Coordinator, entry: Entry) -> WriteTxnMarkers:
 def handle_answer(
     tc: Coordinator, partition: str, answer: WriteTxnMarkersResponse, disk: Disk, at_ms: int
 ) -> Result:
-    """Handle WriteTxnMarkersResponse: the partition has its marker, or counts as deleted; one
-    marker less is pending (`owed`). After the last one CompleteCommit or CompleteAbort is written.
+    """Handle WriteTxnMarkersResponse: the partition has its marker, or is deleted (it then answers
+    the same); one less is pending (`owed`). After the last one CompleteCommit or CompleteAbort is
+    written.
     After an error the marker stays pending; an answer to an earlier round of markers changes
     nothing."""
     pending_partitions = tc.owed.get(answer.txn_id, ())

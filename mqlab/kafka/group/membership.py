@@ -189,7 +189,7 @@ def handle_join(gc: GroupCoordinator, ask: JoinGroup, caller: Caller, disk: Disk
     if group is None:
         # the group exists from its first request on, even where that is refused
         group = Group(ask.group)
-        gc, written = gc.write_records(Batch((group.to_record({}),)), disk, None)
+        gc, written = gc.write_records(Batch((group.to_record({}),)), disk, then=None)
     if not group.supports(ask.protocol_type, [name for name, _ in ask.protocols]):
         refused = _refuse(caller, Error.INCONSISTENT_GROUP_PROTOCOL, ask.member)
         return gc, (*written, refused)

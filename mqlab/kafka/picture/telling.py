@@ -165,6 +165,7 @@ def explain_request(known: Known, sender: str, body: object) -> Telling:
             return Telling(fold=partition != _partition(sender), label=Text("leadership"))
         case Load() | Metadata() | Heartbeat():
             return Telling(fold=True)
+    # a coordinator's message to itself (SendMarkers) is folded; others, an operator's say, are not
     return Telling(fold=known.find_kind(sender) is Kind.COORDINATOR)
 
 

@@ -130,7 +130,7 @@ def _search(trial: Trial, system: Any, what: What, host: Any) -> Card:
             False, sentence, "", schedule, system,
             states=search.states, trial=trial.name, shortest=False,
         )  # fmt: skip
-        card.trace()
+        card.trace()  # while the learner's process runs: `host` keeps its answers for later
         return card
     if not verdict.complete:
         sentence = TOO_MANY(states=search.states)

@@ -318,6 +318,7 @@ def grade(course: Course, say: Say) -> None:
         if (weak := explain_weakness(find_sandbox())) and not _has_container(api):
             say(f"note: {weak}")
         for lab in course.labs():
+            # (nbgrader names what is handed in STUDENT+LAB+TIME)
             if any(course.inbound.glob(f"*+{lab}+*")):
                 collected = api.collect(lab)
                 check(collected)

@@ -259,6 +259,7 @@ def measure_outcomes(
     """
     service = build_service(check_back, check_max, many)
     timing = Timing(loss=loss, lossy=LOSSY)
+    # all rounds that ask about a half message, the one that sets it aside, and some to spare
     until_ms = (check_max + 3) * INTERVAL_MS
     counted: Counter[str] = Counter()
     for seed in range(seeds):

@@ -78,7 +78,8 @@ class SparkLevels(Levels):
         # of each world, by its number: `parents` has its parent, `chosen` the choice that led to it
         search = self.search
         parents = search.parents.all.astype(np.int64)
-        # From 1: the first world, which has no parent, is stored as a successor of itself.
+        # `parents` ascends, so its first place of a parent is that of its first successor. From 1:
+        # the first world, which has no parent, is stored as a successor of itself.
         nth = np.arange(len(parents)) - np.searchsorted(parents, parents) + (parents > 0)
         order = (parents << PLACES | nth).view(np.uint64)
         words, layout = self.rows.words, self.rows.layout

@@ -133,6 +133,7 @@ class PiecewiseLeader(Leader):
             elif piece == "duplicate" and leader.part.find_duplicate(batch) is not None:
                 if caller is None:
                     return leader, appended
+                # Kafka's own append finds the duplicate too, and answers with its first write
                 known, answered = append(leader, request, caller, guard=None, disk=disk)
                 return known, (*appended, *answered)
             elif error := _refusal(piece, leader.part, batch):

@@ -135,7 +135,8 @@ class PiecewiseCoordinator(Coordinator):
 
     def step(self, event: Event, disk: Disk) -> Result:
         """Take one event as the coordinator whose EndTxn is done in the learner's pieces: events of
-        a transaction that is being ended go to its plan, all others to Kafka's coordinator."""
+        a transaction that is being ended go to its plan, all others to Kafka's coordinator, which
+        refuses another EndTxn meanwhile (`busy`)."""
         match event:
             case Request(body=EndTxn(txn_id=txn_id)) if txn_id not in self.plans:
                 return self._begin(txn_id, event, disk)
