@@ -155,7 +155,7 @@ def draw(job: Job, world: World) -> Snapshot:
             *(_draw_input(job, world, name) for name in job.sources),
             draw_log(JM, checkpoints, _number, control=("completed",)),
             # no reader sees records of the kind PENDING
-            draw_log(SINK, output, _label, (COMMITTED, ABORTED, EXPIRED), (PENDING,)),
+            draw_log(SINK, output, _label, (COMMITTED, ABORTED, EXPIRED), hidden=(PENDING,)),
         ),
         readers=(_draw_reader(world),),
         graphs=(_draw_checkpoint(world),),

@@ -158,7 +158,7 @@ def draw(query: Query, world: World) -> Snapshot:
         logs=(
             *(_draw_orders(world, name) for name in query.sources),
             *(
-                draw_log(log, read_records(world.disk(DRIVER), log), _number, decisions)
+                draw_log(log, read_records(world.disk(DRIVER), log), _number, control=decisions)
                 for log, decisions in driver_logs
             ),
             draw_log(SINK, output, _label, control=(COMMITTED, ABORTED), hidden=(PENDING,)),

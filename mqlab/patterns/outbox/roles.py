@@ -450,9 +450,9 @@ class Consumer(Quiet):
         return Consumer(config, broker, group, follows_up), (Send(broker, Poll(group)),)
 
     def step(self, event: Event, disk: Disk) -> tuple[Consumer, Effects]:
-        """Poll for a message, apply it to the consumer's own table, and acknowledge it. With the
+        """Poll for a message, apply it to the consumer's own database, and acknowledge it. With the
         safeguard `effect_before_ack` off it is acknowledged first, and a crash in between loses the
-        effect."""
+        effect. A request is a relay's, to the consumer's own outbox (`table`)."""
         match event:
             case Response(body=PollResponse(txn, offset)):
                 table, written, replies = self._apply(disk, txn, offset)

@@ -127,7 +127,7 @@ def draw(parties: Parties, world: World) -> Snapshot:
         logs=(
             draw_log(ORCHESTRATOR, log, _label, control=(END,)),
             *(
-                draw_log(name, read_records(world.disk(name), LOG), _label, (UNDONE,))
+                draw_log(name, read_records(world.disk(name), LOG), _label, control=(UNDONE,))
                 for name in parties.services
             ),
         ),

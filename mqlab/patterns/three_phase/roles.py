@@ -350,8 +350,8 @@ class Participant:
 
     def step(self, event: Event, disk: Disk) -> tuple[Participant, Effects]:
         """Handle a request of the coordinator or of the participant that has taken over, a question
-        or report about a transaction's state, or a broken connection, which may make this
-        participant take over. Requests of a leader that has been replaced are ignored."""
+        or report about a transaction's state, a broken connection, which may make this participant
+        take over, or a timer. Requests of a leader that has been replaced are ignored."""
         match event:
             case Request(caller=caller, body=CanCommit(txn)) if self._obeys(caller.name):
                 return self._vote(disk, caller, txn)

@@ -225,7 +225,7 @@ class Lab:
             assignments=tuple(assignments) if on else (),
             configs=settings,
         )
-        answer = self.patiently(
+        answer = self.patiently(  # 19: CreateTopics
             lambda: self.raw().ask(19, 5, topics=(topic,), timeout=MINUTE, validate_only=False)
         )
         error = word(answer.topics[0].error_code)

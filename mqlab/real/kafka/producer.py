@@ -117,7 +117,7 @@ class Producer:
                 for row in topic.results_by_partition
             }
 
-        answer = self.lab.again(
+        answer = self.lab.again(  # 24: AddPartitionsToTxn
             lambda: self.lab.coordinator(self.txn_id or "", TRANSACTION).ask(24, version, **fields),
             # only the first partition's error decides whether it is sent again
             lambda a: next(iter(errors(a).values()), "ok"),

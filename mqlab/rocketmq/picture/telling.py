@@ -135,7 +135,7 @@ def explain_request(book: Book, body: object, most: int = 15) -> Telling:
             return Telling(book.name_order(key), label=Text(str(body)), why=STATEMENTS[verb]())
         case Heartbeat():
             return Telling(fold=True, label=Text("Heartbeat"), why=sentences.HEARTBEAT())
-        case HeartbeatResponse():
+        case HeartbeatResponse():  # an answer, but sent as a request of the broker's own
             return Telling(fold=True)
         case ResumeCheckHalfMessage():
             return Telling(why=sentences.RESUME())
