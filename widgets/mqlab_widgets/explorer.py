@@ -275,7 +275,7 @@ class Explorer(PictureWidget):
         lang, verdict = self._look.lang, self._verdict
         self.ui = {
             "kind": "explorer",
-            "still": self._name,
+            "still": self._name,  # of the still in the output, whose place the picture takes
             "lang": lang,
             "scale": self._look.scale,
             "title": self._heading(),

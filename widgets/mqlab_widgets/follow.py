@@ -346,7 +346,7 @@ class Follow(PictureWidget):
         lang = self._look.lang
         ui = {
             "kind": "follow",
-            "still": self._name,
+            "still": self._name,  # of the still in the output, whose place the picture takes
             "status": status.of(lang),
             "failed": failed,
             "lanes": self._tail.list_lanes(),

@@ -560,7 +560,7 @@ class Playground(PictureWidget):
         self._held = tuple(choice for choice in self._held if choice in waiting)
         return {
             "kind": "play",
-            "still": self._name,
+            "still": self._name,  # of the still in the output, whose place the picture takes
             "nodes": list_nodes(options, names, look.lang),
             "areas": list_areas(options, self.play.gaps(), names, self._held, look.lang),
             "skipped": skipped,
@@ -569,6 +569,7 @@ class Playground(PictureWidget):
             "compared": None,
             "goal": self._describe_goal(),
             "token": self.play.token,
+            # disks: it began from a broker's records, which the token alone does not bring back
             "copied": "copied_read" if self.play.system.disks else "copied",
             "moved": len(self.play.choices) > len(self.play.start),
             "error": error,

@@ -429,7 +429,8 @@ class Observer(Teller):
         """Draw the next recorded step, which a role has taken, into the model, and tell its facts
         to `listener`, where there is one: what a role recovered, which event it took, and each of
         its effects."""
-        # `role`: as it is after the step; None: the client `name` has gone
+        # `role`: as it is after the step; None: the client `name` has gone; Outside: what the gate
+        # did; Held: a request waits there
         at_ms, name, role, event, effects = step
         self._count(at_ms, listener)
         if role is None or isinstance(role, Outside):

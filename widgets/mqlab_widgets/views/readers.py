@@ -147,7 +147,7 @@ def _chips(
         if sum(w + 5 for _, w in chosen) + chip_width > room:
             break
         chosen.append((i, chip_width))
-    x = left + (26 if chosen and chosen[-1][0] > 0 else 0)
+    x = left + (26 if chosen and chosen[-1][0] > 0 else 0)  # the number's place, if any is left out
     out = []
     for i, chip_width in reversed(chosen):
         out.append((i, x, chip_width))

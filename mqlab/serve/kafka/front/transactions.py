@@ -135,7 +135,7 @@ def _begin_add_batch(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, 
             txn.producer_epoch,
             names,
             verify_only=txn.verify_only,
-            implicit=not txn.verify_only,
+            implicit=not txn.verify_only,  # of these versions, from a leader for a v2 client
         )
         requests.append((broker.config.kafka.coordinator, request))
     return broker.gather(caller, ask, list(requests), plan)

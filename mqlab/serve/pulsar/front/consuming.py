@@ -69,7 +69,8 @@ def subscribe(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     effects = (*open_topic(disk, topic), *add_consumers(disk, topic, command, idle))
     base_name = command.consumer_name or f"{conn}-{command.consumer_id}"
     name = name_consumer(base_name, conn, command.consumer_id)
-    # a subscription of another type than these sends its messages in order
+    # INDIVIDUAL: the types that acknowledge one by one; a subscription of the others sends its
+    # messages in order
     kind = TYPES[command.subType]
     consumer = Consumer(topic, command.subscription, name, kind not in INDIVIDUAL)
     replaced = front.sessions.of(conn).consumers.get(command.consumer_id)

@@ -369,6 +369,7 @@ class Hosted(Quiet):
                 return replace(effect, log=f"{self.folder}/{log}")
             case Put(table=table):
                 return replace(effect, table=f"{self.folder}/{table}")
+            # to the engine a consumer is a node, which is sent this; here it answers SUBSCRIBE
             case Send(body=Subscribed() as subscribed) if asker is not None:
                 return Reply(asker, subscribed)
             case Send(to=to, body=ProducerOpened() as opened):

@@ -59,8 +59,9 @@ def begin_send(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -
 
 def store(front: Front, caller: Caller, body: answers.Send, at_ms: int, disk: Disk) -> Result:
     """Handle SEND_MESSAGE: store one message, or a batch, in its topic, which is created if it may
-    be. The client is answered when they are in the log. A retry that has come back too often, or is
-    of a group that reads in order, goes to the dead-letter topic instead."""
+    be, also where the message is then refused. The client is answered when they are in the log. A
+    retry that has come back too often, or is of a group that reads in order, goes to the
+    dead-letter topic instead."""
     first = body.messages[0]
     topic, create_effects = find_topic(disk, first.topic), Effects()
     if topic is None:
