@@ -197,7 +197,8 @@ class Notes:
                 sends.append(event)
             case End(process=process, txn=name):
                 txn = self.txn(name)
-                if txn.end is None or txn.end.how != COMMIT:  # a request to commit stays
+                # a request to commit stays: an abort after it may have come too late
+                if txn.end is None or txn.end.how != COMMIT:
                     txn.end, txn.init = event, self.identities.get(process)
             case Ended(txn=name, outcome=outcome):
                 txn = self.txn(name)

@@ -130,7 +130,7 @@ class Search(Known):
             except Full as full:
                 self.ended = str(full) or str(BOUND(self.budget.states))
                 return
-            except Exception as error:
+            except Exception as error:  # a role's or a property's own (`at`: the world expanded)
                 schedule = "; ".join((*self.start, *self.schedule(self.at))) or "the start"
                 error.add_note(f"raised while every choice was looked at after: {schedule}")
                 raise

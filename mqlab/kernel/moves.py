@@ -309,7 +309,7 @@ def _break(
     pair = (client, server)
     node = notice_break(world.nodes[client_node], role, pair, at_ms, answers, refused)
     world = World(world.nodes.set(client_node, node), wires)
-    return Moved(world, client_node, client, lost, None, what="break")
+    return Moved(world, client_node, client, lost, stage=None, what="break")
 
 
 def _break_both(system: System, world: World, a: str, b: str, at_ms: int) -> list[Moved]:

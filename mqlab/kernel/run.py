@@ -219,7 +219,7 @@ class Run:
     def _list_facts(self, move: Moved, before: World) -> Iterable[Fact]:
         """The facts of one stage of a choice: of a fault, of a handler's begin, or of one effect.
         `before`: the world before the choice, with which a role's memory is compared. A stage that
-        is not shown has none."""
+        is not shown has none, such as that the other end of a connection notices the break."""
         if move.what in ("stop", "power"):
             yield self._stopped(move)
         elif move.what == "break":

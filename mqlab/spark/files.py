@@ -453,7 +453,7 @@ def check(folder: Path) -> None:
         if gaps := sorted(set(range(max(len(planned) - 1, len(committed)))) - set(numbers)):
             raise _missing(spark / name / str(gaps[0]))
         for number in numbers:
-            _read_json(spark / name / str(number), line=1)
+            _read_json(spark / name / str(number), line=1)  # line 0 is the format's version, v1
     if len(committed) > len(planned):
         raise _missing(spark / "offsets" / str(len(planned)))
     for number in planned:

@@ -390,7 +390,7 @@ def choose(
         if fact.kind is FactKind.SEND and not fact.fold:
             if exchange is not None and exchange.is_again(fact):  # counted in the first one's row
                 exchange.sent += 1
-                exchange.fact = replace(exchange.fact, txn=fact.txn)
+                exchange.fact = replace(exchange.fact, txn=fact.txn)  # the newest's (`is_again`)
                 rows[exchange.row] = (rows[exchange.row][0], exchange.sum_up())
                 continue
             latest[pair] = _Exchange(fact, len(rows))

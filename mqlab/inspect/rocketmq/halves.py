@@ -129,7 +129,7 @@ class _Reader:
     positions: list[Position] = field(default_factory=list)
     labels: dict[str, str] = field(default_factory=dict)
     lags: list[Lag] = field(default_factory=list)
-    dead: list[tuple[str, int]] = field(default_factory=list)  # queues of dead letters: how many
+    dead: list[tuple[str, int]] = field(default_factory=list)  # (queue, dead letters in it)
     ended: frozenset[int] = frozenset()  # the offsets in the half topic that op records name
     readers: dict[str, int] = field(default_factory=dict)
     # by (group, topic, queue): the group's committed offset; the check is a group too

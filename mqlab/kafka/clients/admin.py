@@ -245,7 +245,8 @@ class Admin(Quiet):
             # an earlier transaction is still ending: the same request again after a pause
             return self, (SetTimer(RETRY, self.config.retry_ms),)
         if error and getattr(call, "verb", "") == "create-partitions":
-            error = Error.INVALID_PARTITIONS  # what a controller says
+            # the new partition's leader says that it exists already; a controller says this
+            error = Error.INVALID_PARTITIONS
         if error:
             return self._return(build_failure(call, error))
         if self.todo:

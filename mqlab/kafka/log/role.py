@@ -504,8 +504,8 @@ def append_marker(
     part: Partition, name: str, ask: WriteTxnMarkers, disk: Disk, at_ms: int
 ) -> tuple[Partition, Effects, Batch]:
     """Append a transaction's marker (a control batch) and, for an abort that ends something here,
-    its entry of the aborted index. Returns the partition, the effects and the marker, which is
-    durable once `Appended` reports `marker.last + 1`."""
+    its entry of the aborted index (of which no event reports). Returns the partition, the effects
+    and the marker, which is durable once `Appended` reports `marker.last + 1`."""
     marker = Batch(
         base=disk.log(name).end,
         pid=ask.pid,

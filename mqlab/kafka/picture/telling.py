@@ -192,7 +192,7 @@ def explain_answer(
     if isinstance(body, FetchReplicaResponse):
         has_news = any(copied.entries or copied.cut >= 0 for copied in body.logs)
         return Telling(hide=not has_news, label=Text("replicate"))
-    if isinstance(body, Found):
+    if isinstance(body, Found):  # who leads a partition, to a client that has asked for it
         return Telling(fold=True)
     txn_name = _name_txn(known, request, txn_id)
     error: Error = getattr(body, "error", Error.NONE)
