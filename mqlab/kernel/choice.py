@@ -80,7 +80,10 @@ _MESSAGE = re.compile(
 )
 _ANSWERS = re.compile(r"(?P<stop>.*?)\s+answers=(?P<clients>\S+)")
 _STOP = re.compile(r"(?P<rest>.*?)\s+(?P<how>kill|power)=(?P<n>\d+)")
-_WORDS = ("call", "fire", "break", "lose", "drop", "refuse", "kill", "power", "restart")
+#: only requests, and the oldest one on the connection that there is
+_LOST = re.compile(r"(lose|drop) ([^\s<>#+]+)>([^\s<>#+]+)")
+#: of how many nodes a choice speaks
+_NODES = {"call": 1, "break": 2, "refuse": 2, "kill": 1, "power": 1, "restart": 1}
 
 
 def parse(text: str) -> Choice:
@@ -109,12 +112,13 @@ def parse(text: str) -> Choice:
     if len(words) > 1 and words[0] == "fire":
         # a timer's name is the rest of the line, with its blanks; "" means the node's next timer
         return Choice("fire", words[1], "".join(text.split(maxsplit=2)[2:]))
-    if len(words) in (2, 3) and words[0] in _WORDS:
-        if words[0] in ("lose", "drop") and (m := _MESSAGE.fullmatch(words[1])):
-            return Choice(words[0], m["a"], m["b"])
-        return Choice(words[0], words[1], words[2] if len(words) == 3 else "")
+    if words and _NODES.get(words[0]) == len(words) - 1:
+        return Choice(words[0], words[1], "".join(words[2:]))
+    if lost := _LOST.fullmatch(text):
+        return Choice(lost[1], lost[2], lost[3])
     raise BadValue(
         "{!r} is not a choice: expected `call NODE`, `A>B`, `A<B`, `NODE.`, `fire NODE`, "
-        "`break A B`, `kill NODE`, `power NODE` or `restart NODE`",
+        "`break A B`, `lose A>B`, `drop A>B`, `refuse A B`, `kill NODE`, `power NODE` or "
+        "`restart NODE`",
         text,
     )

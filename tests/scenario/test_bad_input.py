@@ -238,7 +238,9 @@ BAD = [
         "no timer 'timeout' of coordinator now; there are: timeout order-service",
     ),
     (f"{K}\nfire", "expected `fire NODE` or `fire NODE TIMER`"),
-    (f"{K}\ndo jump app", "'jump app' is not a choice: expected `call NODE`"),
+    *((f"{K}\ndo {it}", f"{it!r} is not a choice: expected `call NODE`") for it in (
+        "jump app", "lose app<coordinator", "drop app>coordinator+1", "kill app coordinator",
+        "break app")),
     (f"{K}\ndo call nobody", "no node 'nobody'"),
     (f"{K}\ndo break app nobody", "no node 'nobody'"),
 ]  # fmt: skip

@@ -310,8 +310,6 @@ def _replace_static(
             refused = _refuse(caller, Error.UNKNOWN_SERVER_ERROR)
             return gc.with_group(before), (*effects, restart_session(before, old), refused)
         gc, more = gc.write_generation(group, given, disk, (caller, answer))
-    elif group.state in (_S.STABLE, _S.COMPLETING_REBALANCE):
-        gc, more = prepare_rebalance(gc, group, disk)
     else:
         gc, more = rebalance(gc, group, disk)
     return gc, (*effects, restart_session(group, new), *more)
