@@ -328,7 +328,8 @@ class Relay(Quiet):
             case Response(body=PublishResponse()) if self.row is not None:
                 published = replace(self, peer=self.service, row=None)
                 return published, self._end(self.row, disk)
-            case Response(body=Marked()):
+            # marked before it was stored: the next row is read when the broker has answered
+            case Response(body=Marked()) if "marked_when_stored" in self.config.on:
                 return self, (self._ask(disk),)
             case ConnectionLost(peer=peer) if peer == self.peer:
                 return self, (SetTimer(RETRY, RETRY_MS),)

@@ -145,8 +145,11 @@ def test_a_relay_publishes_one_row_and_marks_it_when_it_is_stored():
 )
 def test_when_a_relay_marks(missing, first):
     role, _ = relay(without(missing))
-    _, _, effects = run(role, Response("shop", 0, OutboxRow("T1", 0)))
+    role, _, effects = run(role, Response("shop", 0, OutboxRow("T1", 0)))
     assert bodies(effects) == first
+    # an answer to the early mark that comes late does not make it read once more
+    role = run(role, Response("broker", 0, PublishResponse("T1")))[0]
+    assert len(run(role, Response("shop", 0, Marked()))[2]) == (missing == "")
 
 
 def test_a_relay_with_one_number_reads_behind_it_after_a_restart_too():

@@ -99,6 +99,7 @@ def test_what_is_not_offered_closes_the_connection(
         (batch([b"a"])[:-1] + b"?", "corrupt_message"),
         (batch([b"a"]) * 2, "invalid_record"),
         (batch([b"a"], magic=1), "invalid_record"),
+        (batch([b"a"], magic=200), "corrupt_message"),  # a signed byte: -56
         (batch([b"a"], bits=0x20), "invalid_record"),
         (batch([b"a"], bits=0x10), "transactional_id_authorization_failed"),
         (batch([b"x" * 1_100_000]), "message_too_large"),
@@ -109,7 +110,9 @@ def test_a_batch_that_cannot_be_kept(
 ) -> None:
     with Raw(broker.address) as client:
         client.create(topic)
-        assert client.produce(topic, 0, data).error_code.name == error
+        refused = client.produce(topic, 0, data)
+        assert refused.error_code.name == error
+        assert data[16:17] != b"\xc8" or (refused.error_message or "").endswith(": -56")
         assert client.produce(topic, 1, batch([b"a"])).error_code.name == (
             "unknown_topic_or_partition"
         )

@@ -271,9 +271,10 @@ def _format_flaw(data: bytes | None) -> Flaw | None:
     if length < SMALLEST:
         words = f"Record size {length} is less than the minimum record overhead ({SMALLEST})"
         return Flaw(Error.CORRUPT_MESSAGE, words)
-    if not 0 <= data[16] <= MAGIC:
-        return Flaw(Error.CORRUPT_MESSAGE, f"Invalid magic found in record: {data[16]}")
-    if data[16] != MAGIC or length + 12 > len(data):
+    magic = int.from_bytes(data[16:17], "big", signed=True)
+    if not 0 <= magic <= MAGIC:
+        return Flaw(Error.CORRUPT_MESSAGE, f"Invalid magic found in record: {magic}")
+    if magic != MAGIC or length + 12 > len(data):
         return Flaw(Error.INVALID_RECORD)
     if length + 12 < HEAD.size:
         return Flaw(Error.CORRUPT_MESSAGE)
