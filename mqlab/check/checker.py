@@ -434,13 +434,15 @@ def _find_unknown(notes: Notes) -> Iterator[Finding]:
 
 
 def _find_zombies(notes: Notes) -> Iterator[Finding]:
-    """Who has taken an identity over has fenced the one before it, whose commit is then refused."""
+    """Who has taken an identity over has fenced the one before it, whose commit is then refused.
+    Where both asked for it at the same time, nothing says who came first: nobody is accused."""
     for txn in notes.txns.values():
         mine = txn.init
         if txn.outcome != COMMITTED or txn.end is None or mine is None:
             continue
         for heir in notes.inits[mine.identity]:
-            if mine.time < heir.time < txn.end.time and heir.process != mine.process:
+            is_later = mine.time < (heir.asked or heir.time) and heir.time < txn.end.time
+            if is_later and heir.process != mine.process:
                 sentence = Words("{} was committed after {} took its identity over")
                 told = sentence(txn.name, heir.process)
                 yield Finding(ZOMBIE, told, _lines(heir, txn.end, txn.ended))

@@ -11,7 +11,7 @@ import heapq
 import json
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import MISSING, asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import IO, Any, ClassVar
 
@@ -45,9 +45,11 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Init(Event):
-    """A producer has taken over `identity`, such as Kafka's transactional.id."""
+    """A producer has taken over `identity`, such as Kafka's transactional.id. `asked`: when it has
+    asked for it, in nanoseconds since 1970; 0: not noted."""
 
     identity: str = ""
+    asked: int = 0
     name: ClassVar[str] = "init"
 
 
@@ -220,9 +222,9 @@ def _parse(values: dict[str, Any], number: int) -> Event:
     if not isinstance(name, str) or name not in EVENTS:
         raise HistoryError('"event": expected one of {}', ", ".join(EVENTS))
     kind = EVENTS[name]
-    wanted = {field.name: field for field in fields(kind) if field.name != "line"}
-    for key, field in wanted.items():
-        _check(values, key, int if key in NUMBERS else str, field.default is not MISSING)
+    wanted = [field.name for field in fields(kind) if field.name != "line"]
+    for key in wanted:
+        _check(values, key, int if key in NUMBERS else str)
         among = kind.allowed.get(key)
         if among and values[key] not in among:
             raise HistoryError(
@@ -231,12 +233,14 @@ def _parse(values: dict[str, Any], number: int) -> Event:
     return kind(line=number, **{key: values[key] for key in wanted})
 
 
-NUMBERS = {"time", "partition", "offset", "end"}
+NUMBERS = {"time", "partition", "offset", "end", "asked"}
+#: what a line may leave out, and what that means
+OPTIONAL: dict[str, str | int] = {"error": "", "asked": 0}
 
 
-def _check(values: dict[str, Any], key: str, kind: type, optional: bool) -> None:
-    if key == "error" and optional:
-        values.setdefault(key, "")
+def _check(values: dict[str, Any], key: str, kind: type) -> None:
+    if key in OPTIONAL:
+        values.setdefault(key, OPTIONAL[key])
     value = values.get(key)
     if type(value) is not kind or (isinstance(value, int) and not 0 <= value < MOST):
         raise HistoryError('"{}": expected {}', key, KINDS[kind])

@@ -431,6 +431,17 @@ def test_a_zombie_that_begins_again_later_was_one(told):
     assert told.found() == [ZOMBIE]
 
 
+@pytest.mark.parametrize(("asked", "found"), [(1, []), (3, [ZOMBIE]), (0, [ZOMBIE])])
+def test_who_asked_for_an_identity_at_the_same_time_is_no_successor(told, asked, found):
+    """The answer to w came at 2; 0: when the twin asked is not noted."""
+    told.send("B", "b1/0")
+    told.init("w")
+    told._add(Init, "twin", identity="id", asked=asked)
+    told.send("A", "a1/0")
+    told.end("A", outcome="committed")
+    assert told.found() == found
+
+
 def test_who_has_taken_its_identity_back_is_no_zombie(told):
     for process in ("w", "twin", "w"):
         told.init(process)

@@ -75,8 +75,9 @@ def main() -> int:
     history = Writer(Path(job.history), job.process, TOOL)
     producer = Producer(job.config)
     try:
+        asked = time.time_ns()
         _retry(lambda: producer.init_transactions(PATIENCE_S), over)
-        history.write(Init, identity=job.config["transactional.id"])
+        history.write(Init, identity=job.config["transactional.id"], asked=asked)
         over.wait(job.rest_s)
         stopped = False
         for number in count():
