@@ -145,10 +145,14 @@ class Router:
             new = replace(new, waiting=(*new.waiting, effect))
         return new, tuple(outgoing)
 
-    def _ask(self, partition: str, broker: str = "") -> Send:
-        """Any broker will do, but one that was just lost would not answer."""
+    def _ask(self, partition: str, broker: str = "", after: str = "") -> Send:
+        """Any broker will do, but one that was just lost would not answer. `after`: the one that
+        was asked last and is lost; the next in the list is asked."""
         gone = {leadership.role for leadership in self.lost.values()}
         brokers = self.config.brokers
+        if after in brokers:
+            at = brokers.index(after) + 1
+            brokers = (*brokers[at:], *brokers[:at])
         broker = broker or next((b for b in brokers if b not in gone), brokers[0])
         if partition != self.config.cluster.coordinator:
             return Send(broker, Metadata(partition))
@@ -190,7 +194,7 @@ class Router:
         led: Leadership | None = self.known.get(partition)
         if led is None or led.role != peer:
             partitions = dict.fromkeys(w.to for w in self.waiting)
-            return self, tuple(self._ask(to) for to in partitions)
+            return self, tuple(self._ask(to, after=peer) for to in partitions)
         new = replace(self, known=self.known.remove(partition), lost=self.lost.set(partition, led))
         return new._step_inside(replace(event, peer=partition), disk)
 

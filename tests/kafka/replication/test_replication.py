@@ -33,6 +33,17 @@ def test_whenever_leadership_moves_nothing_is_lost_or_torn_for_good(line, budget
     assert verdict.states == states
 
 
+def test_a_client_asks_one_broker_after_the_other_who_leads():
+    play = Play(system("kafka partitions=1 replicas=3 'app=init'"))
+    for down in ("coordinator@1", "coordinator@2"):
+        play.do(f"kill {down}")
+    play.do("call app")
+    for down in ("coordinator@1", "coordinator@2"):
+        play.do(f"refuse app {down}")
+        play.do("app.")
+    assert "app>coordinator@3" in {option.choice for option in play.options()}
+
+
 PLAIN = (
     "kafka partitions=1 groups=1 replicas=2 producers= readers=one,two "
     "'one=commit-offsets g orders-0@5' 'two=committed g orders-0'"
