@@ -316,7 +316,8 @@ def _find_lost_or_torn(notes: Notes) -> Iterator[Finding]:
         present = [
             send
             for send in txn.sends
-            # what is read of a value that is sent twice may be the other message
+            # what is read of a value that is sent twice may be the other message; where the commit
+            # is known, what is missing is an anomaly either way, torn or lost
             if _find_last_read(notes, send) and (known or send.value not in notes.twice)
         ]
         missing = [send for send in txn.sends if not _find_last_read(notes, send)]
@@ -451,7 +452,8 @@ def _find_zombies(notes: Notes) -> Iterator[Finding]:
 
 def _list_undecided(notes: Notes) -> Iterator[Text]:
     """Yield a sentence for each thing that the history cannot decide: unanswered commits,
-    partitions that were not read to the end, values sent twice, readers of uncommitted data."""
+    partitions that were not read to the end, values sent twice, transactions with two different
+    ends, readers of uncommitted data, and a history in which nothing was read."""
     unanswered = [txn for txn in notes.txns.values() if txn.outcome == "unknown"]
     if unanswered:
         # of how many at least one message was read

@@ -192,6 +192,7 @@ def _read(file: IO[str], path: Path) -> Iterator[Event]:
         try:
             values = _decode(line, path, number)
         except HistoryError:
+            # the begin of an event, cut off; any other text was never a line of a history
             if line.startswith("{") and not line.endswith("\n"):
                 break
             raise

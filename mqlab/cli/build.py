@@ -193,6 +193,7 @@ def search_own(
             raise UserError(str(NO_SITTING(sitting=sitting, last=len(what.sittings))))
         unasked = what.list_unasked(sitting) if sitting else ()  # names of the claims left out
         try:
+            # `host.recover` starts the learner's part, in place of the engine's own
             model = what.arrange_line(line, host.recover, unasked)
         except (ScenarioError, ValueError) as error:
             raise UserError(str(error)) from error

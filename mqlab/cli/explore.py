@@ -219,6 +219,7 @@ def _search_both(
     try:
         for symmetry in (True, False):
             search = explore_equal if symmetry else explore
+            # None: all the claims that the system has
             verdict = search(model, bounds, None, choose_progress(), memory)
             clear_line()
             equal = Words("{} equal")(", ".join(model.symmetric))
@@ -338,6 +339,7 @@ def _search(
     if not verdict.counterexamples:
         print(HOLDS if verdict.complete else SO_FAR)
     rate = verdict.states / max(verdict.seconds, 1e-9)  # a clock may say 0 s
+    # with fewer states the memory, of the whole process, says nothing of a state
     memory_known = verdict.memory and verdict.states >= MANY
     per_state = BYTES(n=verdict.memory / verdict.states) if memory_known else NOTHING
     tell("{:.1f} s, {:,.0f} states/s{}", verdict.seconds, rate, per_state)

@@ -110,7 +110,8 @@ def run(args: argparse.Namespace) -> int:
 
 def tell(incident: Incident, lang: Lang, whole: bool) -> Iterator[str]:
     """Yield the printed lines of an incident: its title, system, mechanism, recordings and the
-    command that shows it; with `whole` also its story and the question to answer before."""
+    command that shows it; with `whole` also its story and the question, with its answers, that one
+    answers before the scenario is seen."""
     script, head = incident.script, incident.script.head  # `head`: its comments "# key: value"
     mended = incident.said("mended")  # "no", or the release that mended it
     yield script.title.of(lang)

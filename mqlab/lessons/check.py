@@ -213,6 +213,7 @@ class Exercise(Hinted):
         must happen in some schedule happens; `graded`: of the unseen systems too."""
         guarded = _guard(self, rule)  # remembers its answers, and checks their kind
         try:
+            # a function that is still without its body returns None for everything
             if all(call_rule(rule, sample) is None for sample in self.samples):
                 return Verdict(False, NOT_WRITTEN)
             for sample in self.samples:  # raises RuleError for an answer of the wrong kind

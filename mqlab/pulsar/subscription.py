@@ -531,6 +531,7 @@ class _Round:
         if sub.cursor.is_deleted(position):
             return
         aborted = entry.txn is not None and self.view.is_aborted(entry.txn)
+        # `on`: the safeguards that are on; an experiment switches one off to show what then happens
         if entry.marker is not None or (aborted and "filter_aborted" in self.on):
             self.passed.append(position)
             return

@@ -295,7 +295,8 @@ class Consumer(Quiet):
             case Call(body=call):
                 failure = build_failure(call, "a consumer has no such call; producers= have")
                 return self, (Return(failure),)
-            # the slave does not take back the message that waits for its answer (in_flight[0])
+            # the slave refuses (a code other than 0) to take back the message that waits for its
+            # answer (in_flight[0]): it stays here, and the offset does not pass it
             case Response(peer, _, ConsumerSendMsgBackResponse(code=code) as answer) if (
                 code and self.in_flight and peer == self.config.cluster.slave
             ):

@@ -214,7 +214,7 @@ class Connection(asyncio.Protocol):
             del self._in_flight[number]
             if frame:
                 self._send(frame)
-        if request.last:
+        if request.last:  # the protocol closes the connection after this answer
             self.close("it wanted one answer")
         elif self._buffer:  # requests that could not begin before this answer
             self._continue_later()

@@ -189,7 +189,8 @@ class Driver:
     def _do_effects(self, me: str, effects: Effects) -> None:
         """Carry out the effects of one step of the role `me`, in order: messages to roles join the
         inbox (after `pace_ms`, if set), messages and answers to clients go to their connections,
-        appends and puts to disk and journal, timers are set or cancelled."""
+        appends and puts to disk and journal, timers are set or cancelled. A Flush has nothing to do
+        here: the journal is written, and flushed if asked, at the end of the turn."""
         now, inbox, pushes = self.now, self.inbox, self._can_push
         for effect in effects:
             if isinstance(effect, Send):
@@ -218,6 +219,7 @@ class Driver:
                 if effect.notify:  # the role learns that the entry is safe
                     appended = Appended(effect.log, effect.entry.last + 1, now)
                     inbox.append((me, appended))
+                    # roles that read the log along with its own role
                     if effect.log in self.readers:
                         for reader in self.readers[effect.log]:
                             inbox.append((reader, appended))

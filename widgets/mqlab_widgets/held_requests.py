@@ -59,6 +59,7 @@ def _describe(
                 "choice": f"{verb}:{held.id}",
                 "label": text.of(lang),
                 "short": SHORT[verb].of(lang),
+                # how the button looks; all verbs but two kill something
                 "kind": KINDS.get(verb, "kill"),
             }
             for verb, text in CHOICES.items()

@@ -170,7 +170,7 @@ class Ordering(PictureWidget):
             self.ui = {
                 "kind": "ordering",
                 "cell": self._cell,
-                "still": self._name,
+                "still": self._name,  # of the still in the output, whose place the picture takes
                 "lang": lang,
                 "scale": self._look.scale,
                 "question": self.exercise.question.of(lang),

@@ -42,6 +42,7 @@ def read(ask: Ask) -> Reading:
             return read_tools(ask, sys.stdin.buffer, "stdin", ask.now_ms)
         try:
             with path.open("rb") as file:
+                # as old as the file, where its lines do not say when they were printed
                 return read_tools(ask, file, ask.target, round(path.stat().st_mtime * 1000))
         except OSError as error:
             raise Unreadable("cannot read {}: {}", path, error.strerror) from error

@@ -242,6 +242,7 @@ class Folder:
             counted = Scan(name, "", start)
             self._scan_partition(counted, part, ask.first, ask.last)
         elif scan.start < scan_from:
+            # the report says that what is before this offset was not read
             self.gaps[name, ""] = Gap(Text(name), BEFORE(first=scan_from))
         # by base offset, the batches around the LSO and the end, and those asked for
         spans = [range(max(at - AROUND, 0), at + AHEAD) for at in (scan.first_open, scan.end)]

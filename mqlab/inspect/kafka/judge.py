@@ -212,7 +212,8 @@ def _compare_with_state(
 
 def _judge_states(reading: Reading, facts: Own) -> Iterator[Finding]:
     """Yield a finding for each transaction of which the coordinator itself says that something is
-    wrong: decided, but markers are missing; or open for longer than its timeout and SLACK_MS."""
+    wrong: decided, but markers are missing; or open for longer than its timeout and SLACK_MS.
+    `facts.live`: the broker runs, so the advice is to ask it; else it is read from its folder."""
     # (producer id, partition) of all that is open
     open_in = {(txn.owner, txn.seen) for txn in reading.txns if txn.seen != STATES}
     logs_read = {log.name for log in reading.logs}
@@ -234,7 +235,7 @@ def _judge_states(reading: Reading, facts: Own) -> Iterator[Finding]:
                 down = ask_tool("topics", reading, facts, "--describe", "--unavailable-partitions")
                 proof, advice = (_show_state(state),), ASK_LEADER if facts.live else AT_START
                 yield Finding(MISSING, state.txn_id, says, proof, logs, advice, (down, describe))
-        elif (
+        elif (  # (a start of 0 or -1 is not known)
             state.state == ONGOING and 0 <= state.timeout_ms < age - SLACK_MS and state.start_ms > 0
         ):
             says = TOO_LONG(id=state.txn_id, age=say_age(age), timeout=say_age(state.timeout_ms))

@@ -158,7 +158,8 @@ class _TakeOver:
         begin it (`start`), the questions to search for, what was taken over and what was not."""
         took: list[Text] = []
         disks = {log.name: self._make_partition(log, took) for log in self.logs}
-        # a state record of version 0 shows that transaction.version is below 1
+        # a state record of version 0 shows that transaction.version is below 1; the producers,
+        # ID-2, are second instances: where the first ones are no record says
         version = 0 if any(s.written_by == 0 for s in self.known) else 2
         system = TakenKafka(
             transaction_version=version, client="v2" if version else "legacy",

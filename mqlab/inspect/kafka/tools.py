@@ -497,6 +497,7 @@ def read_tools(ask: Ask, stream: BinaryIO, name: str, at_ms: int) -> Reading:
         raise Unreadable("cannot read {}: {}", name, error.strerror) from error
     except (KeyError, TypeError, ValueError) as error:
         raise Unreadable("{} is not the output of a Kafka tool: {}", name, error) from error
+    # the gap "tool": a line in which a tool says that it has failed
     if not tools.known and "tool" in tools.gaps:
         raise Unreadable("{}: {}", name, tools.gaps["tool"].why)
     if not tools.known:

@@ -241,12 +241,13 @@ class _TakeOver:
             elif topic.open:
                 name = self.names[topic.name]
                 txns_here = [txn for txn in self.txns if topic.name in txn.where]
-                # a client writes to the topic in a new transaction
+                # a client writes to the topic in a new transaction (STILL: nothing fails meanwhile)
                 newer = Way("mark", NEXT_ONE(topic=topic.name), _with(system, *_write(name)), STILL)
                 wish = Wish(CAN_READ(topic=topic.name), partial(_reads_all, name))
                 yield wish, (*self._ways(system, txns_here), newer)
         for pending in self.pending:
             txns_here = [txn for txn in self.txns if f"{pending.topic}/{pending.sub}" in txn.where]
+            # without any, no transaction that was read can free it, so there is nothing to search
             if txns_here:
                 freed = FREED(sub=pending.sub, topic=pending.topic)
                 wish = Wish(freed, partial(_is_free, self.names[pending.topic], pending.sub))

@@ -155,7 +155,8 @@ def _ask(
     one that was set aside, the call that puts it back."""
     for half in halves:
         is_in, group = partial(_is_in_topic, make_name(half.key)), half.group
-        # check rounds until an undecided one is set aside
+        # check rounds until an undecided one is set aside; of one that is already, a single one
+        # shows that the check no longer asks about it
         rounds = 1 if half.key in back else max(system.check_max - half.times, 0) + 1
         no_producer = dataclasses.replace(system, producers=())
         clock = Way("clock", ROUNDS(n=rounds, group=group), no_producer, _rounds(rounds))

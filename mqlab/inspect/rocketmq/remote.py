@@ -137,7 +137,7 @@ class Broker:
                 if not self._denied:  # noted once: which rights the user needs
                     self._denied = True
                     self.gaps.append(Gap(Text(f"User:{key}"), rights))
-            raise Refused(reason, answer.code == ResponseCode.SYSTEM_BUSY, answer.code)
+            raise Refused(reason, failed=answer.code == ResponseCode.SYSTEM_BUSY, code=answer.code)
         return answer
 
     def _hear(self) -> RemotingCommand:

@@ -192,6 +192,7 @@ class Admin(Quiet):
             case Producers(partition=partition) | FindHanging(partition=partition):
                 return self._ask(call, partition, DescribeProducers())
             case AbortHanging(partition=partition):
+                # first: whose transaction begins there; its marker needs that producer's epoch
                 return self._ask(call, partition, DescribeProducers())
             case Fence(txn_id=txn_id):
                 return self._ask(call, self.config.coordinator, InitProducerId(txn_id))

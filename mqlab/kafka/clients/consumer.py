@@ -192,7 +192,10 @@ def reset_position(
 def handle_offsets(
     consumer: Consumer, call: Committed | Poll | PositionOf | Lag, answer: OffsetFetchResponse
 ) -> Result:
-    """What the group has committed: the answer itself, or where to read on from."""
+    """Take what the group has committed: for Committed it is the call's outcome; for the others it
+    is where this member reads on from. A Poll then fetches there, a PositionOf returns it. Where
+    nothing is committed and auto.offset.reset is latest, the end is requested first (ListOffsets)
+    and its answer goes on with the call."""
     if isinstance(call, Committed):
         return consumer.return_outcome(build_success(call, ", ".join(map(str, answer.positions))))
     positions = consumer.positions

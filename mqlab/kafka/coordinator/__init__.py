@@ -773,6 +773,8 @@ class Coordinator:
             epoch=entry.epoch if entry.failed_fence else entry.epoch + 1,
             # -1: version 0 remembers no previous epoch
             last_epoch=entry.epoch if v2 else -1,
+            # no client ends it, so the cluster decides: with 2 the markers are of version 2, of
+            # which leaders demand an epoch above the producer's
             client_version=2 if v2 else 0,
             failed_fence=False,
         )

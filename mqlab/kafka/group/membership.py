@@ -350,6 +350,7 @@ def handle_sync(gc: GroupCoordinator, ask: SyncGroup, caller: Caller, disk: Disk
     error = _check_request_sync(ask, group)
     if group is None or error:
         return gc, (Reply(caller, SyncGroupResponse(error)),)
+    # `unsynced`: who has not sent SyncGroup in this generation; the sync timer would remove them
     group = replace(group, unsynced=tuple(m for m in group.unsynced if m != ask.member))
     effects: Effects = () if group.unsynced else (CancelTimer(sync_timer(group.name)),)
     member = group.members[ask.member]

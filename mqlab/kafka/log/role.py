@@ -234,7 +234,7 @@ class Partition:
     def with_data(self, batch: Batch) -> Partition:
         """The partition's state after this batch was appended at `batch.base`: the producer's last
         sequence numbers, and its transaction, which the first batch opens."""
-        if batch.pid < 0:
+        if batch.pid < 0:  # of a producer without an id: nothing to remember
             return self
         entry: ProducerEntry = self.producers.get(batch.pid) or ProducerEntry(batch.epoch)
         if entry.epoch != batch.epoch:
@@ -847,8 +847,8 @@ ReaderRequest = Fetch | ListOffsets | DescribeProducers | Watch | Unwatch
 def answer_reader(role: R, body: ReaderRequest, caller: Caller, disk: Disk) -> tuple[R, Effects]:
     """Answer a request that only reads: Fetch, ListOffsets, DescribeProducers, or a long poll
     (Watch, Unwatch). Partition leaders and group coordinators share it. Returns the role and the
-    effects: the answer at once, except for a Watch that finds nothing new; only this changes the
-    role, which remembers who waits."""
+    effects: the answer at once, except for a Watch that finds nothing new, which the role remembers
+    and answers later, and for an Unwatch, which makes it forget one and has no answer."""
     match body:
         case Fetch():
             return role, (Reply(caller, answer_fetch(role.part, role.name, body, disk)),)

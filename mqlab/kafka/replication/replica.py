@@ -511,15 +511,16 @@ class Replica:
                 if leadership is not None and leadership.role != peer:
                     return self, ()  # from one that leads no more
                 return step_inside(self, self._rename_peer(event, partition), disk)
-        # A timer of a leader that leads no more.
+        # A timer, an answer or a lost connection of a leader that leads no more.
         return self, ()
 
     def _handle_request(
         self, event: Request, caller: Caller, body: ReplicaRequest, disk: Disk
     ) -> tuple[Replica, Effects]:
-        """Handle a request: who leads a partition, a follower's fetch, or a request to the role
-        with which this replica leads. Where it does not lead, still loads, or has too few replicas
-        in sync for an append, that request is refused."""
+        """Handle a request: who leads a partition, a follower's fetch, its own note (Load) that it
+        has become leader and reads its log, or a request to the role with which it leads.
+        Where it does not lead, still loads, or has too few replicas in sync for an append, that
+        request is refused."""
         match body:
             case Metadata(partition=partition) | FindCoordinator(name=partition):
                 leadership: Leadership | None = self.led.get(partition)
@@ -534,7 +535,8 @@ class Replica:
         if self.role is None and caller.name == self.config.me:
             return self, ()  # a note to itself from when it led
         if self.role is None:
-            # it leads and has no role yet: it is still reading its log
+            # it leads and has no role yet: it is still reading its log; None: the refusal says that
+            # it does not lead
             loading = Error.COORDINATOR_LOAD_IN_PROGRESS if self.leads else None
             return self, (Reply(caller, refuse_request(body, loading)),)
         if is_short(self) and is_append(body):

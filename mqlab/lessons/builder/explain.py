@@ -241,7 +241,8 @@ def _explain_epoch(evidence: Evidence) -> Text:
 
 def _explain_asked(evidence: Evidence) -> Text:
     """Explain a commit that no application has requested: by the event that made the coordinator
-    decide it, or by two producers with one epoch."""
+    decide it, by two producers with one epoch, or by an EndTxn whose epoch is not the
+    transaction's, or that was meant for an earlier transaction."""
     cause = evidence.find_cause(TxnState.PREPARE_COMMIT)
     if cause is None:
         return explain_outcome(evidence)

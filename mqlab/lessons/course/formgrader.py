@@ -100,8 +100,9 @@ def course_settings(folder: Path) -> Config:
     )
     c.OnlyFiles.submissions = str(folder / "submitted")
     c.Mend.releases = c.Inert.releases = str(folder / "release")
-    # Mend puts deleted cells back, Inert makes text of a submission, HideTests leaves hidden tests
-    # out of what a student is shown; the others are nbgrader's own
+    # OnlyFiles refuses a submission with a fault, Mend puts deleted cells back, Inert makes text of
+    # a submission, HideTests leaves hidden tests out of what a student is shown; the others
+    # (`steps`, nbconvert's) are not ours
     c.Autograde.sanitize_preprocessors = [
         OnlyFiles,
         steps.ClearOutput,

@@ -150,7 +150,7 @@ def assemble_loop(order: tuple[str, ...]) -> Work:
 
     def work(app: App) -> None:
         orders: list[Order] = []
-        while pieces:
+        while pieces:  # without any a round would make no call, and the loop never end
             try:
                 for piece in pieces:
                     if piece == "poll":

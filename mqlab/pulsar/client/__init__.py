@@ -197,10 +197,12 @@ class Client:
             case calls.GetState():
                 return tell_state(new, call)
             case calls.NewTransaction():
+                # (begun: how often it has asked, which chooses the coordinator)
                 return replace(new, begun=new.begun + 1).proceed()
             case calls.Reopen():  # for tests: the client then sends what a stale one would
                 txn = replace(new.txns[txn_name], state=ClientTxnState.OPEN)
                 return new.keep(txn_name, txn).finish(build_success(call))
+        # a send, or an administrator's call: nothing to note first; any other one fails there
         return new.proceed()
 
     def proceed(self) -> Result:

@@ -187,7 +187,8 @@ def _explain_effect(
     effect: Effect | None,
 ) -> Telling:
     """Explain an effect for the picture: the name of its transaction, why it happens, the stage of
-    the transaction that begins with it, and the sentence of the story. `written`: what the
+    the transaction that begins with it, and the sentence of the story. `effect` None: a change in
+    the role's memory by `event`. `written`: what the
     coordinators have written, which gives transactions their names (T1, T2 …); `entries` reads the
     entries of the partition's topic."""
     match effect:
@@ -208,6 +209,7 @@ def _explain_effect(
             return Telling(fold=True)
         case Send(body=body):
             return _explain_request(body, written)
+        # the receipt of a stored message; one with -1 refuses it, and is an answer like others
         case Reply(body=SendReceipt(position=at) as receipt) if at >= 0:
             stored = next((e for e in entries() if e.base == at), None)
             why = _explain_receipt(receipt, stored)()

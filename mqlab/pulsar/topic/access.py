@@ -325,7 +325,8 @@ def tell_changes(old: Access, new: Access) -> tuple[Text, ...]:
 
 def answer(topic: Topic, body: Any, disk: Disk) -> Answer:
     """Answer a request that only reads the topic: the last message id, statistics of the
-    transaction buffer and of pending acknowledgements, or the state of a position."""
+    transaction buffer and of pending acknowledgements, or the state of a position; or one to create
+    the namespace, which exists already."""
     match body:
         case GetLastMessageId():
             return LastMessageId(position=_find_last(topic, disk))

@@ -358,6 +358,7 @@ def annotate(
             return explain_answer(book, event.body if isinstance(event, Request) else None, body)
         case Return(value=Outcome(call=SendInTransaction() | End() as call) as outcome):
             return Telling(book.name_order(call.order), story=TOLD_YES if outcome.ok else None)
+        # not folded, with nothing to add: its rows had their sentences
         case Return(value=Outcome(call=Consume())):
             return Telling()
     return Telling(fold=True)

@@ -100,7 +100,7 @@ class TraceServer:
         self._open_connections += 1
         # writing waits for a client that has left so many bytes unread
         writer.transport.set_write_buffer_limits(high=PIECE)
-        exchange = Exchange((HOST, 0))
+        exchange = Exchange((HOST, 0))  # only the host is compared, so no port
         try:
             async with asyncio.timeout(PATIENCE_S):
                 request = await _receive(reader, exchange)

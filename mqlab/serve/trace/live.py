@@ -244,7 +244,7 @@ class Live:
                 to_skip -= 1
                 await turn.give_way()
             while to_draw > 0 and recorder.steps:
-                if self._has_gap:
+                if self._has_gap:  # steps left undrawn: the lines begin after them, by a Snapshot
                     self._begin_anew()
                 self._run_guarded(partial(self.observer.take, recorder.take(), self._keep))
                 to_draw -= 1

@@ -130,7 +130,7 @@ def _lay_out(trace: Trace, room: int, small: bool) -> _Places:
     for log in logs:
         flags.setdefault(log.name, {}).update(dict.fromkeys(f.name for f in log.frontiers))
         readers.setdefault(log.name, {}).update(dict.fromkeys(p.name for p in log.progress))
-    y = 22.0
+    y = 22.0  # the top of the next log, in px
     rows = {}
     begins = _find_begins(readers, small)  # x of the cells, and the height of a name above them
     beside = max((x for x, _ in begins.values()), default=0)  # px that names take from the cells

@@ -66,6 +66,7 @@ def _plan(trace: Trace, lang: Lang, wide: int) -> Plan:
     stairs = first + sum(gaps) > room
     if stairs:  # names at two heights, so lanes may be closer than names are wide
         first, gaps = FIRST, [min(LANE_SPACING, (room - FIRST) / max(len(gaps), 1))] * len(gaps)
+    # strict=False: without a lane there is still the first x
     lane_x = dict(zip((lane.name for lane in lanes), accumulate(gaps, initial=first), strict=False))
     x = lane_x | {name: lane_x[part] for name, part in stands_for.items()}
     rows = [i for i, fact in enumerate(trace.facts, 1) if fact.story.en]

@@ -311,7 +311,8 @@ def _next_request(p: Producer) -> Result:
     tc, identity = p.config.cluster.coordinator, (p.config.txn_id or "", p.pid, p.epoch)
     if not p.config.transactional and p.config.idempotent and p.state is _S.UNINITIALIZED:
         return send_init_producer_id(p.enter(_S.INITIALIZING)) if p.flights else (p, ())
-    missing = _find_missing(p)  # partitions of batches that the coordinator does not know of
+    # legacy: partitions of batches that the coordinator does not know of; v2's Produce adds them
+    missing = _find_missing(p)
     if missing:
         return ask_coordinator(p, tc, AddPartitionsToTxn(*identity, missing))
     if isinstance(p.call, SendOffsets):

@@ -95,6 +95,7 @@ def _explain_held(system: PendingAckSystem, world: World, claim: str) -> Text:
             for sub, held, granted in list_held(system, world):
                 if held != granted:
                     records = world.disk(sub.partition).log(sub.log).read(0)
+                    # a record's `op` is ACK, or else the end of its transaction
                     ended = {str(one.txn) for one in records if one.op != ACK}
                     acked = {at for at in held if sub.cursor.is_deleted(at)}
                     return _explain_difference(held, granted, acked, ended)

@@ -336,6 +336,7 @@ def _build_message(
             return "", EndTxn(txn_id, pid, epoch, end == "commit", version in (None, 5))
         case "WriteTxnMarkers", partition, ("commit" | "abort") as end if partition in partitions:
             coordinator_epoch = given.get("coordinator", 0)
+            # as an administrator's: without a transactional id, and in the version before 2
             return partition, WriteTxnMarkers("", pid, epoch, end == "commit", coordinator_epoch, 0)
         case "Produce", partition, value if partition in partitions:
             first = given.get("seq", 0)

@@ -317,6 +317,7 @@ def find_coordinator(broker: Broker, caller: Caller, ask: Ask) -> Result:
     if not is_known_type:
         node, host, port = -1, "", -1
     coordinators = tuple(CoordinatorNode(k, node, host, port, error, words) for k in keys)
+    # (up to version 3 the answer has no list: the one coordinator is at its top)
     return broker, (Reply(caller, FoundCoordinator(coordinators, node, host, port, error, words)),)
 
 

@@ -245,12 +245,14 @@ def _reset(call: Call, tenant: str, space: str, topic: str, name: str, time_ms: 
         position = _find_before_time(call.disk.log(f"{topic_name}/{topic_name}"), int(time_ms))
     else:
         entry = _read_position(call, topic_name)
+        # the message that is named is the next one
         position = None if entry is None else entry - 1
     sessions = call.front.sessions
     # by connection and number there; they are closed when the topic moves the cursor
     for conn, number in sessions.consuming(topic_name, name):
         sessions = sessions.drop_consumer(conn, number)
     call.front = call.with_sessions(sessions)
+    # no client waits for the topic's answer: the administrator gets one at once
     handed = Handed(Caller(""), Seek(topic_name, name, position))
     return call.say(NO_CONTENT, "", Send(topic_name, handed))
 

@@ -79,7 +79,8 @@ def follow(holders: Holders, old: Topic, new: Topic, event: Event, effects: Effe
 def _take_request(holders: Holders, sub: Subscription, event: Request) -> Holders:
     """Return the numbers of messages that consumers hold unacknowledged, by consumer, after a
     client's request to a subscription: individually acknowledged, given back, or gone with a
-    consumer or cursor. Other requests change nothing."""
+    consumer or cursor. Other requests change nothing; the types that are counted here cannot be
+    acknowledged cumulatively."""
     client = event.caller.name
     match event.body:
         case Ack() as ack if ack.ack_type is AckType.INDIVIDUAL:

@@ -313,6 +313,7 @@ def _describe_sub(hosted: Hosted, sub: Subscription, log: LogView) -> Facts:
     backlog = last_entry - cursor.mark_delete - cursor.count_individual()
     consumers = [_describe_consumer(hosted, sub, consumer) for consumer in sub.consumers]
     return {
+        # a subscription has a type once a consumer has come: one is here, or was sent something
         "type": str(sub.sub_type) if consumers or sent_messages else UNKNOWN,
         "durable": sub.durable,
         "isDurable": sub.durable,

@@ -196,7 +196,7 @@ def write_push(number: int, body: Any) -> tuple[bytes, bool]:
     message_id: Fields = {
         "ledgerId": push.ledger,
         "entryId": message.message_id.position,
-        "partition": -1,
+        "partition": -1,  # the client knows it: it has subscribed to this partition by its name
     }
     fields: Fields = {"consumer_id": push.consumer_id, "message_id": message_id}
     if message.redelivery_count:

@@ -134,6 +134,7 @@ def _read_send(
         messages=messages,
         size=len(command.body),
         batch=batch,
+        # of a topic that this message makes; 4 is the default of the clients too
         queues=header.integer(names["defaultTopicQueueNums"], 4),
         head=first if batch else None,
         most=_max_reconsume(command, header, names["maxReconsumeTimes"]),
