@@ -398,7 +398,7 @@ def _draw_strips(logs: Iterable[LogRead]) -> str:
         return ""
     most_offsets = max(len(_offsets(strip)) for strip in strips)
     longest = max((len(cell.label) for strip in strips for cell in strip.cells), default=0)
-    trace = Trace("", (), (), (Snapshot(logs=tuple(strips)),))
+    trace = Trace(system="", choices=(), facts=(), snapshots=(Snapshot(logs=tuple(strips)),))
     # width: the strip with the most offsets (room for 4 at least), each wide enough for the longest
     # label; the trace has no step but this one picture, number 0
     scene = draw_logs(trace, 0, spoken(), BESIDE + PLACES[longest > SHORT] * max(most_offsets, 4))

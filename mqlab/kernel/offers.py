@@ -100,7 +100,8 @@ def record_choice(run: Run, moved: list[Moved]) -> Done:
     and to which clients answers were in flight. A step that was itself stopped gets no effects, nor
     does a fault other than a restart: it offers no place for a crash. `moved`: the stages of the
     choice."""
-    # run.counts[i]: the number of facts that the execution had after stage i of its last choice
+    # run.counts[i]: the number of facts that the execution had after stage i of its last choice,
+    # whose own facts have the step number run.steps
     facts_before = sum(fact.step < run.steps for fact in run.facts[: run.counts[0]])
     progress: list[int] = []
     answered: list[tuple[str, ...]] = []

@@ -305,7 +305,7 @@ def kill_hard(
 ) -> None:
     """Run the job in a process of its own until `point` of the setup's batch, where it kills itself
     and its JVM with -9. Raises IncomeError where it ended otherwise. `rule`: as in `restart`."""
-    victim = setup.victims.take()
+    victim = setup.victims.take()  # a process that has started already and waits for its job
     say(str(tr("the job runs, in a process of its own")))
     code, last_line = _run_job(victim, setup, target, sink, Kill(point, setup.batch), rule)
     if code != -signal.SIGKILL:

@@ -268,7 +268,7 @@ def _collect(path: Path, rows: Iterator[tuple[int, list[str], list[str]]], separ
     """
     columns: list[int] = []
     currencies: list[int] = []
-    found = _Csv([], {}, [], 0, "")
+    found = _Csv(rows=[], refused={}, places=[], total=0, note="")
     total = width = 0
     for number, row, lines in rows:
         total += len(lines)

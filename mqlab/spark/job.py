@@ -240,6 +240,7 @@ def income(
             _run(spark, target, sink, plan, times, say)
             say(str(tr("reading the result back, and computing it again without Spark")))
             with times.measure("read back and compare"):
+                # (`visible`: the file, where the machines of a cluster can read it too)
                 true = truth_of(visible(orders, folder, spark), span)
                 result = read_result(address, target, reading, records, true, times)
     except IncomeError as error:

@@ -289,6 +289,7 @@ def _judge_group(position: Position, reading: Reading, facts: Own) -> Iterator[F
     if position.pending and max(ages, default=PENDING_MS) >= PENDING_MS:
         names = [WAITS_FOR(id=t.name, state=t.state) for t in holders if t.seen == STATES]
         waits_for = ", ".join(map(str, names or position.pending))
+        # `more`, columns of the report's table: ("would become", the pending offset), where known
         would_be = "".join(f" {what}={value}" for what, value in position.more)
         evidence = Evidence(f"{line}{would_be.replace('would become', 'pending')}", position.source)
         says = WAITS(group=group, log=log, who=waits_for)

@@ -270,6 +270,7 @@ class Cluster:
         positions: dict[tuple[str, Place], tuple[int, bool, str]] = {}
         for node in sorted(self.nodes):
             answer = self._request(node, NAMES[16], 16, 4, states_filter=())  # ListGroups
+            # `_note`: whether the answer is an error, which is then a gap of the report
             if not answer or self._note(NAMES[16], 16, answer.error_code):
                 continue
             if len(answer.groups) > MOST_GROUPS:

@@ -209,7 +209,7 @@ class _Reader:
             ]
             self.txns.append(Txn(
                 self._label(name), name, str(row["status"]),
-                # (a transaction's name is "(COORDINATOR,NUMBER)")
+                # (a transaction's name is "(COORDINATOR,NUMBER)"; timeoutAt is a duration)
                 f"coordinator {name[1:].partition(',')[0]}", tuple(places),
                 since_ms=int(row["openTimestamp"]), timeout_ms=int(row["timeoutAt"]),
                 source=f"{self.admin.name} slowTransactions",

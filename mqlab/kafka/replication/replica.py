@@ -169,6 +169,7 @@ def append_copied(
             effects.append(Truncate(log, end))
             effects += _cut_index(disk, log, end)
         for entry in copied.entries:
+            # notify=False: that it is durable here makes it safe for no one
             effects.append(Append(log, entry, notify=False))
             end = entry.last + 1
         # (leader epoch, its first offset), of those that have records here

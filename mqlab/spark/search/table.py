@@ -265,7 +265,7 @@ class Level:
         keys = keys[parent] + table.keys[step]
         stops = table.stops[step]
         # `stops` has 0 for a step that stops no node; `after`: by a peer's number before the stop,
-        # its number after it
+        # its number after it; the differences are unsigned and wrap round, as the sums do
         for peer_set, peers in enumerate(table.peers, 1):
             stopped = np.flatnonzero(stops == peer_set)
             for part, after in peers:

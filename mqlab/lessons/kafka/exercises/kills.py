@@ -50,7 +50,8 @@ class KillExercise:
 
     def check(self, kill: object, graded: bool = False) -> Verdict:
         """Judge a scenario's line that kills the victim, by the name that `outcome` gives the
-        execution with this line: "right", or the belief behind a wrong moment."""
+        execution with this line: "right", or the belief behind a wrong moment. `graded` changes
+        nothing: there is one story."""
         if isinstance(kill, str) and "…" in kill:  # the blanks of the exercise are still there
             return Verdict(False, self._blanks())
         if not isinstance(kill, str) or not self._is_kill(kill):

@@ -164,7 +164,7 @@ def create_producer(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Resul
     effects = open_topic(disk, topic)
     name, names_given = command.producer_name, disk.table(NAMES).get("given", 0)
     if not name:
-        name = f"standalone-0-{names_given}"
+        name = f"standalone-0-{names_given}"  # as a real one gives: cluster, instance, a count
         effects = (*effects, Put(NAMES, "given", names_given + 1))
     producer = Producer(topic, name, caller.name, command.producer_id)
     old = front.sessions.find_producer(caller.name, command.producer_id)

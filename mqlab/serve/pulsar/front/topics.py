@@ -273,6 +273,7 @@ def describe_stats(hosted: Hosted, disk: Disk) -> Facts:
     log = disk.log(topic.name)
     # notes.first: the first entry since the topic was loaded
     entries = list(log.read(notes.first, topic.lac + 1))
+    # an entry that a client sent has one value here, its bytes, with the number of messages in them
     messages = [entry.values[0] for entry in entries if entry.marker is None]
     sent_messages, sent_bytes = notes.sent.get(ALL) or (0, 0)  # to all subscriptions
     markers = [entry.marker for entry in entries]
