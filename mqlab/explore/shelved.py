@@ -273,7 +273,7 @@ class ShelvedLevels(Levels):
             "found": sorted(search.found.items()),
             "layout": layout.fields,
             "words": layout.words,
-            "values": self.parts.counts,
+            "values": self.parts.counts,  # how many each part has had: compared when it is resumed
         }
         self.shelf.put({**parts, "log": lines}, facts)
 

@@ -139,7 +139,7 @@ def complete_join(gc: GroupCoordinator, group: Group, disk: Disk) -> Result:
     are silent; where no other member has joined, the phase is prolonged until their sessions
     expire. A group without members becomes empty."""
     effects: list[Reply | SetTimer | CancelTimer] = [CancelTimer(join_timer(group.name))]
-    silent: dict[str, bool] = {}
+    silent: dict[str, bool] = {}  # a set that keeps its order
     for member in group.members.values():
         if member.joining is None and member.instance is None:
             effects.append(CancelTimer(session_timer(group.name, member.id)))
@@ -487,7 +487,7 @@ def handle_leave(gc: GroupCoordinator, ask: LeaveGroup, caller: Caller, disk: Di
         return gc, (Reply(caller, LeaveGroupResponse(errors=unknown)),)
     effects: list[CancelTimer | Reply] = []
     errors: list[Error] = []
-    leaving: dict[str, bool] = {}
+    leaving: dict[str, bool] = {}  # a set that keeps its order
     static = {m.instance: m.id for m in group.members.values() if m.instance is not None}
     # ids that were given out and with which no member has joined yet; they can be given back too
     expected = frozenset(group.expected)

@@ -441,7 +441,8 @@ class Topic:
             case DeleteTopic():
                 return delete(self, caller, disk)
             case DeleteLedger(subscription=""):
-                # 0 records before the end of the ledger: it is the last one of the snapshots' log
+                # 0 records before the end of the ledger: it is the last one of the snapshots' log,
+                # whose name its row in the table of ledgers has too
                 return self, delete_ledger(disk, SNAPSHOT_LOG, SNAPSHOT_LOG, 0, caller)
         if isinstance(body, SubscriptionRequest):
             return self._ask_subscription(body, caller, disk)

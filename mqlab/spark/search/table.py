@@ -277,7 +277,7 @@ class Level:
         # the successor's place among those of its parent, from 1
         nth = np.arange(len(parent)) - np.searchsorted(parent, parent) + 1
         order = (numbers[parent] << PLACES | nth).view(np.uint64)
-        counted = int(table.sums[groups].sum())
+        counted = int(table.sums[groups].sum())  # transitions: the choices of all groups
         block = Block(counted, order, keys, table.choices[step], rows)
         return block if self.lasting else block.take(Distinct(table.layout, block).firsts, counted)
 

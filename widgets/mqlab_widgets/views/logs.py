@@ -147,6 +147,7 @@ def _lay_out(trace: Trace, room: int, small: bool) -> _Places:
         rows[name] = _LogRow(y, x, widths[name], above, high, order, tuple(readers[name]))
         y += rows[name].height + (8 if readers[name] else 4)  # px between two logs
     name_room = min((room if row.above else row.x - 12 for row in rows.values()), default=0)
+    # below the last log less space is needed than between two
     return _Places(room, rows, y - 5, fit_apart(rows, name_room, 11.5, bold=True))
 
 
