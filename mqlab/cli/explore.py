@@ -434,7 +434,8 @@ def _search_all(
         print(line, flush=True)
     seconds, states = time.perf_counter() - started, sum(v.states for v in verdicts)
     found = sum(bool(verdict.counterexamples) for verdict in verdicts)
-    end = BROKEN(n=found) if found else HOLDS
+    held = HOLDS if all(verdict.complete for verdict in verdicts) else SO_FAR
+    end = BROKEN(n=found) if found else held
     tell("searched {:,} states of {} systems in {:.0f} s: {}", states, len(systems), seconds, end)
     return _print_verdicts(verdicts, args)
 

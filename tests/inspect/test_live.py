@@ -14,7 +14,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 
 from mqlab.inspect import Ask, Report, Unreadable, inspect
 from mqlab.inspect.kafka.link import Link, read_settings
-from mqlab.inspect.kafka.live import _stay
+from mqlab.inspect.kafka.live import Cluster, _stay
 from mqlab.inspect.kafka.scan import Open
 from mqlab.real.kafka.wire import Raw
 from mqlab.serve.kafka import serve
@@ -106,6 +106,18 @@ def test_without_the_coordinators_list_nothing_is_said_to_hang(
     report = look(address, topic="stock")
     assert {kind for kind, _ in list_found(report)} == {"overdue"}  # open for hours
     assert "this broker does not answer it" in str(report)
+
+
+def test_without_an_answer_no_offset_is_called_pending(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask, join, seen = Cluster._request, Cluster._join_positions, []
+    monkeypatch.setattr(Cluster, "_request", lambda self, *given, **fields: (
+        None if fields.get("require_stable") else ask(self, *given, **fields)))
+    monkeypatch.setattr(Cluster, "_join_positions", lambda self, committed, *rest: (
+        seen.append(committed) or join(self, committed, *rest)))  # fmt: skip
+    look(address)
+    assert seen == [{("g", ("orders", 0)): (14, False, "Empty")}]
 
 
 def test_nothing_is_written(address: str) -> None:

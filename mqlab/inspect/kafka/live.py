@@ -276,8 +276,9 @@ class Cluster:
             if len(answer.groups) > MOST_GROUPS:
                 self._add_gap(NAMES[16], TOO_MANY(n=MOST_GROUPS), failed=False)
             for group in answer.groups[:MOST_GROUPS]:
-                plain = self._fetch_offsets(node, group.group_id, stable=False)
-                stable = self._fetch_offsets(node, group.group_id, stable=True) if plain else {}
+                plain = self._fetch_offsets(node, group.group_id, stable=False) or {}
+                stable = self._fetch_offsets(node, group.group_id, stable=True) if plain else None
+                stable = plain if stable is None else stable  # unanswered: nothing says pending
                 for place, offset in plain.items():
                     # what is not stable has an offset pending in a transaction
                     if self.ask.wants(*place) and (offset >= 0 or place not in stable):
@@ -285,12 +286,13 @@ class Cluster:
                         positions[group.group_id, place] = state
         return positions
 
-    def _fetch_offsets(self, node: int, group: str, stable: bool) -> dict[Place, int]:
-        """`stable`: without those of which the coordinator says that another one is pending."""
+    def _fetch_offsets(self, node: int, group: str, stable: bool) -> dict[Place, int] | None:
+        """`stable`: without those of which the coordinator says that another one is pending. None
+        where it does not answer, which is then a gap of the report."""
         name, row = f"OffsetFetch {group}", Row(group_id=group, topics=None)
         answer = self._request(node, name, 9, 8, groups=(row,), require_stable=stable)
         if not answer or self._note(name, 9, answer.groups[0].error_code):
-            return {}
+            return None
         return {
             (topic.name, part.partition_index): part.committed_offset
             for topic in answer.groups[0].topics
