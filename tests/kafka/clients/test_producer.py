@@ -191,6 +191,39 @@ def test_a_gap_in_front_makes_an_idempotent_producer_begin_a_new_epoch():
     assert client.role.pid == 7
 
 
+@pytest.mark.parametrize("txn_id", [None, "t"])
+def test_where_a_later_batch_was_taken_java_sends_the_first_again_in_vain(txn_id):
+    """KAFKA-15591: the leader knew nothing of the producer and took b; a never fits again."""
+    if txn_id:
+        client = Client(delivery_timeout_ms=9).begun().send("a", "b")
+    else:
+        client = idempotent(delivery_timeout_ms=9).send("b")
+    first = client.sent.pop(0)
+    client.answer(OK)
+    client.sent = [first]
+    for _ in range(3):
+        client.answer(GAP).fired()
+        assert client.requests == [f"o-0 {first.body}"]
+    client.fired("delivery o-0 a")
+    if txn_id:
+        assert client.role.state is S.ABORTABLE_ERROR
+        return
+    client.call(Flush())
+    assert client.heard[-1] == "flush: unknown TimeoutException"
+    assert client.send("c").requests[-1] == "o-0 Produce c epoch=0 seq=2", "there is no hole"
+
+
+def test_where_the_last_batch_was_given_up_java_begins_a_new_epoch_whatever_was_taken_before():
+    client = idempotent(delivery_timeout_ms=9).send("b", "c")
+    first, second, _ = client.sent
+    client.fired("delivery o-0 c")
+    client.sent = [second]
+    client.answer(OK)
+    client.sent = [first]
+    client.fired("delivery o-0 a").send("d")
+    assert client.requests[-1] == "o-0 Produce d epoch=1 seq=0"
+
+
 def test_what_is_under_way_elsewhere_keeps_its_epoch_until_it_is_through():
     client = idempotent().send("x", to="o-1").send("y", to="o-1")
     client.answer(GAP)

@@ -571,7 +571,7 @@ def _fail_future(
 
 def resolve_sequences(p: Producer, done: Flight) -> Producer:
     """A hole in a partition's numbers is none if a later batch was taken; if nothing is in flight
-    there any more and none was, the numbers begin again."""
+    there any more and none was, the numbers begin again. Java asks for the last batch only."""
     partition = done.partition
     hole: int | None = p.unresolved.get(partition)
     if hole is None or p.config.transactional:
@@ -580,6 +580,8 @@ def resolve_sequences(p: Producer, done: Flight) -> Producer:
         return replace(p, unresolved=p.unresolved.remove(partition))
     if any(f.partition == partition and f.number >= 0 for f in p.flights):
         return p
+    if p.config.is_java_client and hole != p.lines[partition].next:
+        return replace(p, unresolved=p.unresolved.remove(partition))
     return bump_epoch(p, partition)
 
 
@@ -599,8 +601,9 @@ def bump_epoch(p: Producer, partition: str) -> Producer:
 # ---- Batches: kept until they are answered, sent again, or given up ------------------
 #
 # OUT_OF_ORDER_SEQUENCE_NUMBER is an error only for the first in line; after it, it merely says
-# that an earlier batch is still to come. An idempotent producer of librdkafka makes no difference:
-# it raises its epoch.
+# that an earlier batch is still to come. Nor is it one for Java where a later batch was taken: it
+# sends the first again, in vain, until its time is over (KAFKA-15591). An idempotent producer of
+# librdkafka makes no difference: it raises its epoch.
 #
 # Sources: RecordAccumulator#append, Sender#completeBatch, #canRetry, TransactionManager#canRetry
 # (clients, Kafka 4.3).
@@ -654,16 +657,26 @@ def _can_retry(p: Producer, flight: Flight, error: Error) -> tuple[Producer, boo
         return bump_epoch(p, flight.partition), True
     partition = flight.partition
     # OUT_OF_ORDER_SEQUENCE_NUMBER: some batch before it is missing at the leader
-    first = next(f for f in p.flights if f.partition == partition)
     has_no_gap = partition not in p.unresolved
     # an earlier batch may still arrive, or the numbers have changed: the next attempt can succeed
-    if has_no_gap and (flight is not first or flight.is_renumbered or is_outdated(p, flight)):
+    renumbered = flight.is_renumbered or is_outdated(p, flight)
+    if has_no_gap and (renumbered or not _is_next(p, flight)):
         return p, True
     if p.config.transactional:
         return p, False
     if has_no_gap or flight.batch.first_seq == p.unresolved[partition]:
         return bump_epoch(p, partition), True
     return p, True
+
+
+def _is_next(p: Producer, flight: Flight) -> bool:
+    """Whether its number follows the last one that was acknowledged (#isNextSequence): it is the
+    first in line, and of Java's no later one was taken, so all since are in flight."""
+    line = [f for f in p.flights if f.partition == flight.partition]
+    if flight is not line[0] or not p.config.is_java_client:
+        return flight is line[0]
+    numbered = sum(f.batch.count for f in line if f.number >= 0)
+    return p.lines[flight.partition].next == next_sequence(flight.batch.first_seq, numbered)
 
 
 def _tries_left(p: Producer, flight: Flight) -> bool:
