@@ -478,7 +478,8 @@ class Seek:
 
 @worded("CloseConsumer {subscription}")
 class CloseConsumer:
-    """CLOSE_CONSUMER; the subscription stays."""
+    """CLOSE_CONSUMER, from a client that leaves, or from the broker to one that is to come back;
+    the subscription stays."""
 
     partition: str
     subscription: str

@@ -240,11 +240,15 @@ def redeliver(sub: Subscription, client: str, positions: tuple[int, ...]) -> Sub
 def seek(sub: Subscription, ask: Seek, caller: Caller, last: int) -> Result:
     """The cursor moves, back or ahead. The broker closes every consumer, whose client subscribes
     again, so that nothing from before is in flight; a reader's subscription ends. What is pending
-    for a transaction stays so (PersistentSubscription#resetCursor, 4.2)."""
+    for a transaction stays so (PersistentSubscription#resetCursor, 4.2). *Left out:* those that
+    wait in a Failover subscription are not closed there."""
     mark = last if ask.after is None else min(ask.after, last)
     batches = () if ask.done is None else ((ask.done[0], join(ask.done[1])),)
     new = replace(sub, cursor=Cursor(mark, batches=batches), consumers=(), counts=Map())
-    return replace(rewind(new), gone=not sub.durable), (Reply(caller, Answer()),)
+    gone = CloseConsumer(sub.partition, sub.name)
+    closed = tuple(Send(consumer.client, gone) for consumer in sub.consumers)
+    # in the other order a reader of Python's goes on at its old place
+    return replace(rewind(new), gone=not sub.durable), (*closed, Reply(caller, Answer()))
 
 
 def send_again(sub: Subscription, positions: tuple[int, ...]) -> Subscription:

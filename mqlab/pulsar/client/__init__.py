@@ -57,6 +57,7 @@ from ..config import COORDINATOR, PulsarConfig, name_coordinator
 from ..errors import TIMEOUT, ServerError, name_exception
 from ..messages import (
     Answer,
+    CloseConsumer,
     CloseProducer,
     OpenProducer,
     ProducerOpened,
@@ -142,6 +143,8 @@ class Client:
                 return self._begin_call(call)
             case Request(body=PushMessage() as message):
                 return consuming.take_push(self, message)
+            case Request(body=CloseConsumer() as gone):
+                return consuming.come_back(self, gone)
             # answers, but sent over the broker's own direction of the connection
             case Request(body=Subscribed() as answer):
                 return consuming.finish_subscribe(self, answer)

@@ -332,13 +332,20 @@ def seek(client: Client, call: SeekTo) -> Result:
 
 
 def finish_seek(client: Client, call: SeekTo) -> Result:
-    """The broker has closed the consumer: what came until then is thrown away."""
+    """The broker has closed the consumer before it answered, so what waits here is of the new
+    place."""
     consumer = client.find_consumer(call.to.partition, call.subscription)
-    client, returned = client.finish(build_success(call))
+    if consumer is not None:
+        client = client.keep_consumer(replace(consumer, received=()))
+    return client.finish(build_success(call))
+
+
+def come_back(client: Client, gone: CloseConsumer) -> Result:
+    """The broker has closed a consumer: what came is thrown away, and it subscribes again."""
+    consumer = client.find_consumer(gone.partition, gone.subscription)
     if consumer is None:
-        return client, returned
-    client = client.keep_consumer(consumer.forget_all().reconnect())
-    return client, (Send(consumer.partition, consumer.request), *returned)
+        return client, ()
+    return client.keep_consumer(consumer.reconnect()), (Send(gone.partition, consumer.request),)
 
 
 def close(client: Client, call: Close) -> Result:

@@ -207,6 +207,8 @@ def _explain_effect(
             return Telling(written.name(record.txn), why=why, stage=stage, story=story)
         case Put():
             return Telling(fold=True)
+        case Send(body=CloseConsumer()) if isinstance(getattr(event, "body", None), Seek):
+            return Telling(why=sentences.CLOSED())
         case Send(body=body):
             return _explain_request(body, written)
         # the receipt of a stored message; one with -1 refuses it, and is an answer like others

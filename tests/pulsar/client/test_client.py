@@ -28,6 +28,7 @@ from mqlab.pulsar.errors import ServerError
 from mqlab.pulsar.messages import (
     AckResponse,
     Answer,
+    CloseConsumer,
     EndTxnResponse,
     GetLastMessageId,
     LastMessageId,
@@ -219,6 +220,7 @@ def test_a_seek_subscribes_again_and_forgets_what_came() -> None:
     stand.call(SeekTo("shop", MessageId("orders-0", 4, 2)))
     assert stand.client.pending[-1].body == Seek("orders-0", "shop", 3, (4, (0, 1)))
     stand.push("b", 1)
+    stand.told("orders-0", CloseConsumer("orders-0", "shop"))
     stand.answer(Answer())
     assert stand.returned[-1].result == "ok"
     assert stand.take_sent() == ["orders-0: Seek shop to 4", "orders-0: Subscribe shop Shared"]
@@ -231,6 +233,17 @@ def test_a_seek_subscribes_again_and_forgets_what_came() -> None:
     assert stand.client.consumers[0].waiting == 1
     assert stand.returned[-1].result.startswith("failed")
     assert stand.take_sent() == ["orders-0: Seek shop to 3"]
+
+
+def test_a_consumer_that_the_broker_closes_subscribes_again() -> None:
+    """Another client of the subscription has sought (apache/pulsar#5278)."""
+    stand = connected()
+    stand.push("a", 0)
+    stand.told("orders-0", CloseConsumer("orders-0", "shop"))
+    assert stand.take_sent() == ["orders-0: Subscribe shop Shared"]
+    assert (stand.client.consumers[0].queue, stand.client.consumers[0].open) == ((), False)
+    stand.told("orders-0", CloseConsumer("orders-0", "gone"))
+    assert stand.take_sent() == []
 
 
 def test_what_comes_too_often_goes_to_the_dead_letters() -> None:

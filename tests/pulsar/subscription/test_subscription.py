@@ -509,6 +509,16 @@ def test_back_and_ahead(sub_type: SubType) -> None:
     assert stand.connect() == []
 
 
+@pytest.mark.parametrize("sub_type", [SubType.SHARED, SubType.FAILOVER])
+def test_every_consumer_is_told_and_then_the_one_that_asked_is_answered(sub_type: SubType) -> None:
+    stand = Stand("a", "b", sub_type=sub_type)
+    stand.connect()
+    stand.connect("twin")
+    before = len(stand.answers)
+    seek(stand, -1)
+    assert stand.answers[before:] == [CloseConsumer(TOPIC, NAME)] * 2 + [Answer()]
+
+
 def test_nobody_goes_beyond_what_is_there() -> None:
     stand = Stand("a", "b")
     seek(stand, 99)

@@ -54,7 +54,6 @@ from ....pulsar.messages import (
     Flow,
     ProducerOpened,
     PushMessage,
-    Seek,
     SendReceipt,
     Subscribe,
     Subscribed,
@@ -341,8 +340,8 @@ class Hosted(Quiet):
         notes = self.notes.take(self.role, role, event, effects)
         new = replace(self, role=role, notes=notes)
         active_notices = notify_active(self.role, role, find_subscription(event))
-        # clients that are closed, or become active, get notices beside what the role sends
-        effects = (*notify_closed(self.role, event), *effects, *active_notices)
+        # clients that become active get notices beside what the role sends
+        effects = (*effects, *active_notices)
         done: list[Effect] = []
         kept: dict[str, list[Send]] = {}
         sent: dict[str, None] = {}  # consumers that are sent messages, in order
@@ -384,6 +383,9 @@ class Hosted(Quiet):
                 conn, number = read_consumer(to)
                 push = Push(number, self.ledger, message, self.epochs.get(to))
                 return Send(conn, push)
+            case Send(to=to, body=CloseConsumer()) if AT in to:
+                conn, number = read_consumer(to)
+                return Send(conn, write_close("consumer", number))
         return effect
 
 
@@ -406,19 +408,6 @@ def notify_active(old: Any, new: Any, name: str | None) -> Effects:
             fields = (("consumer_id", number), ("is_active", consumer.client == active))
             notices.append(Send(conn, Notice("ACTIVE_CONSUMER_CHANGE", fields)))
     return tuple(notices)
-
-
-def notify_closed(old: Any, event: Event) -> Effects:
-    """The consumers of a subscription that is moved are closed, before the one who asked is
-    answered; their clients come back. In the other order a reader of Python's goes on at its old
-    place."""
-    if not (isinstance(event, Request) and isinstance(event.body, Seek)):
-        return ()
-    sub = old.subs.get(event.body.subscription)
-    return tuple(
-        Send(conn, write_close("consumer", number))
-        for conn, number in (read_consumer(c.client) for c in (sub.consumers if sub else ()))
-    )
 
 
 def write_close(kind: str, number: int) -> Notice:
