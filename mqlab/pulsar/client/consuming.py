@@ -158,6 +158,15 @@ class Consumer:
     def forget(self, ids: tuple[MessageId, ...]) -> Consumer:
         return replace(self, received=tuple(id for id in self.received if id not in ids))
 
+    def expire(self, wanted: set[int]) -> tuple[Consumer, tuple[Flow, ...], set[int]]:
+        """Take what is wanted again from the head of the queue, and one more that follows it, as
+        Java does (#removeExpiredMessagesFromQueue); with the permits to give and the entries."""
+        stays = (i for i, m in enumerate(self.queue) if m.message_id.position not in wanted)
+        first = next(stays, len(self.queue))
+        gone = self.queue[: first + 1] if first else ()
+        new, flows = replace(self, queue=self.queue[len(gone) :]).free(count_messages(gone))
+        return new, flows, {message.message_id.position for message in gone}
+
     def reconnect(self) -> Consumer:
         """A new connection: what was not acknowledged comes again, and permits begin again."""
         return replace(self, open=False, queue=(), taken=0)
@@ -304,15 +313,17 @@ def redeliver(client: Client, call: RedeliverAll) -> Result:
 
 
 def nack(client: Client, call: Nack) -> Result:
-    """The broker is asked for whole entries (NegativeAcksTracker#triggerRedelivery)."""
+    """The broker is asked for whole entries (NegativeAcksTracker#triggerRedelivery), also for one
+    that has come again meanwhile and waits in the queue: then it has come in vain."""
     effects: list[Send] = []
     for consumer in client.consumers_of(call.subscription):
         wanted = {id.position for id in call.ids if id.partition == consumer.partition}
         ids = tuple(id for id in consumer.received if id.position in wanted)
-        if at := tuple(sorted({id.position for id in ids})):
-            client = client.keep_consumer(consumer.forget(ids))
+        new, flows, expired = consumer.forget(ids).expire(wanted)
+        if at := tuple(sorted(expired.union(id.position for id in ids))):
+            client = client.keep_consumer(new)
             again = Redeliver(consumer.partition, consumer.subscription, at)
-            effects.append(Send(consumer.partition, again))
+            effects += [Send(consumer.partition, body) for body in (again, *flows)]
     if not effects:
         return client.finish(build_failure(call, "none of these was received and not acknowledged"))
     client, returned = client.finish(build_success(call))

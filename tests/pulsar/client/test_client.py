@@ -211,6 +211,22 @@ def test_a_negative_acknowledgement_asks_for_whole_entries_and_no_more() -> None
     assert stand.client.consumers[0].received == (at(1),)
 
 
+def test_what_came_again_meanwhile_is_wanted_once_more() -> None:
+    """An acknowledgement timeout, and then a negative acknowledgement (apache/pulsar#6451)."""
+    stand = connected()
+    stand.push("a", 0)
+    stand.call(Receive("shop"))
+    stand.call(RedeliverAll("shop"))
+    for position in range(3):
+        stand.push("abc"[position], position, 1 - min(position, 1))
+    stand.take_sent()
+    assert stand.call(Nack("shop", (at(0),))) == "ok"
+    assert stand.take_sent() == ["orders-0: Redeliver shop 0, 1"], "Java takes one more"
+    assert [m.message_id for m in stand.client.consumers[0].queue] == [at(2)]
+    assert stand.call(Nack("shop", (at(1),))).startswith("failed"), "another may have it by now"
+    assert [m.message_id for m in stand.client.consumers[0].queue] == [at(2)]
+
+
 def test_a_seek_subscribes_again_and_forgets_what_came() -> None:
     stand = connected()
     nowhere = "failed no consumer of other reads orders-0 here; subscribe first"
