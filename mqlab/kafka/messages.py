@@ -310,7 +310,7 @@ class CreateTopic:
 
 @frozen
 class TopicResponse(Answer):
-    """To both."""
+    """To both, and to PartitionsDeleted."""
 
 
 LATEST = -1
@@ -323,6 +323,16 @@ class ListOffsetsResponse:
     offset: int
     at_ms: int = -1
     error: Error = Error.NONE
+
+
+@frozen
+class PartitionsDeleted:
+    """To a group coordinator: no group keeps a position in these (#onPartitionsDeleted)."""
+
+    partitions: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"PartitionsDeleted {braces(self.partitions)}"
 
 
 # ---- clients → group coordinator -------------------------------------------------------

@@ -269,7 +269,7 @@ def nodes(system: KafkaSystem) -> tuple[NodeSpec, ...]:
         consumer = Consumer(_consumer(system, name))
         specs.append(_client(system, name, "", consumer, programs))
     for name in system.admins:
-        admin = Admin(AdminConfig(cluster=system.config))
+        admin = Admin(AdminConfig(cluster=system.config, groups=system.cluster.groups))
         specs.append(_client(system, name, "", admin, programs))
     return tuple(specs)
 

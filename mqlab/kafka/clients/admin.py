@@ -55,6 +55,7 @@ from ..messages import (
     DeleteTopic,
     InitProducerId,
     OffsetFetch,
+    PartitionsDeleted,
     WriteTxnMarkers,
     braces,
     say_no_call,
@@ -149,7 +150,10 @@ RETRY = "retry"
 
 @frozen
 class AdminConfig(Config):
+    """`groups`: the partitions of `__consumer_offsets`."""
+
     cluster: KafkaConfig = KafkaConfig()
+    groups: tuple[str, ...] = ()
     retry_ms: int = 100
 
     @property
@@ -197,9 +201,12 @@ class Admin(Quiet):
             case Fence(txn_id=txn_id):
                 return self._ask(call, self.config.coordinator, InitProducerId(txn_id))
             case ChangeTopic(verb=verb, partitions=partitions):
-                body = DeleteTopic() if verb == "delete-topic" else CreateTopic()
+                deletes = verb == "delete-topic"
+                body = DeleteTopic() if deletes else CreateTopic()
                 first, *rest = partitions
-                new = replace(self, todo=tuple(Send(partition, body) for partition in rest))
+                gone = PartitionsDeleted(partitions)
+                told = (Send(group, gone) for group in self.config.groups if deletes)
+                new = replace(self, todo=(*(Send(one, body) for one in rest), *told))
                 return new._ask(call, first, body)
             case DeleteTo(partition=partition, offset=offset):
                 return self._ask(call, partition, DeleteRecords(offset))

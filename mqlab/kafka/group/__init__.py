@@ -82,6 +82,8 @@ from ..messages import (
     OffsetCommitResponse,
     OffsetFetch,
     OffsetFetchResponse,
+    PartitionsDeleted,
+    TopicResponse,
     TxnOffsetCommit,
     Unwatch,
     Watch,
@@ -120,13 +122,14 @@ from .membership import Assigning, restart_session
 # Nothing is erased at once. A *tombstone*, a record with the key and no value, is appended
 # like any other record; it takes effect when it is read, now and after every restart, and
 # compaction drops both later. Only a group without members may be deleted, and only the positions
-# of topics that no member reads: else a member would find its place gone.
+# of topics that no member reads: else a member would find its place gone. The positions of a topic
+# that is deleted go all the same.
 #
 # A tombstone also takes back what an open transaction has written for that position: its
 # commit marker, when it comes, finds nothing that would count.
 #
 # Source: GroupCoordinatorShard#deleteGroups, #deleteOffsets, ClassicGroup#validateDeleteGroup,
-# OffsetMetadataManager#deleteAllOffsets, #deleteOffsets, #replay (Kafka 4.3).
+# OffsetMetadataManager#deleteAllOffsets, #deleteOffsets, #onPartitionsDeleted, #replay (Kafka 4.3).
 
 Result = tuple["GroupCoordinator", Effects]
 
@@ -194,6 +197,20 @@ def delete_offsets(gc: GroupCoordinator, ask: DeleteOffsets, caller: Caller, dis
         return gc, (Reply(caller, answer),)
     batch = Batch(_tombstones(ask.group, removed), count=len(removed))
     return gc.write_records(batch, disk, (caller, answer))
+
+
+def forget_partitions(
+    gc: GroupCoordinator, gone: PartitionsDeleted, caller: Caller, disk: Disk
+) -> Result:
+    """A topic is deleted: its positions go, also those that members read, who are not told."""
+    wanted, records = frozenset(gone.partitions), []
+    for group in dict.fromkeys((*gc.committed, *gc.open_in)):
+        had = tuple(one for one in _positions(gc, group) if one in wanted)
+        records += _tombstones(group, had)
+    if not records:
+        return gc, (Reply(caller, TopicResponse()),)
+    batch = Batch(tuple(records), count=sum(len(one.partitions) for one in records))
+    return gc.write_records(batch, disk, (caller, TopicResponse()))
 
 
 def _check_known(group: Group | None) -> Error:
@@ -307,6 +324,7 @@ GroupRequest = (
     | ListGroups
     | DeleteGroup
     | DeleteOffsets
+    | PartitionsDeleted
     | ReaderRequest
 )
 
@@ -317,6 +335,7 @@ GroupAnswer = (
     | OffsetFetchResponse
     | DeleteGroupResponse
     | DeleteOffsetsResponse
+    | TopicResponse
     | WriteTxnMarkersResponse
 )
 
@@ -347,6 +366,8 @@ def handle_request(
             return delete_group(gc, body, caller, disk)
         case DeleteOffsets():
             return delete_offsets(gc, body, caller, disk)
+        case PartitionsDeleted():
+            return forget_partitions(gc, body, caller, disk)
         case Fetch() | ListOffsets() | DescribeProducers() | Watch() | Unwatch():
             return answer_reader(gc, body, caller, disk)
         case DescribeGroup(group=name):

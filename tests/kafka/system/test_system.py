@@ -79,6 +79,24 @@ run admin: delete-offsets g orders-0, committed g orders-0, delete-group g, dele
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("copies", "then"),
+    [("", ""), (" replicas=2", ""),
+     ("", "kill __consumer_offsets-0\nrestart __consumer_offsets-0\n")],
+)  # fmt: skip
+def test_with_a_topic_its_positions_are_deleted_of_every_group(copies: str, then: str) -> None:
+    """Pending ones too (BrokerMetadataPublisher, OffsetMetadataManager#onPartitionsDeleted)."""
+    run = drive(f"""{HEAD.replace("partitions=1", "partitions=1 topic=orders,payments")}{copies}
+run reader: subscribe g orders, commit-offsets g orders-0@4 payments-0@7
+run app: init, begin, send-offsets h orders-0@3 payments-0@2
+run admin: delete-topic orders, create-topic orders
+{then}run app: commit
+run admin: committed g orders-0 payments-0, committed h orders-0 payments-0""")
+    assert results(run, "admin")[2:] == [
+        "ok {orders-0@-1, payments-0@7}", "ok {orders-0@-1, payments-0@2}"
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("word", ["fence-producers", "force-terminate-transaction"])
 def test_a_fenced_producer_cannot_commit(word: str) -> None:
     run = drive(f"""{HEAD}

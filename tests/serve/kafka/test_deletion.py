@@ -90,6 +90,18 @@ def test_positions_are_deleted_one_by_one(broker: RunningBroker) -> None:
         assert client.positions("one") == {"other": 7}
 
 
+def test_a_deleted_topic_takes_the_positions_of_all_groups_with_it(tmp_path: Path) -> None:
+    with serve(data_dir=tmp_path) as running, admin(running.address) as client:
+        for group in ("one", "two"):
+            client.commit(group, "probe", 5)
+            client.commit(group, "other", 7)
+        client.ask(20, 5, topic_names=("probe",), timeout=HALF_A_MINUTE)
+        client.create("probe", 2)
+        assert [client.positions(group) for group in ("one", "two")] == [{"other": 7}] * 2
+    with serve(data_dir=tmp_path) as running, admin(running.address) as client:
+        assert client.positions("two") == {"other": 7}
+
+
 def test_a_deleted_group_is_gone_and_stays_gone(tmp_path: Path) -> None:
     with serve(data_dir=tmp_path) as running, admin(running.address) as client:
         assert client.commit("one", "probe", 5) == "none"

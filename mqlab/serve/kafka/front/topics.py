@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from ....kafka.errors import Error
-from ....kernel import Caller, Effects, Put, Reply, replace
+from ....kafka.messages import PartitionsDeleted
+from ....kernel import Caller, Effects, Put, Reply, Send, replace
 from ..wire.answers import (
     CoordinatorNode,
     CreatedTopic,
@@ -244,6 +245,9 @@ def _cannot_grow(broker: Broker, wanted: Any, there: int) -> Refusal:
 # ---- DeleteTopics ------------------------------------------------------------------------
 
 
+NOT_AWAITED = -1  # the number of a request whose answer no gathering waits for
+
+
 def delete_topics(broker: Broker, caller: Caller, ask: Ask) -> Result:
     """Handle DeleteTopics: remove each topic, named or given by its id, from the broker and from
     the durable table `topics`; the server then drops its logs. Internal and unknown topics are
@@ -256,6 +260,7 @@ def delete_topics(broker: Broker, caller: Caller, ask: Ask) -> Result:
     else:
         names_and_ids = [(state.name, state.topic_id) for state in wanted]
     rows = []
+    gone: list[str] = []  # partitions, of which groups keep no position
     for name, wanted_id in names_and_ids:
         topic = broker.topic(name, wanted_id)
         if topic is not None and topic.name in broker.internal:
@@ -269,7 +274,11 @@ def delete_topics(broker: Broker, caller: Caller, ask: Ask) -> Result:
         broker = replace(broker, topics=remaining, ids=broker.ids.remove(topic.uuid))
         effects.append(Put("topics", topic.name, None))
         rows.append(DeletedTopic(topic.name, topic.uuid))
-    return broker, (*effects, Reply(caller, Responses(tuple(rows))))
+        gone += topic.partitions
+    count = broker.config.kafka.offsets_partitions if gone else 0
+    heard = PartitionsDeleted(tuple(gone))
+    told = (Send(f"{OFFSETS}-{i}", heard, NOT_AWAITED) for i in range(count))
+    return broker, (*effects, *told, Reply(caller, Responses(tuple(rows))))
 
 
 # The cluster: one broker, its features, what topics there are, and who coordinates what.
