@@ -43,7 +43,7 @@ PROGRAM = (
     Purpose("broker pictures", 3_960, "views, words and reasons of three brokers",
             "mqlab/*/picture/* mqlab/kafka/*words.py mqlab/rocketmq/*words.py "
             "mqlab/pulsar/*words.py"),
-    Purpose("kernel, models", 26_550, "three brokers, nine classical models, search, scenarios",
+    Purpose("kernel, models", 26_610, "three brokers, nine classical models, search, scenarios",
             "mqlab/kernel/* mqlab/kafka/* mqlab/rocketmq/* mqlab/pulsar/* "
             "mqlab/patterns/* mqlab/explore/* mqlab/scenario/*"),
     Purpose("lessons: questions", 2_240, "seventeen labs",

@@ -24,6 +24,7 @@ from ...kernel import (
     Stage,
     Telling,
     Text,
+    Truncate,
     Words,
     World,
     frozen,
@@ -34,6 +35,7 @@ from ...kernel.story import TOLD_YES
 from ..clients.calls import Abort, Commit, Flush, Poll
 from ..coordinator.entry import Entry, StateRecord
 from ..errors import Error
+from ..group import GroupTombstone, OffsetTombstones
 from ..group.commits import Offsets
 from ..group.members import (
     GroupMetadata,
@@ -47,6 +49,7 @@ from ..log.role import Partition
 from ..messages import (
     AddOffsetsToTxn,
     AddPartitionsToTxn,
+    DeleteTopic,
     EndTxn,
     EndTxnResponse,
     FetchResponse,
@@ -271,6 +274,8 @@ def _find_reason(batch: Batch) -> tuple[Words, Words | None]:
         if batch.transactional:
             return words.WHY_PENDING, words.TOLD_POSITION
         return words.WHY_OFFSETS, words.TOLD_COUNTED
+    if isinstance(record, OffsetTombstones | GroupTombstone):
+        return words.WHY_TOMBSTONE, None
     return words.WHY_DATA, words.TOLD_WRITTEN if batch.transactional else None
 
 
@@ -351,6 +356,8 @@ def annotate(
             if cluster.replicas > 1 and not telling.story and not batch.control:
                 return replace(telling, story=words.TOLD_PLAIN)
             return telling
+        case Truncate() if isinstance(getattr(event, "body", None), DeleteTopic):
+            return Telling(fold=True, why=words.WHY_DELETED())
         case Send(body=body):
             return explain_request(known, role, body)
         case Reply(caller=caller, body=body):

@@ -22,6 +22,7 @@ from ..group import NOW, membership
 from ..group.members import DeleteGroup, DeleteOffsets, GroupState, JoinGroup, LeaveGroup, SyncGroup
 from ..log.role import ADD, EXPIRE, FRONTIERS, DescribeProducers
 from ..messages import (
+    EARLIEST,
     READ_COMMITTED,
     AddOffsetsToTxn,
     AddPartitionsToTxn,
@@ -37,6 +38,8 @@ from ..messages import (
     OffsetCommit,
     OffsetCommitResponse,
     OffsetFetch,
+    OffsetFetchResponse,
+    PartitionsDeleted,
     Produce,
     ProduceResponse,
     TxnOffsetCommit,
@@ -89,6 +92,7 @@ REQUESTS: dict[type, Words] = {
     DeleteTopic: Words(
         "A producer with a transaction open in this topic is not asked, and not told."
     ),
+    PartitionsDeleted: Words("A topic is deleted: no group keeps a position in it."),
     CreateTopic: Words("It has the name of the one that was deleted, and nothing else of it."),
     DeleteRecords: Words("What is before this offset is deleted, decided or not."),
     DeleteGroup: Words("A group and all its positions go, if nobody is in it."),
@@ -130,6 +134,10 @@ ADD_BY_CLIENT = Words(
 ADD_BY_LEADER = Words(
     "Before it stores the record, the leader asks whether this transaction is really open."
 )
+LIST_EARLIEST = Words(
+    "Where the log begins: with auto.offset.reset=earliest, a reader without a place in it goes on "
+    "there."
+)
 FETCH_COMMITTED = Words(
     "A reader of committed data gets nothing from the LSO on, however far the log goes."
 )
@@ -137,8 +145,10 @@ FETCH_ALL = Words(
     "A reader of everything is held up by the high watermark only, not by open transactions."
 )
 
-REPLIES: dict[type, Words] = {
+#: other answers say nothing that their words do not
+ANSWERS: dict[type, Words] = {
     ProduceResponse: Words("Every in-sync copy holds it now: the producer may forget the record."),
+    OffsetFetchResponse: Words("-1 is a partition for which the group has no committed position."),
     FetchReplicaResponse: Words(
         "A follower copies by asking; from where it asks next, the leader learns how far it has "
         "got."
@@ -332,7 +342,7 @@ def explain_fact(fact: Fact, find_kind: Callable[[str], Kind]) -> Text:
         case FactKind.LATE if isinstance(fact.body, Produce) and fact.body.batch.pid < 0:
             return LATE_PLAIN()
         case FactKind.REPLY:
-            return REPLIES[type(fact.body)]() if type(fact.body) in REPLIES else NOTHING
+            return ANSWERS[type(fact.body)]() if type(fact.body) in ANSWERS else NOTHING
         case FactKind.RECOVERY if isinstance(fact.body, Made) and fact.body.words in RECOVERIES:
             return RECOVERIES[fact.body.words]()
     return REASONS.explain(fact, find_kind(fact.node))
@@ -347,6 +357,8 @@ def _explain_request(body: object, sender: Kind) -> Text:
             return (PRODUCE_TXN if batch.transactional else numbered)()
         case AddPartitionsToTxn():
             return (ADD_BY_CLIENT if sender is Kind.CLIENT else ADD_BY_LEADER)()
+        case ListOffsets(at_ms=at_ms) if at_ms == EARLIEST:
+            return LIST_EARLIEST()
         case Fetch(isolation=isolation):
             return (FETCH_COMMITTED if isolation == READ_COMMITTED else FETCH_ALL)()
     return REQUESTS[type(body)]() if type(body) in REQUESTS else NOTHING

@@ -35,6 +35,8 @@ WHY_ONGOING = Words(
     "The coordinator now knows which partitions will need markers; the timeout's clock runs."
 )
 WHY_DEAD = Words("Nobody used this id for too long: it is forgotten, and its old holder with it.")
+WHY_TOMBSTONE = Words("From here on the log says that these positions, or the group, are no more.")
+WHY_DELETED = Words("The topic is deleted, with all that was in it, decided or not.")
 WHY_PREPARE_COMMIT = Words("The decision: once this record is safe, {txn} commits whatever dies.")
 WHY_PREPARE_ABORT = Words("The decision: once this record is safe, {txn} is aborted whatever dies.")
 WHY_ANSWERED = Words(
@@ -163,7 +165,8 @@ RULES: dict[Error, Words] = {
         "somebody else has the name."
     ),
     Error.OUT_OF_ORDER_SEQUENCE_NUMBER: Words(
-        "A number is missing before this one: to store it now would change the order for good."
+        "It is not the next number of this producer: to store it now would change the order for "
+        "good."
     ),
     Error.UNKNOWN_PRODUCER_ID: Words(
         "The leader has forgotten this producer, so it cannot tell a repeat from a new record."
@@ -208,7 +211,12 @@ RULES: dict[Error, Words] = {
         "There is no such partition now; a producer asks again, for it may come."
     ),
     Error.TOPIC_ALREADY_EXISTS: Words("A topic of this name is there: delete it first."),
-    Error.OFFSET_OUT_OF_RANGE: Words("The log does not reach that far: nothing is deleted."),
+    Error.OFFSET_OUT_OF_RANGE: Words(
+        "The log does not hold this offset: it ends before it, or begins after it."
+    ),
+    Error.MEMBER_ID_REQUIRED: Words(
+        "The coordinator has made a member id: the consumer joins once more, with this id."
+    ),
     Error.GROUP_ID_NOT_FOUND: Words("The coordinator of this name knows no such group."),
     Error.NON_EMPTY_GROUP: Words("Somebody is in the group: only an empty one may be deleted."),
     Error.GROUP_SUBSCRIBED_TO_TOPIC: Words(

@@ -26,8 +26,8 @@ STOPPED = {
         "its deadline."
     ),
     "partition": Words(
-        "Messages, markers, cursors and pending acknowledgements stay; what the buffer knew and "
-        "the low watermarks are gone."
+        "Messages, markers, cursors and pending acknowledgements stay; what the buffer knew, how "
+        "often a message was redelivered and the low watermarks are gone."
     ),
 }
 RECOVERED = {

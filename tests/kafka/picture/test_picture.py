@@ -66,7 +66,7 @@ from mqlab.kafka.states import TxnState as S
 from mqlab.kernel import Appended, Caller, Fact, FactKind, Map, Request, Text, Trace, replace
 from mqlab.kernel.run import Run
 from mqlab.registry import SYSTEMS
-from mqlab.scenario import load, parse_script, perform
+from mqlab.scenario import load, parse_script, perform, system_of
 from mqlab.serve.kafka.front.internal import ServedGroups
 from mqlab.serve.kafka.trace import IDS, TXNS, Model
 from mqlab.serve.trace.teller import cut
@@ -496,6 +496,32 @@ def test_a_client_that_has_ruined_itself_is_not_told_to_abort() -> None:
 def test_an_error_is_the_clients_own_or_somebody_has_said_it() -> None:
     assert Trouble("ProducerFencedException", Kind.FATAL).meaning is Kind.FATAL
     assert Trouble(ILLEGAL_STATE, Kind.FATAL, own=True).meaning == ILLEGAL_STATE
+
+
+RECREATED = """\
+system kafka partitions=1 groups=1 producers=app:- readers=shop admins=admin
+run app: send orders-0 a, send orders-0 b, flush
+run shop: subscribe g orders, poll, commit-offsets g
+run admin: delete-topic orders, create-topic orders
+run app: send orders-0 c
+run shop: poll
+"""
+
+
+def test_an_answer_says_why_of_what_it_answers() -> None:
+    """apache/druid#4632: the group's position is beyond the end of the new topic."""
+    script = parse_script(RECREATED)
+    trace = perform(script, system_of(script.system, SYSTEMS)).trace
+    stored = [type(fact.body) for fact in trace if "may forget the record" in fact.why.en]
+    assert stored == [ProduceResponse] * 3
+    assert [fact.why for fact in trace if fact.kind is FactKind.TRUNCATE] == [
+        words.WHY_DELETED()
+    ] * 2
+    told = {fact.text.en: fact.why.en for fact in trace}
+    assert "ends before it" in told["OFFSET_OUT_OF_RANGE"]
+    assert "joins once more" in told["MEMBER_ID_REQUIRED member=shop-1"]
+    assert told["ListOffsets -2"].startswith("Where the log begins")
+    assert told["{orders-0@-1}"].startswith("-1 is a partition")
 
 
 @pytest.mark.parametrize(
