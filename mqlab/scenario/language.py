@@ -89,7 +89,7 @@ COMMANDS = {
     ),
     "lose": Command(
         ("lose from→to Kind#n",),
-        tr("its connection breaks and it is lost; `fire NODE retry` lets the client retry"),
+        tr("its connection breaks and it is lost; the client asks again, or at `fire NODE retry`"),
     ),
     "drop": Command(
         ("drop from→to Kind#n",),

@@ -34,6 +34,7 @@ from .language import MORE, Line, Message, ScenarioError, Script, raise_all, rea
 
 STILL = Words("still waits: {all}")
 CALL = Words("{call} of {node}, for an answer")
+CALL_OR_BREAK = Words("{call} of {node}, for an answer or for a broken connection ({breaks})")
 CALL_OR_TIMER = Words("{call} of {node}, for an answer or for a timer ({timers})")
 DEAD = Words("{message}, for {node}, which is dead (`restart {node}`)")
 HELD = Words("{message}, for `release {message}`")
@@ -42,17 +43,19 @@ CUT = Words("{message}, for `heal`")
 
 
 def list_calls(world: World, alone: bool) -> Iterator[Text]:
-    """The calls that have no answer yet, each with the timers that may end it: its client's, and
-    any process's where no message waits (`alone`)."""
+    """The calls that have no answer yet, each with the timers that may end it, its client's first;
+    other processes' only where no message waits (`alone`). Without any, its request was thrown
+    away: a client asks again once the connection breaks."""
     timers = {at: [name for _, name, _ in node.timers] for at, node in world.nodes.items()}
     for node, state in world.nodes.items():
         if state.app is None or not state.app.waiting:
             continue
         call = put_in_words(replace(state.app, waiting=False).next_call())
-        mine = timers if alone and not timers[node] else {node: timers[node]}
+        mine = {node: timers[node]} | (timers if alone else {})
         fires = ", ".join(f"`fire {at} {name}`" for at, names in mine.items() for name in names)
-        says = CALL_OR_TIMER if fires else CALL
-        yield says(call=call, node=node, timers=fires)
+        breaks = ", ".join(f"`break {a} {b}`" for a, b in state.conns) if alone else ""
+        says = CALL_OR_TIMER if fires else CALL_OR_BREAK if breaks else CALL
+        yield says(call=call, node=node, timers=fires, breaks=breaks)
 
 
 def close(parts: list[Text]) -> Text:

@@ -409,7 +409,17 @@ def test_a_timer_is_named_after_its_value_however_many_blanks_it_has() -> None:
          "等待 `heal`"),
         (f"{K} partitions=1{SENT}, commit", "", ""),
         (f"{K} partitions=1\ndrop app→coordinator InitProducerId\nrun app: init",
-         "still waits: init of app, for an answer", "仍在等待：app 的 init，等待应答"),
+         "still waits: init of app, for an answer or for a broken connection "
+         "(`break app coordinator`)",
+         "仍在等待：app 的 init，等待应答或连接断开（`break app coordinator`）"),
+        # the heartbeat of `one` is no help: it is another member that must join again
+        (f"{K} partitions=1 groups=1 readers=one,two\nrun one: subscribe g orders, poll\n"
+         "run two: subscribe g orders\nfire __consumer_offsets-0 session/g/one-1\n"
+         "run one: commit-offsets g, poll",
+         "or for a timer (`fire one heartbeat`, `fire __consumer_offsets-0 session/g/two-2`, "
+         "`fire __consumer_offsets-0 session/g/one-3`, `fire __consumer_offsets-0 join/g`, "
+         "`fire two heartbeat`)",
+         "`fire __consumer_offsets-0 join/g`"),
         (f"{K} partitions=1\ndo run app init\ndo call app", "", ""),
     ],
 )  # fmt: skip
