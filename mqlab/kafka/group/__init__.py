@@ -203,7 +203,7 @@ def forget_partitions(
     gc: GroupCoordinator, gone: PartitionsDeleted, caller: Caller, disk: Disk
 ) -> Result:
     """A topic is deleted: its positions go, also those that members read, who are not told."""
-    wanted, records = frozenset(gone.partitions), []
+    wanted, records = frozenset(gone.partitions), list[OffsetTombstones]()
     for group in dict.fromkeys((*gc.committed, *gc.open_in)):
         had = tuple(one for one in _positions(gc, group) if one in wanted)
         records += _tombstones(group, had)
