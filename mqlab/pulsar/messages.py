@@ -611,8 +611,8 @@ class GetPositionStats:
 
 @worded("DeleteTopic {partition}")
 class DeleteTopic:
-    """DELETE the topic: its entries, its snapshot, its subscriptions. The next message or
-    subscription makes it again."""
+    """DELETE the topic by force: its entries, its snapshot, its subscriptions, whose consumers are
+    closed. The next message or subscription makes it again."""
 
     partition: str
 

@@ -37,6 +37,7 @@ from ..messages import (
     BufferSnapshot,
     CloseConsumer,
     CloseProducer,
+    DeleteTopic,
     EndTxn,
     EndTxnOnPartition,
     EndTxnOnPartitionResponse,
@@ -207,7 +208,9 @@ def _explain_effect(
             return Telling(written.name(record.txn), why=why, stage=stage, story=story)
         case Put():
             return Telling(fold=True)
-        case Send(body=CloseConsumer()) if isinstance(getattr(event, "body", None), Seek):
+        case Send(body=CloseConsumer()) if isinstance(
+            getattr(event, "body", None), Seek | DeleteTopic
+        ):
             return Telling(why=sentences.CLOSED())
         case Send(body=body):
             return _explain_request(body, written)

@@ -168,10 +168,7 @@ READER = Words(
     "A reader's subscription goes with the reader; where it begins, the reader says itself."
 )
 CLOSE = Words("The consumer goes, the subscription stays.")
-CLOSED = Words(
-    "The broker closes every consumer of the subscription; their clients subscribe again and begin "
-    "at the new place."
-)
+CLOSED = Words("The broker closes this consumer, and its client subscribes again.")
 UNSUBSCRIBE = Words("The subscription goes, with its cursor and its pending acknowledgements.")
 ADMIN = Words("An operator looks or acts; no consumer or producer takes part.")
 RECOVER = Words("Until the buffer knows again what is open here, nobody is sent anything.")

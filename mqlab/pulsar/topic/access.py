@@ -50,6 +50,7 @@ from ..messages import (
     AckPosition,
     AckResponse,
     Answer,
+    CloseConsumer,
     CreateNamespace,
     DeleteLedger,
     Described,
@@ -82,9 +83,8 @@ if TYPE_CHECKING:
 # transaction has nothing to do here, and succeeds.
 #
 # Source: PersistentTopic#deleteTopic, TopicTransactionBuffer#clearSnapshot (4.2).
-# *Left out:* that a topic in use is deleted by force only, which closes its clients; the server
-# sees
-# to that.
+# *Left out:* that a topic in use is deleted by force only; that this closes its producers too. The
+# server sees to both.
 
 Result = tuple["Topic", Effects]
 
@@ -108,7 +108,9 @@ def delete(topic: Topic, caller: Caller, disk: Disk) -> Result:
     logs. The topic epoch is deleted too, if it was set (-1: it was not)."""
     subscriptions: Effects = ()
     for name, sub in topic.subs.items():
-        subscriptions = (*subscriptions, Truncate(sub.log, 0), Put(CURSORS, name, None))
+        gone = CloseConsumer(topic.name, name)
+        closed = (Send(consumer.client, gone) for consumer in sub.consumers)
+        subscriptions = (*subscriptions, *closed, Truncate(sub.log, 0), Put(CURSORS, name, None))
     for name in disk.table(LEDGERS):  # logs of which a ledger was deleted
         subscriptions = (*subscriptions, Put(LEDGERS, name, None))
     new = type(topic)(

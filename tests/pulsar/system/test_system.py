@@ -7,7 +7,10 @@ import shlex
 
 import pytest
 
+from mqlab.kernel import FactKind
 from mqlab.pulsar import SAFEGUARDS, PulsarConfig, PulsarSystem
+from mqlab.pulsar.messages import CloseConsumer
+from mqlab.pulsar.picture import words as sentences
 from mqlab.pulsar.system import CALLS, parse_call
 from mqlab.registry import run_scenario
 
@@ -157,3 +160,20 @@ def test_a_line_is_read_back() -> None:
 def test_every_safeguard_says_its_sentence_in_both_languages() -> None:
     for name, text in SAFEGUARDS.items():
         assert text.en and text.zh and text.en != text.zh, name
+
+
+def test_consumers_of_a_deleted_topic_come_back_to_the_new_one() -> None:
+    run = run_scenario(
+        "system pulsar clients=app,one,two\n"
+        "run one: subscribe orders-0 work type=Shared\n"
+        "run two: subscribe orders-0 other\n"
+        "run app: send orders-0 a, delete-topic orders-0, send orders-0 b\n"
+        "run one: receive work\n"
+        "run two: receive other\n"
+    )
+    told = [fact.text.en for fact in run.trace if fact.glyph == "☞"]
+    assert told[-2:] == ["receive work: ok b @0", "receive other: ok b @0"]
+    sent = [f for f in run.trace if isinstance(f.body, CloseConsumer) and f.kind is FactKind.SEND]
+    assert [(fact.peer, fact.why) for fact in sent] == [
+        ("two", sentences.CLOSED()), ("one", sentences.CLOSED())
+    ]  # fmt: skip
