@@ -184,6 +184,8 @@ def test_behind_the_first_in_line_a_gap_is_no_error():
 
 
 def test_a_gap_in_front_makes_an_idempotent_producer_begin_a_new_epoch():
+    waits = idempotent(max_in_flight=1).send("b").answer(GAP)
+    assert waits.role.epoch == 1, "b has not left, so it was not taken"
     client = idempotent().send("b", "c").answer(GAP, GAP, GAP).fired()
     assert client.requests == ["o-0 Produce a epoch=1 seq=0"] + [
         f"o-0 Produce {value} epoch=1 seq={i}" for i, value in ((1, "b"), (2, "c"))

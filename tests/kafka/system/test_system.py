@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mqlab.kafka import KafkaSystem
-from mqlab.kernel import Run
+from mqlab.kafka.messages import PartitionsDeleted
+from mqlab.kernel import FactKind, Run
 from mqlab.scenario import parse_script, perform, system_of
 from mqlab.scenario.language import ScenarioError
 
@@ -95,6 +96,8 @@ run admin: committed g orders-0 payments-0, committed h orders-0 payments-0""")
     assert results(run, "admin")[2:] == [
         "ok {orders-0@-1, payments-0@7}", "ok {orders-0@-1, payments-0@2}"
     ]  # fmt: skip
+    asked = [type(fact.body) for fact in run.facts if fact.kind is FactKind.SEND]
+    assert asked.count(PartitionsDeleted) == 1, "and not when it is created"
 
 
 @pytest.mark.parametrize("word", ["fence-producers", "force-terminate-transaction"])
