@@ -401,3 +401,20 @@ def test_a_folder_that_the_broker_does_not_serve_is_named(ending: str, tmp_path:
     report = look(root)
     (gap,) = (gap for gap in report.reading.gaps if gap.what.en == name)
     assert f"(-{ending})" in gap.why.en and not gap.failed and list_found(report) == before
+
+
+def test_a_folder_of_the_metadata_and_what_tiered_storage_has(tmp_path: Path) -> None:
+    """KRaft's own log is no data; a broker notes where a log with tiered storage begins."""
+    root = unpack("4.3.1", tmp_path) / "node-1"
+    metadata = tmp_path / "controller" / "__cluster_metadata-0"
+    shutil.copytree(root / "stock-0", metadata)
+    for target in (metadata, metadata.parent):
+        with pytest.raises(Unreadable, match=r"__cluster_metadata.*log\.dirs"):
+            look(target)
+    for path in (root / "refunds-0").glob("0000000000000000000?.*"):
+        path.rename(path.with_stem("00000000000000000003"))
+    for rows, gaps in (("0", []), ("1\nrefunds 0 1", ["offsets 1 to 2 are in tiered storage"])):
+        (root / "log-start-offset-checkpoint").write_text(f"0\n{rows}\n")
+        found = look(root, topic="refunds").reading.gaps
+        said = [str(gap.why) for gap in found if gap.what.en == "refunds-0"]
+        assert [why.partition(",")[0] for why in said if "tiered" in why] == gaps

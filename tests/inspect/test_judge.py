@@ -94,6 +94,30 @@ def test_a_position_may_be_pending_for_a_moment(age_ms: int, kinds: list[str]) -
     assert found([row], [opened(age_ms=age_ms)], True, position) == kinds
 
 
+def test_which_transaction_holds_a_position_is_said_as_far_as_it_is_known() -> None:
+    """Of a running cluster only the partition of `__consumer_offsets` is known, in which another
+    group's transaction may be open; a dump or a folder says which one it is."""
+    txns = [Txn(f"T{n}", "", "open", "__consumer_offsets-0", since_ms=0) for n in (1, 2)]
+
+    def says(live: bool, *labels: str) -> str:
+        position = Position("g", "a-0", 3, 9, pending=labels)
+        reading = Reading("kafka", "h:1", NOW, (), tuple(txns), (position,), own=Own(live=live))
+        (one,) = (found for found in judge(reading) if found.kind.name == "pending-offset")
+        return one.says.en
+
+    assert "is one of T1, T2: the broker does not say which" in says(True, "T1", "T2")
+    assert says(True, "T1").endswith("T1 must end first.")
+    assert says(False, "T1", "T2").endswith("T1, T2 must end first.")
+
+
+@pytest.mark.parametrize(("age_ms", "kinds"), [(5_000, []), (20_000, ["markers-missing"])])
+def test_a_decision_in_a_dump_is_normal_for_a_moment(age_ms: int, kinds: list[str]) -> None:
+    for times in ({"update_ms": NOW - age_ms}, {"start_ms": NOW - age_ms}):
+        row = State("app", 7, 3, 60_000, "PrepareCommit", **times, partitions=("a-0",))
+        reading = Reading("kafka", "dump.txt", NOW, own=Own((row,), True, live=False))
+        assert [one.kind.name for one in judge(reading)] == kinds
+
+
 @pytest.mark.parametrize(("where", "advised"), [("a-0/1.log", "find-hanging"), ("a-01", "abort")])
 def test_no_abort_is_advised_where_its_own_log_is_damaged(where: str, advised: str) -> None:
     """Another log's name may begin with the name of this one."""

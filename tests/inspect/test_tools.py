@@ -217,9 +217,8 @@ def test_columns_are_read_by_their_names(epoch: str, tmp_path: Path) -> None:
     assert report.exit_code == 0
     assert look_at_text(tmp_path, head, row, row[:30]).exit_code == 2
     old = ("TOPIC   PARTITION  CURRENT-OFFSET  LOG-END-OFFSET  LAG", "orders  0  100  900  800")
-    for lines in (old, ("GROUP  CONSUMER-ID  HOST  CLIENT-ID  #PARTITIONS", "g  c-1  /h  c  1")):
-        with pytest.raises(Unreadable):
-            look_at_text(tmp_path, *lines)
+    with pytest.raises(Unreadable):
+        look_at_text(tmp_path, *old)
 
 
 def test_a_table_copied_from_a_terminal_has_blanks_for_tabs(tmp_path: Path) -> None:
@@ -322,10 +321,121 @@ def test_a_compacted_log_as_2_x_decodes_it(tmp_path: Path) -> None:
 def test_an_open_transaction_without_its_partition_is_not_called_hanging(tmp_path: Path) -> None:
     """It may be in the one that its coordinator knows of."""
     of = ("ProducerId", "ProducerEpoch", "LastTimestamp", "CurrentTransactionStartOffset")
-    row = ("4", "0", "1795893560202", "0")
+    row = ("4", "0", f"{1795893560202 - 16 * 60_000}", "0")
     shown = ("\t".join(of), "\t".join(row), read_output("4.3.1", "describe"))
     assert list_found(look_at_text(tmp_path, *shown)) == OVERDUE
     # Of two outputs it cannot be said which is which partition's.
     asked = {"topic": "stock", "partition": 0}
     assert list_found(look_at_text(tmp_path, *shown, **asked)) == [("hanging", "stock-0"), *OVERDUE]
     assert list_found(look_at_text(tmp_path, *shown[:2], *shown, **asked)) == OVERDUE
+
+
+PLAIN = BATCH.replace("isTransactional: true", "isTransactional: false").format(0, "false")
+FOREIGN = {
+    "GROUP  CONSUMER-ID  HOST  CLIENT-ID  #PARTITIONS\ng  c-1  /h  c  1": "without --state",
+    "GROUP  COORDINATOR (ID)  ASSIGNMENT-STRATEGY  STATE  #MEMBERS": "without --state",
+    "GROUP  TOPIC  PARTITION  START-OFFSET  LAG\ns  orders  0  5  4": "share groups",  # 4.2
+    "GROUP  TOPIC  PARTITION  START-OFFSET\ns  orders  0  5": "share groups",  # 4.1
+    "GROUP  TOPIC  PARTITION  OFFSET-LAG\na  orders  0  5": "streams groups",
+    "orders:0:9\norders:1:3": "kafka-get-offsets.sh",
+    '{"version":1,"brokers":[{"broker":1,"logDirs":[]}]}': "kafka-log-dirs.sh",
+    "Topic: orders\tTopicId: x\tPartitionCount: 1": "kafka-topics.sh",
+    "Dumping /data/orders-0/0.index\noffset: 26 position: 4096": "dump the .log",
+    f"Dumping /data/__cluster_metadata-0/0.log\n{PLAIN}": "dump the .log",
+    f"Dumping /data/__remote_log_metadata-3/0.log\n{PLAIN}": "dump the .log",
+    f"Dumping /data/__share_group_state-3/0.log\n{PLAIN}": "dump the .log",
+}
+
+
+@pytest.mark.parametrize("text", FOREIGN)
+def test_what_is_not_read_is_told_with_what_to_give_instead(text: str, tmp_path: Path) -> None:
+    with pytest.raises(Unreadable, match=FOREIGN[text]):
+        look_at_text(tmp_path, text)
+    report = look_at_text(tmp_path, *GROUPS.splitlines(), "", text)
+    assert len(report.reading.positions) == 3
+    assert report.exit_code == 2 * (".index" not in text)
+
+
+@pytest.mark.parametrize(("name", "option"), [
+    ("dump-state", "--transaction-log-decoder"), ("dump-offsets", "--offsets-decoder")
+])  # fmt: skip
+def test_a_dump_of_an_internal_topic_without_its_decoder(
+    name: str, option: str, tmp_path: Path
+) -> None:
+    """Without records, and with them as bytes: it is not said that nothing is in it."""
+    decoded = read_output("4.3.1", name)
+    heads = [line for line in decoded.splitlines() if not line.startswith("|")]
+    as_bytes = re.sub(r" key: \{.*", " key: \0\1\0\4shop payload: \0\1\0\0", decoded)
+    for text in ("\n".join(heads), as_bytes):
+        failed = [gap for gap in look_at_text(tmp_path, text).reading.gaps if gap.failed]
+        assert [option in str(gap.why) for gap in failed] == [True]
+
+
+def test_a_log_as_2_2_and_older_print_it(tmp_path: Path) -> None:
+    """Each record with what its batch says, or batches that do not say which are markers; and
+    messages without transactions."""
+    def row(at: int, rest: str) -> str:
+        return f"offset: {at} position: 0 CreateTime: {WRITTEN_MS} isvalid: true keysize: -1 {rest}"
+
+    producer = "magic: 2 compresscodec: NONE producerId: 1 producerEpoch: 0"
+    first = row(0, f"{producer} sequence: 0 isTransactional: true headerKeys: [] payload: y")
+    marker = row(1, f"{producer} sequence: -1 isTransactional: true headerKeys: [] "
+                 "endTxnMarker: ABORT coordinatorEpoch: 0")  # fmt: skip
+    assert list_found(look_at_text(tmp_path, DUMPING, first)) == [("overdue", "orders-0")]
+    report = look_at_text(tmp_path, DUMPING, "Starting offset: 0", first, marker)
+    assert [(c.label, c.aborted) for c in report.reading.logs[0].cells] == [
+        ("·", True), ("A", False)
+    ]  # fmt: skip
+    assert report.exit_code == 0
+    heads = [BATCH.format(0, "x"), BATCH.format(1, "x").replace("Sequence: 0", "Sequence: -1")]
+    heads = [head.replace(" isControl: x", "") for head in heads]
+    assert list_found(look_at_text(tmp_path, DUMPING, heads[0])) == [("overdue", "orders-0")]
+    assert list_found(look_at_text(tmp_path, DUMPING, *heads)) == []
+    old = look_at_text(tmp_path, DUMPING, row(0, "magic: 1 compresscodec: NONE crc: 5"))
+    assert old.exit_code == 2 and "format 1" in str(old.reading.gaps[0].why)
+
+
+def test_what_docker_compose_and_kubectl_put_around_the_lines(tmp_path: Path) -> None:
+    """A name before each line, of which those of two containers come mixed."""
+    hanging, listed = read_output("4.3.1", "find-hanging"), read_output("4.3.1", "list")
+    mixed = [f"{name}-1  | {line}" for pair in zip(
+        hanging.splitlines(), listed.splitlines(), strict=False
+    ) for name, line in zip(("broker", "kafka.b"), pair, strict=True)]  # fmt: skip
+    report = look_at_text(tmp_path, "Attaching to broker-1, kafka.b-1", *mixed)
+    assert list_found(report) == [("hanging", "orders-0")]
+    assert report.findings[0].evidence[0].source == "output.txt:4"
+    assert not [gap for gap in report.reading.gaps if gap.failed]
+    begin = 'Defaulted container "kafka" out of: kafka, init (init)'
+    end = "command terminated with exit code 137"
+    report = look_at_text(tmp_path, begin, *GROUPS.splitlines(), end)
+    assert [end in str(gap.why) for gap in report.reading.gaps] == [True]
+
+
+def test_a_list_that_may_be_older_or_filtered_makes_nothing_hang(tmp_path: Path) -> None:
+    """It is printed at another time than the producers, or with --duration-filter; its states last
+    for a moment."""
+    listed = ["TransactionalId\tCoordinator\tProducerId\tTransactionState", "shop\t1\t7\t{}"]
+    head = "ProducerId\tProducerEpoch\tLastTimestamp\tCurrentTransactionStartOffset"
+    asked = {"topic": "orders", "partition": 0}
+
+    def look_after(minutes: int, pid: int, state: str = "CompleteCommit") -> Report:
+        began = WRITTEN_MS + 3_600_000 - minutes * 60_000
+        rows = ("\n".join(listed).format(state), head, f"{pid}\t0\t{began}\t5")
+        return look_at_text(tmp_path, *rows, **asked)
+
+    for pid in (7, 8):
+        assert list_found(look_after(16, pid)) == [("hanging", "orders-0")]
+        report = look_after(14, pid)
+        assert list_found(report) == [] and "--duration-filter" in str(report.reading.gaps[0].why)
+    report = look_after(1, 7, "PrepareCommit")
+    assert list_found(report) == [] and "print it again" in str(report.reading.gaps[0].why)
+
+
+def test_what_compaction_has_left_of_a_batch_is_counted(tmp_path: Path) -> None:
+    """An empty batch keeps its producer's sequence; the group has nothing left to read."""
+    head = PLAIN.replace("lastOffset: 0 count: 1", "lastOffset: 9 count: 3")
+    empty = PLAIN.replace("Offset: 0", "Offset: 10").replace("count: 1", "count: 0")
+    group = ("GROUP TOPIC PARTITION CURRENT-OFFSET LOG-END-OFFSET LAG HOST", "g orders 0 10 11 1 -")
+    report = look_at_text(tmp_path, DUMPING, head, empty, *group)
+    assert dict(report.reading.logs[0].counts)["records"] == 3
+    assert list_found(report) == [("lag-of-markers", "g")]

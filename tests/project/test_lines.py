@@ -80,7 +80,7 @@ PROGRAM = (
             "mqlab/site/*"),
     Purpose("check", 1_230, "judges a recorded history",
             "mqlab/check/*"),
-    Purpose("inspect", 4_680, "reads a real broker, folder or tool's output, judges it, plays on",
+    Purpose("inspect", 4_890, "reads a real broker, folder or tool's output, judges it, plays on",
             "mqlab/inspect/*"),
     Purpose("rest", 190, "doors of the package, the wheel's hook",
             "mqlab/* .ci/*"),

@@ -3,6 +3,7 @@
 scan.py      a partition's batches, wherever they come from: what is open, aborted, readable
 segments.py  a partition's files; folder.py: a data folder of them
 internal.py  the coordinator's and the groups' records
+printed.py   the lines of a text in which tools have printed
 tools.py     what kafka-dump-log, kafka-transactions and kafka-consumer-groups print
 live.py      a running cluster
 judge.py     what is wrong with it

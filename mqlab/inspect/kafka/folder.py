@@ -53,6 +53,13 @@ NOT_SERVED = tr("its folder was not read: the broker is deleting the partition (
 "it from another disk (-future), or has no assignment for it (-stray)")  # fmt: skip
 ONLY_ASKED = tr("something else was asked for")
 BEFORE = Words("what comes before offset {first} was not counted")
+ONLY_METADATA = Words(
+    "{path} holds only the cluster's metadata (__cluster_metadata), in which there are no "
+    "transactions: name what log.dirs says in a broker's server.properties, not metadata.log.dir"
+)
+REMOTE = Words(
+    "offsets {first} to {last} are in tiered storage, not in this folder, and were not read"
+)
 
 
 class Folder:
@@ -120,6 +127,8 @@ class Folder:
         ask = self.ask
         internal = (STATES, GROUPS, "__cluster_metadata")
         found = [p for p in self.places if ask.wants(*p) and (ask.topic or p[0] not in internal)]
+        if {topic for topic, _ in self.places} == {"__cluster_metadata"}:
+            raise Unreadable(ONLY_METADATA(path=ask.target))
         if not found and (ask.topic or not self.places):
             known = ", ".join(sorted({topic for topic, _ in self.places}))
             wanted = f"{ask.topic}-{ask.partition}" if ask.partition >= 0 else ask.topic
@@ -228,7 +237,11 @@ class Folder:
         # the snapshot says what was open at offset `scan_from`
         scan_from, open_txns = part.read_snapshot(part.bases[-1] if part.bases else 0)
         # records before `start` were deleted, with their segment or by DeleteRecords
-        start = max([*part.bases[:1], part.read_checkpoint(LOG_STARTS)])
+        kept_from = part.read_checkpoint(LOG_STARTS)
+        start = max([0, *part.bases[:1], kept_from])
+        if 0 <= kept_from < start:  # noted of a log with tiered storage
+            why = REMOTE(first=kept_from, last=start - 1)
+            self.gaps[name, "remote"] = Gap(Text(name), why)
         scan = Scan(name, str(part.folder), start, scan_from)
         scan.opens = {txn.pid: txn for txn in open_txns}
         self._scan_partition(scan, part, scan_from, last=-1)

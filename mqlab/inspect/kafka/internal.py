@@ -138,12 +138,14 @@ def read_committed(key: bytes, value: bytes | None) -> Committed | None:
 class Own:
     """What Kafka's judges know beside the reading. `states`: of the coordinator; `whole`: whether
     an id that is not among them is known to no coordinator; `left`: of a group and a log what
-    `Scan.count_left` says; `live`: whether the broker is running."""
+    `Scan.count_left` says; `live`: whether the broker is running; `sure_after_ms`: only what has
+    been open for longer is compared with `states`, as these may be older than the logs."""
 
     states: tuple[State, ...] = ()
     whole: bool = False
     left: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
     live: bool = True
+    sure_after_ms: int = -1
 
 
 def join_states(states: Iterable[State], opens: Iterable[Txn], labels: Labels) -> list[Txn]:

@@ -105,6 +105,11 @@ MARKERS_UNREAD = Words(
 )
 TOO_LONG = Words("{id} has been open for {age}; its timeout is {timeout}.")
 WAITS = Words("{group} has a pending position in {log}; {who} must end first.")
+WAITS_ONE_OF = Words(
+    "{group} has a pending position in {log}. The transaction that holds it is one of {who}: the "
+    "broker does not say which, as all of them write to the group's partition of "
+    "__consumer_offsets."
+)
 WAITS_FOR = Words("{id} ({state})")
 SHARE_IS = Words(
     "{lost} of the {records} records counted ({percent} %) belong to aborted transactions."
@@ -157,7 +162,7 @@ def _judge_open(reading: Reading, facts: Own) -> Iterator[Finding]:
         if txn.seen == STATES:
             continue  # what a coordinator says, which is judged by _judge_states
         state = states.get(txn.owner)
-        verdict = _compare_with_state(txn, state, facts.whole, reading.at_ms)
+        verdict = compare_with_state(txn, state, facts, reading.at_ms)
         if verdict is not None:
             kind, says = verdict
             evidence = [_show_open(txn), *([_show_state(state)] if state else [])]
@@ -177,21 +182,24 @@ def _judge_open(reading: Reading, facts: Own) -> Iterator[Finding]:
             yield Finding(kind, txn.seen, says, tuple(evidence), (txn.seen,), advice, (command,))
 
 
-def _compare_with_state(
-    txn: Txn, state: State | None, whole: bool, now_ms: int
+def compare_with_state(
+    txn: Txn, state: State | None, facts: Own, now_ms: int
 ) -> tuple[Kind, Text] | None:
     """Return what is wrong with an open transaction of a partition, given its coordinator's state
-    (None: not known): (kind, sentence), or None where nothing is. `whole`: all states were read, so
-    a producer without one is unknown to the broker."""
+    (None: not known): (kind, sentence), or None where nothing is, or it is too young for the two to
+    be compared. `facts.whole`: all states were read, so a producer without one is unknown to the
+    broker."""
     pid, first = txn.owner, txn.first
     if txn.state == HANGING_STATE:
         return HANGING, FOUND_BY_TOOL(pid=pid, first=first)
     # the time of its first record is -1 where it is unknown
     age = now_ms - txn.since_ms if txn.since_ms >= 0 else 0
-    if state is None and not whole:
+    if state is None and not facts.whole:
         return (
             (OVERDUE, VERY_OLD(pid=pid, first=first, age=say_age(age))) if age > MOST_MS else None
         )
+    if age <= facts.sure_after_ms:
+        return None
     if state is None:
         return HANGING, UNKNOWN(pid=pid, first=first)
     who = {"pid": pid, "first": first, "id": state.txn_id}
@@ -223,7 +231,10 @@ def _judge_states(reading: Reading, facts: Own) -> Iterator[Finding]:
         )
         logs = tuple(name for name in state.partitions if name in logs_read)
         age = reading.at_ms - state.start_ms
+        decided_at = state.update_ms if state.update_ms >= 0 else state.start_ms
         if state.state in DECIDED:
+            if not facts.live and 0 <= reading.at_ms - decided_at < PENDING_MS:
+                continue  # this is normal for a moment; a running cluster was asked twice
             # In a partition that was read and where nothing is open, the marker has arrived.
             missing = [name for name in state.partitions if (str(state.pid), name) in open_in]
             unread = [name for name in state.partitions if name not in logs_read]
@@ -292,7 +303,9 @@ def _judge_group(position: Position, reading: Reading, facts: Own) -> Iterator[F
         # `more`, columns of the report's table: ("would become", the pending offset), where known
         would_be = "".join(f" {what}={value}" for what, value in position.more)
         evidence = Evidence(f"{line}{would_be.replace('would become', 'pending')}", position.source)
-        says = WAITS(group=group, log=log, who=waits_for)
+        # of a folder or a dump it is known which transactions; of a running cluster only where
+        words = WAITS_ONE_OF if facts.live and len(position.pending) > 1 else WAITS
+        says = words(group=group, log=log, who=waits_for)
         yield Finding(PENDING, group, says, (evidence,), (log,), END_OF_IT, (describe,))
     # what is left to read, in offsets: records, and those that hold none for it; (1, 0), which is
     # no finding, where they were not counted

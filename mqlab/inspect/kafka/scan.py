@@ -26,7 +26,7 @@ UNNAMED = "·"  # a record of which nothing is shown
 class Row:
     """A batch's head. `control`: C or A of a marker, ? of another control record; `labels`: one for
     each record, where they may be shown; `file`, `at`: where it was read, and at which byte; `seq`:
-    its first sequence number."""
+    its first sequence number; `count`: of its records, fewer after compaction; -1: unknown."""
 
     base: int
     last: int
@@ -39,6 +39,12 @@ class Row:
     file: str = ""
     at: int = -1
     seq: int = -1
+    count: int = -1
+
+    def count_from(self, offset: int) -> int:
+        """How many records it has from this offset on, at most."""
+        most = max(self.last - max(self.base, offset) + 1, 0)
+        return min(most, self.count) if self.count >= 0 else most
 
     @property
     def place(self) -> str:
@@ -97,7 +103,7 @@ class Scan:
                 self.lost += record_count
                 self.note_aborted(row.pid, first, row.last)
             return
-        count = max(row.last - max(row.base, self.start) + 1, 0)  # what was deleted is not counted
+        count = row.count_from(self.start)  # what was deleted is not counted
         self.records += count
         if row.transactional:
             first, record_count = self._held.get(row.pid, (row.base, 0))
@@ -130,7 +136,7 @@ class Scan:
         if self.opens or not self.tail or not max(self.tail[0].base, self.start) <= at <= self.end:
             return None
         gets = sum(
-            row.last - max(row.base, at) + 1
+            row.count_from(at)
             for row in self.tail
             if row.last >= at and not row.control and not self.was_aborted(row)
         )
@@ -159,6 +165,7 @@ class Scan:
         cells = {
             offset: self._cell(rows[base], offset, lso, labels)
             for base in sorted(rows)
+            if rows[base].count  # compaction has left an empty one
             for span in spans
             for offset in range(
                 max(base, span.start, self.start), min(rows[base].last + 1, span.stop)

@@ -142,10 +142,10 @@ class Partition:
             self.tell(self.name, SHORT(end=end, file=file, at=at))
 
     def read_checkpoint(self, file: str) -> int:
-        """This partition's offset in checkpoint `file` of the data folder; 0 where it is not there,
-        lacks the partition, or is damaged (then `tell` is called). Its lines are a version, a
-        number, and so many times `topic partition offset`; a broker that has just started has made
-        it empty (OffsetCheckpointFile, CheckpointReadBuffer#read)."""
+        """This partition's offset in checkpoint `file` of the data folder; -1 where that is not
+        there, lacks the partition, or is damaged (then `tell` is called). Its lines are a version,
+        a number, and so many times `topic partition offset`; a broker that has just started has
+        made it empty (OffsetCheckpointFile, CheckpointReadBuffer#read)."""
         try:
             lines = read_file(self.folder.parent / file).decode().splitlines()
             version, count, *rows = lines or ["0", "0"]
@@ -153,11 +153,11 @@ class Partition:
             if int(version) or int(count) != len(rows):
                 raise ValueError(version)
         except FileNotFoundError:
-            return 0
+            return -1
         except (OSError, ValueError):
             self.tell(file, OTHER)
-            return 0
-        return found.get(self.name, 0)
+            return -1
+        return found.get(self.name, -1)
 
     # ---- the other files -----------------------------------------------------------------
 
@@ -294,7 +294,7 @@ def _row(head: Head, name: str, at: int, data: bytes) -> Row:
     last = head.base + head.delta
     return Row(
         head.base, last, head.pid, head.epoch, transactional, control, head.base_ms, (), name, at,
-        head.first_seq,
+        head.first_seq, head.count,
     )  # fmt: skip
 
 

@@ -22,13 +22,12 @@ from typing import Any, BinaryIO
 from ...kernel import Text, Words, replace
 from ...kernel.text import shorten, tr
 from ..reading import Ask, Gap, Position, Reading, Txn, Unreadable
-from .internal import GROUPS, STATE_OF, STATES, Own, State, join_states
-from .judge import HANGING_STATE, UNPLACED
+from .internal import DECIDED, GROUPS, STATE_OF, STATES, Own, State, join_states
+from .judge import HANGING_STATE, MOST_MS, UNPLACED, compare_with_state
+from .printed import FAILED, NOISE, OTHERS, read_lines, split_containers
 from .scan import ABORT, COMMIT, Labels, Open, Row, Scan
-from .segments import write_label
+from .segments import OLD, write_label
 
-LONGEST = 1 << 20  # bytes of a line
-MOST_UTF16 = 256 << 20  # bytes of a text in UTF-16, which is read at once
 FIELD = re.compile(r"(\w+): (\S+)")
 MARKER = re.compile(r"headerKeys: \[[^\]]*\] endTxnMarker: (COMMIT|ABORT) ")
 BODY = re.compile(r"headerKeys: \[[^\]]*\](?: key: (.*?))?(?: payload: (.*))?$")
@@ -37,21 +36,17 @@ OLD_STATE = re.compile(
     r"txnLastUpdateTimestamp=(-?\d+),txnTimeoutMs=(-?\d+)"
 )
 OPEN = re.compile(r"currentTxnFirstOffset: (?:OptionalLong\[|Some\()(\d+)[\])]")  # 2.x: Some
-#: what a terminal obeys, such as colours; what a tool, its JVM and a shell print among the rows
-COLOURS = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
-NOISE = re.compile(
-    r"\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d|(WARN|WARNING|Warning|INFO|DEBUG)\b|SLF4J[:(]|log4j:|"
-    r"Picked up |.*VM warning: |Consumer group '|(Log s|S)tarting offset: |"
-    r"Non-consecutive offsets in |Mismatches in |Found (time|out of order)|  Index |"
-    r"  \d+ is followed by |(\[?\S+@[^|]*?)?[$#](\s*$|\s.*kafka-)"
-)
-FAILED = re.compile(r"(\[[\d ,:.TZ-]+\] )?(Error: |ERROR |Exception in thread |Found \d+ inv)")
 NUMBERS = ("producerId", "producerEpoch", "transactionTimeoutMs",
            "transactionLastUpdateTimestampMs", "transactionStartTimestampMs")  # fmt: skip
 OLD_KEY = re.compile("(transaction_metadata::)?transactionalId=")  # 2.x: the second only
 OLD_PLACE = re.compile(r"offset(?:_commit::group=|::)(.*)(?:,partition=|:)(.+)[-:](\d+)")
 OLD_OFFSET = re.compile(r"(?:offset=)?(\d+)(?=[,:]|$)")
 DELETED = "<DELETE>"
+#: a record as 2.2 and older print it, up to what may look like anything
+OLD_RECORD = re.compile(r"offset: (\d+) position: \d+ (?:.*? headerKeys: \[|.*? isvalid: .*)")
+DECODERS = {STATES: "--transaction-log-decoder", GROUPS: "--offsets-decoder"}
+#: how the key of a decoded record begins
+DECODED = re.compile(r"\{|transaction|offset|group|unknown|Unknown record|Error at offset")
 #: what a column of `--describe` contains; the others up to LAG contain a number
 GROUP_CELLS = {"GROUP": "(.+?)", "TOPIC": r"(\S+)"}
 
@@ -64,6 +59,31 @@ UNREAD = Words(
     "lines that were not understood: {n}, the first of them “{line}”. Were they wrapped or cut? "
     "Let the tool write to a file and use that file; the report may lack what these lines contain"
 )
+OTHER_TOOL = Words(
+    "what {tool} prints is not read here: give what kafka-dump-log.sh, kafka-transactions.sh or "
+    "kafka-consumer-groups.sh --describe prints"
+)
+OTHER_TABLE = Words(
+    "a table with the columns {columns} is not read here: give what `kafka-consumer-groups.sh "
+    "--describe` prints, without --state and --members; share groups and streams groups are not "
+    "read"
+)
+OTHER_FILE = tr(
+    "it contains neither an application's transactions nor a group's position, so it was not read: "
+    "dump the .log of a topic, of __transaction_state or of __consumer_offsets"
+)
+UNDECODED = Words("its records are printed undecoded, and were not read: dump it with {option}")
+ONLY_ASKED = tr("something else was asked for")
+COORDINATORS = tr("the coordinators' states")
+TOO_YOUNG = tr(
+    "what they say does not fit a transaction that has been open for less than 15 min, which was "
+    "not judged: they may be older than the other output, or a filter such as --duration-filter "
+    "may have left it out. Print `describe-producers` first and `list` after it"
+)
+DECIDED_THEN = Words(
+    "{ids} was decided when the list was printed, which is normal for a moment: print it again; if "
+    "nothing has changed, a marker is missing, and `describe` says in which partitions"
+)
 PLAIN_DUMP = tr(
     "which markers commit and which abort is not printed: dump it with --print-data-log"
 )
@@ -75,8 +95,8 @@ NO_TIMES = tr("`kafka-transactions.sh list` prints no times: `describe` does, fo
 NO_PLACE = tr("`describe-producers` does not print its partition: name it with --topic T:P, and "
               "give one partition's output at a time")  # fmt: skip
 AGAIN = Words(
-    "offset {at} comes after a later one, and was skipped: give each dump once, the one with the "
-    "lowest offsets first"
+    "offset {at} comes after a later one, and was skipped: give each dump once, of one broker, the "
+    "one with the lowest offsets first"
 )
 
 
@@ -97,6 +117,7 @@ class Tools:
         self.gaps: dict[str, Gap] = {}
         self.at_ms = 0  # when it was printed; 0 where no line says so
         self.listed = False  # all transactional ids were listed
+        self.decoded: set[str] = set()  # internal logs of which records were printed decoded
         self.asked = 0  # outputs of `describe-producers`, and their rows
         self.producers: list[tuple[dict[str, str], str]] = []
         self.known = 0  # lines that were understood
@@ -111,9 +132,9 @@ class Tools:
         self._columns: list[str] = []
         self._group: re.Pattern[str] | None = None  # a row, if a group's table
 
-    def read(self, lines: Iterable[str], name: str) -> None:
-        """`name`: of their file, for evidence."""
-        for number, line in enumerate(lines, 1):
+    def read(self, lines: Iterable[tuple[int, str]], name: str) -> None:
+        """`lines`: with their numbers; `name`: of their file, for evidence."""
+        for number, line in lines:
             self._read_line(line.rstrip("\r\n"), f"{name}:{number}")
         self._close_row()
 
@@ -130,18 +151,24 @@ class Tools:
         if line.startswith("Dumping "):
             self._begin()
             self._open_file(line[len("Dumping ") :].strip())
+            if self._scan is None:
+                return
         elif (take := self._find_table(cells)) is not None:
             self._begin(take, [name for name in cells if name])
         elif cells[:1] == ["GROUP"]:
             self._begin()
-            if "LAG" not in cells:  # --members, --state
-                return
+            if not {"CURRENT-OFFSET", "LAG"} <= {*cells}:  # --members, --state, other groups
+                return self._pass_over(place, OTHER_TABLE(columns=shorten(" ".join(cells), 80)))
             # a row of a group's table is cut by what its cells look like: a name may hold blanks
             self._take, self._columns = self._take_group, cells[: cells.index("LAG") + 1]
             row = r"\s+".join(GROUP_CELLS.get(name, r"(-?\d+|-)") for name in self._columns)
             self._group = re.compile(rf"{row}(?:\s|$)")
         elif self._take and (values := self._cut_row(line, cells)):
             self._take(dict(zip(self._columns, values, strict=False)), place)
+        elif not self._file and (tool := next((t for one, t in OTHERS if one.match(line)), "")):
+            self._begin()
+            self._pass_over(tool, OTHER_TOOL(tool=tool))
+            return
         elif self._take and line.strip() and not NOISE.match(line):
             return self._note_missed(line, place)
         elif self._file:
@@ -170,16 +197,26 @@ class Tools:
         self.unread = self.unread or (place, shorten(line, 60))
         self.missed += 1
 
+    def _pass_over(self, what: str, why: Text) -> None:
+        """Say once that something is not read."""
+        self.gaps.setdefault(what, Gap(Text(what), why, failed=True))
+
     # ---- dumps ---------------------------------------------------------------------------
 
     def _open_file(self, path: str) -> None:
         self._file, self._take = path, None
         name = PurePath(path).parent.name or path
         topic, _, number = name.rpartition("-")
+        of_use = topic in (STATES, GROUPS) or not topic.startswith("__")
         wanted = not number.isdecimal() or topic in (STATES, GROUPS)
         wanted = wanted or self.ask.wants(topic, int(number))
-        wanted = wanted and not path.endswith((".index", ".timeindex"))  # no transactions there
-        self._scan = self.scans.setdefault(name, Scan(name, path)) if wanted else None
+        # no transactions in these
+        use = of_use and not path.endswith((".index", ".timeindex", ".checkpoint"))
+        self._scan = self.scans.setdefault(name, Scan(name, path)) if wanted and use else None
+        if not wanted:
+            self.gaps.setdefault(name, Gap(Text(name), ONLY_ASKED))
+        elif not use:
+            self.gaps.setdefault(path, Gap(Text(path), OTHER_FILE, failed=not of_use))
 
     def _read_dumped(self, line: str, place: str) -> None:
         """Add a line of `kafka-dump-log.sh` to the scan of the log that is dumped: the head of a
@@ -205,6 +242,8 @@ class Tools:
                 self.gaps.setdefault(f"again {scan.name}", Gap(Text(scan.name), why, failed=True))
             else:
                 self._row, self._passed = row, False
+        elif old := OLD_RECORD.match(line):
+            self._read_old_record(scan, old, line, place)
         elif line.lstrip().startswith("| offset: ") and (self._row is not None or self._passed):
             if self._row is not None:
                 self._read_record(self._row, scan, line, place)
@@ -220,6 +259,17 @@ class Tools:
         else:
             return
         self.known += 1
+
+    def _read_old_record(self, scan: Scan, match: re.Match[str], line: str, place: str) -> None:
+        """A record as 2.2 and older print it, with what its batch says; of a format before 2 it
+        has no transaction."""
+        self._close_row()
+        fields = dict(FIELD.findall(match[0])) | {"baseOffset": match[1], "lastOffset": match[1]}
+        if "producerId" not in fields:
+            self._passed = True
+            return self._pass_over(scan.name, OLD(magic=fields.get("magic", "?")))
+        self._row = _row_of(fields | {"baseSequence": fields.get("sequence", "")}, self._file)
+        self._read_record(self._row, scan, line, place)
 
     def _open(self, scan: Scan, row: dict[str, str], first: int, stamp: str, place: str) -> None:
         """A producer's open transaction, however its columns begin."""
@@ -242,8 +292,12 @@ class Tools:
         match = BODY.search(line)
         key, payload = (match[1] or "", match[2] or "") if match else ("", "")
         internal = scan.name.startswith((STATES, GROUPS))
+        if internal and DECODED.match(key):
+            self.decoded.add(scan.name)
+        elif internal and key and scan.name not in self.decoded:
+            return
         # an internal record that is not printed whole
-        if internal and (not key or (payload.startswith("{") and not _is_json(payload))):
+        if internal and (not key or (payload.startswith("{") and not payload.endswith("}"))):
             self._note_missed(line, place)
         elif scan.name.startswith(STATES):
             self._take_state(key, payload, f"{self._file}, {place}")
@@ -374,6 +428,12 @@ class Tools:
             one = Position(group, f"{topic}-{number}", at, end, source=place)
             self.positions[one.group, one.log] = one
 
+    def _note_undecoded(self) -> None:
+        for name, scan in self.scans.items():
+            option = next((o for log, o in DECODERS.items() if name.startswith(log)), "")
+            if option and scan.records and name not in self.decoded:
+                self._pass_over(name, UNDECODED(option=option))
+
     # ---- all of it -----------------------------------------------------------------------
 
     def reading(self, name: str, at_ms: int) -> Reading:
@@ -381,6 +441,7 @@ class Tools:
         their coordinator's state, and the groups' positions. `name`: where the texts come from;
         `at_ms`: the time of the reading, where they do not say when they were printed."""
         self._place_producers()
+        self._note_undecoded()
         # (`__consumer_offsets` and `__transaction_state` are not shown as logs)
         scans = {key: scan for key, scan in self.scans.items() if not key.startswith("__")}
         hanging = {(txn.owner, txn.seen) for txn in self.hanging}
@@ -413,11 +474,22 @@ class Tools:
         if self.unread:
             place, line = self.unread
             self.gaps["unread"] = Gap(Text(place), UNREAD(n=self.missed, line=line), failed=True)
-        facts = Own(tuple(self.states.values()), self.listed, still_to_read, live=False)
+        then = [s.txn_id for s in self.states.values() if s.state in DECIDED and s.epoch < 0]
+        if then:  # one look at a state that a running cluster leaves within a moment
+            self.gaps["then"] = Gap(Text(STATES), DECIDED_THEN(ids=", ".join(then[:4])))
+        states = tuple(one for one in self.states.values() if one.txn_id not in then)
+        facts = Own(states, self.listed, still_to_read, live=False, sure_after_ms=MOST_MS)
+        at_ms, state_of = self.at_ms or at_ms, {str(one.pid): one for one in states}
+        pairs = [(txn, state_of.get(txn.owner)) for txn in txns if txn.seen != STATES]
+        sure, all_of = facts, replace(facts, sure_after_ms=-1)
+        if any(compare_with_state(*pair, sure, at_ms) != compare_with_state(*pair, all_of, at_ms)
+               for pair in pairs):  # fmt: skip
+            self.gaps["young"] = Gap(COORDINATORS, TOO_YOUNG)
         logs = tuple(scan.read(self.labels) for scan in scans.values() if scan.tail)
         return Reading(
-            "kafka", name, self.at_ms or at_ms, logs, tuple(txns), tuple(positions),
-            tuple(self.gaps.values()), facts,
+            "kafka", name, at_ms, logs, tuple(txns), tuple(positions),
+            tuple(gap for gap in self.gaps.values() if gap.why is not OTHER_FILE or gap.failed),
+            facts,
         )  # fmt: skip
 
 
@@ -435,9 +507,12 @@ def _row_of(fields: dict[str, str], file: str) -> Row:
         "baseSequence",
     )  # fmt: skip
     transactional = fields.get("isTransactional") == "true" and pid >= 0
-    control = "?" if fields.get("isControl") == "true" else ""
+    # 2.0 does not print it; of what a producer writes in a transaction, batches have a sequence
+    control = fields.get("isControl") or str(transactional and seq < 0).lower()
     at_ms = _number(fields.get("CreateTime", fields.get("LogAppendTime")))
-    return Row(base, last, pid, epoch, transactional, control, at_ms, (), file, at, seq)
+    control = "?" if control == "true" else ""
+    row = Row(base, last, pid, epoch, transactional, control, at_ms, (), file, at, seq)
+    return replace(row, count=_number(fields.get("count")))
 
 
 def _number(text: str | None) -> int:
@@ -459,47 +534,27 @@ def _json(text: str, wanted: str) -> dict[str, Any]:
         return {}
 
 
-def _is_json(text: str) -> bool:
-    try:
-        return bool(json.loads(text))
-    except (ValueError, RecursionError):
-        return False
-
-
-def _lines(stream: BinaryIO) -> Iterator[str]:
-    """Lines, of which each is cut where it is too long."""
-    data = stream.readline(LONGEST).removeprefix(b"\xef\xbb\xbf")
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):  # as a Windows shell writes into a file
-        text = (data + stream.read(MOST_UTF16)).decode("utf-16", "backslashreplace")
-        yield from COLOURS.sub("", text).splitlines()
-        return
-    while data:
-        line = data.decode("utf-8", "backslashreplace")
-        yield COLOURS.sub("", line) if "\x1b" in line else line
-        data = stream.readline(LONGEST)
-
-
 def read_tools(ask: Ask, stream: BinaryIO, name: str, at_ms: int) -> Reading:
     """Read what Kafka's command-line tools have printed, from `stream`. `name`: where it comes
     from; `at_ms`: when it was printed, where it does not say. Raises Unreadable where the stream
     cannot be read, or no line in it is one that a tool prints."""
     tools, first = Tools(ask), ""  # `first`: the first line that is not empty
 
-    def keep_first() -> Iterator[str]:
+    def keep_first() -> Iterator[tuple[int, str]]:
         nonlocal first
-        for line in _lines(stream):
+        for number, line in read_lines(stream):
             first = first or line.strip()
-            yield line
+            yield number, line
 
     try:
-        tools.read(keep_first(), PurePath(name).name)
+        for lines in split_containers(keep_first()):
+            tools.read(lines, PurePath(name).name)
     except OSError as error:
         raise Unreadable("cannot read {}: {}", name, error.strerror) from error
     except (KeyError, TypeError, ValueError) as error:
         raise Unreadable("{} is not the output of a Kafka tool: {}", name, error) from error
-    # the gap "tool": a line in which a tool says that it has failed
-    if not tools.known and "tool" in tools.gaps:
-        raise Unreadable("{}: {}", name, tools.gaps["tool"].why)
+    if not tools.known and tools.gaps:
+        raise Unreadable("{}: {}", name, next(iter(tools.gaps.values())).why)
     if not tools.known:
         raise Unreadable(UNKNOWN_TEXT(path=name, first=shorten(first, 60)))
     return tools.reading(name, at_ms)
