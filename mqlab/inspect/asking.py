@@ -64,7 +64,9 @@ class Case:
     def find(
         self, where: str, proof: Iterable[Evidence], logs: Iterable[str] = (), **made: Any
     ) -> Finding:
-        commands = (map(quote, (word.format(**made) for word in c.split())) for c in self.commands)
+        words = ([word.format(**made) for word in c.split()] for c in self.commands)
+        # without one of which a word is not known
+        commands = (map(quote, line) for line in words if "?" not in line)
         says = self.says(**made)
         lines = tuple(map(" ".join, commands))
         return Finding(self.kind, where, says, tuple(proof), tuple(logs), self.advice, lines)

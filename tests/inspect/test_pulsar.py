@@ -244,7 +244,97 @@ def test_an_error_without_a_number_and_a_name_that_a_shell_would_obey(tmp_path: 
     assert any(sub in shlex.split(line) for line in lines if "pending-ack-stats" in line)
 
 
+def print_answers(file: Path, *ends: str, name: str = "open", **changed: object) -> None:
+    """As pulsar-admin prints the answers to the paths that end like this; `changed`: fields."""
+    answers = [answer | changed for end in ends for path, answer in load(name).items()
+               if path.endswith(end)]  # fmt: skip
+    assert len(answers) == len(ends)
+    file.write_text("\n".join(json.dumps(one, indent=2) for one in answers))
+
+
+def test_what_one_command_has_printed_is_read_or_what_to_add_is_told(tmp_path: Path) -> None:
+    """Transactions without coordinators, pending acks without statistics; and statistics alone,
+    which do not say what is open."""
+    file = tmp_path / "orders.billing.json"
+    print_answers(file, "slowTransactions/0")
+    assert set(found(read(file, 3_600_000))) == {"open-too-long"}
+    print_answers(file, f"pendingAckStats/{BILLING}")
+    report = read(file)
+    (one,) = report.reading.positions
+    assert (one.group, one.state, one.more) == ("billing", "Ready", (("open", "1"),))
+    whys = [str(gap.why) for gap in report.reading.gaps]
+    for command in ("topics stats`", "topics stats-internal`", "coordinator-stats`"):
+        assert any(command in why for why in whys)
+    with pytest.raises(Unreadable, match=r"name it TOPIC.SUBSCRIPTION.json"):
+        read(file.rename(tmp_path / "pending.json"))
+    print_answers(tmp_path / "pending.json", "orders/stats")
+    with pytest.raises(Unreadable, match=r"does not say what is open.*transaction-buffer-stats"):
+        read(tmp_path / "pending.json")
+    (tmp_path / "pending.json").write_text('{"txnId": "(0,6)", "status": "OPEN"}')
+    with pytest.raises(Unreadable, match=r"is not read here: give what .*slow-transactions"):
+        read(tmp_path / "pending.json")
+
+
+def test_a_list_of_slow_transactions_may_lack_the_young_ones(tmp_path: Path) -> None:
+    """So a topic waits for one that is not in it, and not for one that nobody knows; unless the
+    coordinators say that there are no others."""
+    file, buffer = tmp_path / "orders.json", f"transactionBufferStats/{ORDERS}"
+    slow = load("open")["/admin/v3/transactions/slowTransactions/0"]
+    assert slow.pop("(0,6)")["producedPartitions"]
+    (tmp_path / "slow.json").write_text(json.dumps(slow))
+    print_answers(file, buffer, "orders/internalStats")
+    report = read(tmp_path)
+    assert "hanging" not in found(report) and "held-back" in found(report)
+    assert any("-t" in str(gap.why) for gap in report.reading.gaps)
+    print_answers(file, buffer, "orders/internalStats", "coordinatorStats")
+    coordinators = file.read_text()
+    assert "hanging" not in found(read(tmp_path)), "two are in progress, and one is listed"
+    file.write_text(coordinators.replace('"ongoingTxnSize": 2', '"ongoingTxnSize": 1'))
+    assert "hanging" in found(read(tmp_path))
+    print_answers(file, buffer)
+    (tmp_path / "slow.json").unlink()
+    (one,) = read(file).findings
+    assert one.says.en.startswith("Entries that wait after 6:11: ?.") and one.commands == ()
+
+
+def test_partitioned_statistics_and_cursors_of_pulsar_itself(tmp_path: Path) -> None:
+    path = f"/admin/v2/persistent/{ORDERS}/internalStats"
+    internal, file = load("open")[path], tmp_path / "orders.json"
+    billing = internal["cursors"]["billing"]
+    internal["cursors"] |= {"pulsar.repl.eu": billing, "pulsar.dedup": billing}
+    names = [f"{ORDERS}-partition-{number}" for number in (0, 1)]
+    parts = dict.fromkeys([f"persistent://{name}" for name in names], internal)
+    parts["persistent://public/default/orders-partition-2"] = None  # it was not loaded
+    file.write_text(json.dumps({"metadata": {"partitions": 2}, "partitions": parts}))
+    positions = read(file).reading.positions
+    assert [(one.log, one.group, one.more) for one in positions] == [
+        (name, "billing", ()) for name in names
+    ]
+
+
+def test_an_error_in_place_of_an_answer_and_two_answers_in_one_place(tmp_path: Path) -> None:
+    file, buffer = tmp_path / "orders.json", f"transactionBufferStats/{ORDERS}"
+    page = "<html>\n<head><title>Error 404</title></head>\n<body>HTTP ERROR 404</body>\n</html>\n"
+    refusal = "HTTP 404 Not Found\n\nReason: Topic not found\n"
+    for text in (page, refusal, json.dumps({"reason": "no 404"})):
+        file.write_text(text)
+        with pytest.raises(Unreadable, match=r"contains an error instead of an answer.* 404"):
+            read(file)
+        print_answers(file, buffer)
+        file.write_text(f"{file.read_text()}\n{text}")
+        assert any("error instead of an answer" in line for line in failed(read(file)))
+    print_answers(file, buffer)
+    first = file.read_text()
+    print_answers(file, buffer, maxReadPosition="9:9")
+    file.write_text(first + file.read_text())
+    assert any("several answers" in line for line in failed(read(file)))
+    file.write_text(first + first)
+    assert not failed(read(file))
+
+
 def test_nobody_there() -> None:
+    with pytest.raises(Unreadable, match="no such file, and no address"):
+        read("/no/where.json")
     with pytest.raises(Unreadable, match="no broker answers"):
         read("127.0.0.1:9")
     with pytest.raises(Unreadable, match="no address"):

@@ -47,15 +47,36 @@ SHAPES = (
     ({"entriesAddedCounter", "cursors"}, "persistent/{topic}/internalStats"),
     ({"subscriptions", "publishers"}, "persistent/{topic}/stats"),
 )
-NOT_SAVED = tr("it was not saved")
+NOT_SAVED = Words("it was not saved: add what `pulsar-admin {command}` prints")
+#: what prints it, by the first or the last part of the path
+COMMANDS = {
+    "coordinatorStats": "transactions coordinator-stats",
+    "slowTransactions": "transactions slow-transactions -t 1s",
+    "transactionBufferStats": "transactions transaction-buffer-stats",
+    "pendingAckStats": "transactions pending-ack-stats", "stats": "topics stats",
+    "internalStats": "topics stats-internal",
+}  # fmt: skip
+NOT_KEPT = tr("it was not saved")
 SILENT = Words("no answer: {why}")
 SAYS = Words("the broker answers {status}: {reason}")
 LONG = Words("an answer of more than {most} bytes")
 FILE = Words("file {name}")
 NO_JSON = Words("it is no JSON: {why}")
+ERROR_PAGE = Words("it contains an error instead of an answer: {text}")
+TWO = Words(
+    "it has several answers to {path}, and the last was taken: give each topic a file of its own, "
+    "named after it"
+)
+NO_SUB = tr("its name has no subscription: name it TOPIC.SUBSCRIPTION.json")
 CUT = tr("it ends in the middle of an answer, which was not read: save it again, whole")
 EMPTY = tr("it has an empty answer, {}, which does not say what was asked for")
-NO_ANSWER = tr("the admin interface's answer has a form that is not known here")
+NO_ANSWER = Words(
+    "the admin interface's answer has a form that is not read here: give what `pulsar-admin` "
+    "prints of {commands}"
+)(commands=", ".join(COMMANDS.values()))
+#: what stands in place of an answer: a page, or what pulsar-admin prints of a refusal
+ERROR = re.compile(r"^(?:<(?:!DOCTYPE )?html.*?(?:</html>|\Z)|HTTP \d{3}\b.*|Reason: .*)",
+                   re.M | re.S | re.I)  # fmt: skip
 BEGIN = re.compile(r"^\s*(?=\{|\[\s*[\"\]{])|(?<=[}\]])(?=[{\[])", re.MULTILINE)
 #: of an exception in an exception the last line, also where it is inside a quoted text
 MESSAGE = re.compile(r"Message: ((?:(?!\\n).)+)")
@@ -79,7 +100,7 @@ class Live:
     """`get` and `entry` raise Refused. `config`: a client's settings, of which authParams (token:…)
     and tlsTrustCertsFilePath are used."""
 
-    lives = True
+    lives, filtered = True, False
 
     def __init__(self, ask: Ask) -> None:
         """Prepare requests to a running broker's admin API at `ask.target` (http:// where it names
@@ -93,7 +114,7 @@ class Live:
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         try:
             context = ssl.create_default_context(cafile=settings.get("tlsTrustCertsFilePath"))
-            if url.scheme not in ("http", "https") or url.port == 0:
+            if url.scheme not in ("http", "https") or not url.hostname or url.port == 0:
                 raise ValueError(url.scheme)
         except ValueError as error:
             raise Unreadable(
@@ -142,6 +163,10 @@ class Live:
                 raise Refused(SILENT(why=str(error)), failed=True) from error
             raise Unreadable("no broker answers at {}: {}", self._base, error) from error
 
+    def subs(self, topic: str) -> tuple[str, ...]:
+        """They are known by the topic's internal statistics."""
+        return ()
+
     def topics(self) -> None:
         """It is unknown before the cluster was asked."""
 
@@ -162,12 +187,12 @@ class Saved:
         for path in sorted(root.rglob("*.json"))[:MOST_FILES] if root.is_dir() else [root]:
             name = path.relative_to(root).as_posix() if path != root else path.name
             try:
-                for content in _cut_answers(_read(path)):
-                    answers = dict(_answers_in_file(name, content))
-                    if not answers:
-                        why = NO_ANSWER if content else EMPTY
-                        self.gaps.append(Gap(FILE(name=name), why, failed=bool(content)))
-                    self._answers |= answers
+                text = _read(path)
+                if error := ERROR.search(text):
+                    why = ERROR_PAGE(text=say_reason(error[0]))
+                    self.gaps.append(Gap(FILE(name=name), why, failed=True))
+                for content in _cut_answers(text) if BEGIN.search(text) or not error else ():
+                    self._take(name, content)
             except (OSError, ValueError, RecursionError) as error:
                 self.gaps.append(Gap(FILE(name=name), _say_damage(error), failed=True))
         if not self._answers:
@@ -176,9 +201,36 @@ class Saved:
                 "{} is not a response of Pulsar's admin interface{}", ask.target, first
             )
 
+    def _take(self, name: str, content: Any) -> None:
+        answers = dict(_answers_in_file(name, content))
+        if not answers:
+            why = NO_ANSWER if content else EMPTY
+            if isinstance(content, dict) and "reason" in content:
+                why = ERROR_PAGE(text=say_reason(json.dumps(content)))
+            self.gaps.append(Gap(FILE(name=name), why, failed=bool(content)))
+        for path, answer in answers.items():
+            why = NO_SUB if path.endswith("/") else TWO(path=path)
+            if path.endswith("/") or self._answers.get(path, answer) != answer:
+                self.gaps.append(Gap(FILE(name=name), why, failed=True))
+            if not path.endswith("/"):
+                self._answers[path] = answer
+
+    @property
+    def filtered(self) -> bool:
+        """Whether perhaps only transactions of some age, or of one coordinator, are listed."""
+        return "slowTransactions/0" not in self._answers
+
+    def subs(self, topic: str) -> tuple[str, ...]:
+        begin = f"pendingAckStats/{topic}/"
+        return tuple(path.removeprefix(begin) for path in self._answers if path.startswith(begin))
+
     def get(self, path: str) -> Any:
+        if path not in self._answers and path == "slowTransactions/0":
+            path = next((p for p in self._answers if p.startswith("slowTransactions/")), path)
         if path not in self._answers:
-            raise Refused(NOT_SAVED)
+            first, *_, last = path.split("/") * 2
+            command = COMMANDS.get(last if first == "persistent" else first, "")
+            raise Refused(NOT_SAVED(command=command) if command else NOT_KEPT)
         found = self._answers[path]
         if isinstance(found, dict) and found and found.keys() <= {"reason", "status"}:
             status = found.get("status", 500)
@@ -237,7 +289,12 @@ def _answers_in_file(name: str, content: Any) -> Iterator[tuple[str, Any]]:
     elif kind := KINDS.search(f"/{stem}"):
         yield kind[1], content
     elif any("txnId" in row for row in fields.values() if isinstance(row, dict)):
-        yield "slowTransactions/0", content
+        yield "slowTransactions/?", content
+    elif isinstance(fields.get("partitions"), dict) and "metadata" in fields:
+        for full, row in fields["partitions"].items():
+            fields_of = {*row} if isinstance(row, dict) else set()
+            for path in (path for keys, path in SHAPES if keys <= fields_of):
+                yield path.format(topic=full.removeprefix("persistent://"), sub=sub), row
     elif any("leastSigBits" in row for row in fields.values() if isinstance(row, dict)):
         yield "coordinatorStats", content
     else:

@@ -59,6 +59,7 @@ def _list_cases(facts: Facts, reading: Reading) -> Iterator[Row]:
         source, logs = f"transactionBufferStats/{t.name}", (t.name,)
         line = f"state {t.state}, maxReadPosition {t.place}, ongoingTxnSize {t.open}"
         words = {"topic": t.name, "state": t.state, "place": t.place, "n": t.end - t.readable}
+        words |= {"n": UNKNOWN} if not t.end else {}  # its entries were not saved
         next_txns = [live[name] for name in t.next_open or () if name in live]
         if t.refused or t.recovers or (t.state and t.state not in SETTLED):
             words |= {"state": RECOVERS if t.recovers else t.state or UNKNOWN}

@@ -26,6 +26,7 @@ MOST_TXNS, MOST_TOPICS, MOST_SPACES, MOST_DRAWN, MOST_CELLS = 500, 200, 50, 16, 
 AROUND, LONGEST = 4, 12
 SETTLED, PATIENCE = ("Ready", "NoSnapshot"), 6
 MARKERS = {"21": "C", "22": "A"}
+OWN_CURSORS = ("__", "pulsar.repl.", "pulsar.dedup")  # of Pulsar itself
 INTERNAL = re.compile(r"__|.*__transaction_pending_ack$|transaction_coordinator_assign")
 UNLOADED = re.compile("coordinator not found", re.IGNORECASE)
 COORDINATORS, SLOW = tr("transaction coordinators"), tr("the transactions of the coordinators")
@@ -33,6 +34,11 @@ NAMESPACES, OF_TOPIC = tr("namespaces"), Words("{what} of {topic}")
 UNLISTED = Words(
     "{n} transactions are in progress, and {m} are listed: some may have ended meanwhile, or wait "
     "for a participant that does not answer (4.0 lists none of those); run it again"
+)
+FILTERED = tr(
+    "the list may contain only those older than the time that was given with -t, or one "
+    "coordinator's: what is not in it may be in progress. Add what `pulsar-admin transactions "
+    "coordinator-stats` prints, which says how many there are"
 )
 BUSY = Words(
     "{n} transactions are in progress; a request for each would be a burden, so none was sent"
@@ -142,11 +148,6 @@ class _Reader:
         # (_try: a request's result, or the second argument where it is refused)
         states, open_count = self._try(COORDINATORS, ((), 0), self._read_coordinators)
         topics_read = [self._read_topic(name) for name in self._list_topics()]
-        if not (states or topics_read or self.unloaded) and self.admin.gaps:
-            first = self.admin.gaps[0]
-            raise Unreadable(
-                "{} refuses to be read: {}: {}", self.admin.name, first.what, first.why
-            )
         if open_count > MOST_TXNS:
             self.admin.gaps.append(Gap(SLOW, BUSY(n=open_count)))
         elif not self.unloaded:
@@ -154,6 +155,10 @@ class _Reader:
             if self.listed and len(self.txns) < open_count:
                 gap = Gap(SLOW, UNLISTED(n=open_count, m=len(self.txns)), failed=True)
                 self.admin.gaps.append(gap)
+            whole = not self.admin.filtered or (states and len(self.txns) >= open_count)
+            if self.listed and not whole:
+                self.listed = False
+                self.admin.gaps.append(Gap(SLOW, FILTERED))
         # only now is it known which transactions are open
         topics = []
         for topic, stats, internal, ledgers in topics_read:
@@ -163,6 +168,22 @@ class _Reader:
                 what = _of(SUBS, topic.name)
                 self._try(what, None, self._read_subs, topic, stats, internal, ledgers)
                 self._draw(topic, ledgers)
+            read = {p.sub for p in self.pending if p.topic == topic.name}
+            for sub in set(self.admin.subs(topic.name)) - read:
+                what = _of(PENDING, f"{topic.name}/{sub}")
+                self._try(what, None, self._read_pending, topic.name, sub)
+        told = states or self.txns or self.listed or self.logs or self.pending or self.unloaded
+        told = told or any(self.admin.lives or one.state or one.refused for one in topics)
+        if not told and self.admin.gaps:
+            first = next((gap for gap in self.admin.gaps if gap.failed), self.admin.gaps[0])
+            if topics:
+                first = next(g for g in self.admin.gaps if g.what.en.startswith(BUFFER.en))
+                raise Unreadable(
+                    "{} does not say what is open: {}: {}", self.admin.name, first.what, first.why
+                )
+            raise Unreadable(
+                "{} refuses to be read: {}: {}", self.admin.name, first.what, first.why
+            )
         facts = Facts(
             states, tuple(topics), tuple(self.pending), self.unloaded, self.missing
         )  # fmt: skip
@@ -290,7 +311,7 @@ class _Reader:
         maxReadPosition (`next_open`). A live broker is asked once more first: if that position has
         moved on, or nothing is open any more, the topic is returned as one that is not held
         back."""
-        if not topic.open or not self.listed:
+        if not topic.open or not (self.listed or self.txns):
             return topic
         if self.admin.lives:
             again = self.admin.get(f"transactionBufferStats/{topic.name}")
@@ -304,7 +325,7 @@ class _Reader:
         # the first entry of a ledger may come right after the last one of the ledger before it
         next_ones = [(ledger, entry + 1), *((at[0], 0) for at in starts.values() if at[0] > ledger)]
         next_txns = [txn for txn, at in starts.items() if at in next_ones]
-        return replace(topic, next_open=tuple(next_txns))
+        return replace(topic, next_open=tuple(next_txns) if next_txns or self.listed else None)
 
     # -- subscriptions and entries ---------------------------------------------------------
 
@@ -316,8 +337,8 @@ class _Reader:
         `stats`, `internal`: the topic's statistics and internal statistics."""
         stats_of = stats.get("subscriptions") or {}
         for sub, cursor in sorted((internal["cursors"] or {}).items()):
-            if sub.startswith("__"):
-                continue  # Pulsar's own
+            if sub.startswith(OWN_CURSORS):
+                continue
             found, where = stats_of.get(sub, {}), f"{topic.name}/{sub}"
             txns = [txn for txn in self.txns if where in txn.where]
             self.positions.append(Position(
@@ -325,16 +346,19 @@ class _Reader:
                 str(found.get("type", "")),
                 tuple(txn.label for txn in txns), f"{self.admin.name} {topic.name}/internalStats",
                 (("consumers", str(len(found.get("consumers", ())))),
-                 ("backlog", str(found.get("msgBacklog", "?")))),
+                 ("backlog", str(found.get("msgBacklog", "?")))) if found else (),
             ))  # fmt: skip
-            self._try(_of(PENDING, where), None, self._read_pending, topic.name, sub, txns)
+            self._try(_of(PENDING, where), None, self._read_pending, topic.name, sub)
 
-    def _read_pending(self, topic: str, sub: str, of: list[Txn]) -> None:
+    def _read_pending(self, topic: str, sub: str) -> None:
         answer = self.admin.get(f"pendingAckStats/{topic}/{sub}")
-        names = tuple(txn.name for txn in of) if self.listed else None
-        self.pending.append(
-            Pending(topic, sub, str(answer["state"]), int(answer["ongoingTxnSize"]), names)
-        )
+        names = tuple(txn.name for txn in self.txns if f"{topic}/{sub}" in txn.where)
+        of = names if names or self.listed else None
+        state, count = str(answer["state"]), int(answer["ongoingTxnSize"])
+        self.pending.append(Pending(topic, sub, state, count, of))
+        if not any((one.group, one.log) == (sub, topic) for one in self.positions):
+            more = (("open", str(count)),)
+            self.positions.append(Position(sub, topic, -1, -1, state, more=more))
 
     def _draw(self, topic: Topic, ledgers: Ledgers) -> None:
         """A topic's ends, and its entries around them where something waits, or it was asked
