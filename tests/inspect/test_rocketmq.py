@@ -202,12 +202,20 @@ def test_the_check_decides_what_is_undecided(store: Path) -> None:
 def test_what_is_no_store_is_refused_in_a_sentence(store: Path, tmp_path: Path) -> None:
     with pytest.raises(Unreadable, match="has no commitlog"):
         read(tmp_path / "store" / "config")
-    with pytest.raises(Unreadable, match="is a file: name a running"):
+    with pytest.raises(Unreadable, match="what mqadmin prints is not read: name a running"):
         read(store / "broker.conf")
     with pytest.raises(Unreadable, match="neither a folder nor HOST:PORT"):
         read("nowhere")
     with pytest.raises(Unreadable, match="no broker answers"):
         read("127.0.0.1:9")
+    ledger = shutil.copytree(store, tmp_path / "raft") / "store"
+    (ledger / "dledger-n0").mkdir()
+    (ledger / "commitlog").rename(ledger / "dledger-n0" / "data")
+    for commitlog in ((), ("commitlog",)):  # which a broker leaves empty
+        for name in commitlog:
+            (ledger / name).mkdir()
+        with pytest.raises(Unreadable, match=r"DLedger files .*start the broker"):
+            read(ledger.parent)
     shutil.rmtree(store / "store" / "consumequeue")
     shutil.rmtree(store / "store" / "config")
     assert failed(read(store)), "nothing but a commit log"

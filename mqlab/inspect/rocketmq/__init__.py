@@ -36,7 +36,8 @@ def read(ask: Ask) -> Reading:
         return read_source(Store(path, ask), ask)
     if ask.target == "-" or path.exists():
         raise Unreadable(
-            "{} is a file: name a running RocketMQ broker (HOST:PORT) or its store folder",
+            "{} is no store folder, and what mqadmin prints is not read: name a running RocketMQ "
+            "broker (HOST:PORT) or its store folder",
             ask.target,
         )
     with Broker(ask) as broker:

@@ -93,6 +93,12 @@ class Store:
         self.gaps: list[Gap] = []
         self.newest = 0
         root = path if (path / "commitlog").is_dir() else path / "store"
+        if next(root.glob("dledger-*/data/*"), None):
+            raise Unreadable(
+                "the messages in {} are in DLedger files (enableDLegerCommitLog=true), which are "
+                "not read: start the broker, and name its HOST:PORT",
+                path,
+            )
         if not (root / "commitlog").is_dir():
             raise Unreadable(
                 "{} has no commitlog: a RocketMQ store folder (storePathRootDir) has "
