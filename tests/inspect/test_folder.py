@@ -403,6 +403,14 @@ def test_a_folder_that_the_broker_does_not_serve_is_named(ending: str, tmp_path:
     assert f"(-{ending})" in gap.why.en and not gap.failed and list_found(report) == before
 
 
+def test_what_compaction_has_left_is_counted(tmp_path: Path) -> None:
+    """Of five offsets one record is left; the others are gaps."""
+    (tmp_path / "a-0").mkdir()
+    (tmp_path / "a-0" / f"{0:020d}.log").write_bytes(batch(record(), 1, delta=4))
+    (log,) = look(tmp_path).reading.logs
+    assert (log.end, dict(log.counts)) == (5, {"records": 1})
+
+
 def test_a_folder_of_the_metadata_and_what_tiered_storage_has(tmp_path: Path) -> None:
     """KRaft's own log is no data; a broker notes where a log with tiered storage begins."""
     root = unpack("4.3.1", tmp_path) / "node-1"

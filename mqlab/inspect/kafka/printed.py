@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from itertools import chain, count, islice
+from itertools import chain, islice
 from typing import BinaryIO
 
 LONGEST = 1 << 20  # bytes of a line
@@ -43,12 +43,10 @@ def read_lines(stream: BinaryIO) -> Iterator[tuple[int, str]]:
         text = (data + stream.read(MOST_UTF16)).decode("utf-16", "backslashreplace")
         yield from enumerate(COLOURS.sub("", text).splitlines(), 1)
         return
-    for number in count(1):
-        if not data:
-            return
-        line = data.decode("utf-8", "backslashreplace")
+    rest = iter(lambda: stream.readline(LONGEST), b"")
+    for number, piece in enumerate(chain([data], rest), 1):
+        line = piece.decode("utf-8", "backslashreplace")
         yield number, COLOURS.sub("", line) if "\x1b" in line else line
-        data = stream.readline(LONGEST)
 
 
 def split_containers(lines: Iterator[tuple[int, str]]) -> Iterator[Iterable[tuple[int, str]]]:

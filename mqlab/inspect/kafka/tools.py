@@ -29,6 +29,7 @@ from .scan import ABORT, COMMIT, Labels, Open, Row, Scan
 from .segments import OLD, write_label
 
 FIELD = re.compile(r"(\w+): (\S+)")
+RECORD = ("| offset: ", "| key: ", "| payload: ")
 MARKER = re.compile(r"headerKeys: \[[^\]]*\] endTxnMarker: (COMMIT|ABORT) ")
 BODY = re.compile(r"headerKeys: \[[^\]]*\](?: key: (.*?))?(?: payload: (.*))?$")
 OLD_STATE = re.compile(
@@ -85,7 +86,8 @@ DECIDED_THEN = Words(
     "nothing has changed, a marker is missing, and `describe` says in which partitions"
 )
 PLAIN_DUMP = tr(
-    "which markers commit and which abort is not printed: dump it with --print-data-log"
+    "which markers commit and which abort is not printed: dump it with --print-data-log, and "
+    "without --skip-record-metadata"
 )
 TOOL_FAILED = Words("the tool reports: {line}")
 INVALID = Words("the dump says that the batch at byte {at} is not valid")
@@ -167,8 +169,7 @@ class Tools:
             self._take(dict(zip(self._columns, values, strict=False)), place)
         elif not self._file and (tool := next((t for one, t in OTHERS if one.match(line)), "")):
             self._begin()
-            self._pass_over(tool, OTHER_TOOL(tool=tool))
-            return
+            return self._pass_over(tool, OTHER_TOOL(tool=tool))
         elif self._take and line.strip() and not NOISE.match(line):
             return self._note_missed(line, place)
         elif self._file:
@@ -244,7 +245,7 @@ class Tools:
                 self._row, self._passed = row, False
         elif old := OLD_RECORD.match(line):
             self._read_old_record(scan, old, line, place)
-        elif line.lstrip().startswith("| offset: ") and (self._row is not None or self._passed):
+        elif line.lstrip().startswith(RECORD) and (self._row is not None or self._passed):
             if self._row is not None:
                 self._read_record(self._row, scan, line, place)
         elif line.startswith("producerId: "):  # a producer snapshot
@@ -283,6 +284,8 @@ class Tools:
         """Take a record of the batch `row` in a dump: which marker it is, a transaction's state, a
         group's position, or, where payloads were asked for, a label for the picture. What is not
         printed like a record is counted as missed."""
+        if line.startswith(RECORD[1:]):  # of --skip-record-metadata
+            line = f"headerKeys: [] {line[2:]}"
         if "headerKeys: [" not in line:
             return self._note_missed(line, place)
         if row.control:
@@ -428,12 +431,6 @@ class Tools:
             one = Position(group, f"{topic}-{number}", at, end, source=place)
             self.positions[one.group, one.log] = one
 
-    def _note_undecoded(self) -> None:
-        for name, scan in self.scans.items():
-            option = next((o for log, o in DECODERS.items() if name.startswith(log)), "")
-            if option and scan.records and name not in self.decoded:
-                self._pass_over(name, UNDECODED(option=option))
-
     # ---- all of it -----------------------------------------------------------------------
 
     def reading(self, name: str, at_ms: int) -> Reading:
@@ -441,7 +438,10 @@ class Tools:
         their coordinator's state, and the groups' positions. `name`: where the texts come from;
         `at_ms`: the time of the reading, where they do not say when they were printed."""
         self._place_producers()
-        self._note_undecoded()
+        for log, log_scan in self.scans.items():
+            option = next((o for topic, o in DECODERS.items() if log.startswith(topic)), "")
+            if option and log_scan.records and log not in self.decoded:
+                self._pass_over(log, UNDECODED(option=option))
         # (`__consumer_offsets` and `__transaction_state` are not shown as logs)
         scans = {key: scan for key, scan in self.scans.items() if not key.startswith("__")}
         hanging = {(txn.owner, txn.seen) for txn in self.hanging}
