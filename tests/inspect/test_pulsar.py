@@ -270,6 +270,9 @@ def test_what_one_command_has_printed_is_read_or_what_to_add_is_told(tmp_path: P
     print_answers(tmp_path / "pending.json", "orders/stats")
     with pytest.raises(Unreadable, match=r"does not say what is open.*transaction-buffer-stats"):
         read(tmp_path / "pending.json")
+    print_answers(tmp_path / "pending.json", f"transactionBufferStats/{ORDERS}", state="")
+    with pytest.raises(Unreadable, match="does not say what is open"):
+        read(tmp_path / "pending.json")
     (tmp_path / "pending.json").write_text('{"txnId": "(0,6)", "status": "OPEN"}')
     with pytest.raises(Unreadable, match=r"is not read here: give what .*slow-transactions"):
         read(tmp_path / "pending.json")
@@ -280,6 +283,10 @@ def test_a_list_of_slow_transactions_may_lack_the_young_ones(tmp_path: Path) -> 
     coordinators say that there are no others."""
     file, buffer = tmp_path / "orders.json", f"transactionBufferStats/{ORDERS}"
     slow = load("open")["/admin/v3/transactions/slowTransactions/0"]
+    (tmp_path / "slow.json").write_text(json.dumps(slow))
+    print_answers(file, buffer, "orders/internalStats")
+    (held,) = (one for one in read(tmp_path).findings if one.kind.name == "held-back")
+    assert "The transaction is (0,6)" in held.says.en
     assert slow.pop("(0,6)")["producedPartitions"]
     (tmp_path / "slow.json").write_text(json.dumps(slow))
     print_answers(file, buffer, "orders/internalStats")

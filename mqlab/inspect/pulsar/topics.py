@@ -176,8 +176,9 @@ class _Reader:
         told = told or any(self.admin.lives or one.state or one.refused for one in topics)
         if not told and self.admin.gaps:
             first = next((gap for gap in self.admin.gaps if gap.failed), self.admin.gaps[0])
+            buffers = (gap for gap in self.admin.gaps if gap.what.en.startswith(BUFFER.en))
             if topics:
-                first = next(g for g in self.admin.gaps if g.what.en.startswith(BUFFER.en))
+                first = next(buffers, first)
                 raise Unreadable(
                     "{} does not say what is open: {}: {}", self.admin.name, first.what, first.why
                 )
