@@ -211,8 +211,9 @@ def test_columns_are_read_by_their_names(epoch: str, tmp_path: Path) -> None:
     """4.x has a column more with --verbose. Kafka 1.x has none for the group: that is refused."""
     head = "GROUP    TOPIC   PARTITION  LEADER-EPOCH  CURRENT-OFFSET  LOG-END-OFFSET  LAG  HOST"
     row = f"a group  orders  0          {epoch}             100             900             800  -"
-    (one,) = look_at_text(tmp_path, head, row).reading.positions
-    assert (one.group, one.log, one.at, one.end) == ("a group", "orders-0", 100, 900)
+    for before in ("", "    "):  # as a report quotes it
+        (one,) = look_at_text(tmp_path, before + head, before + row).reading.positions
+        assert (one.group, one.log, one.at, one.end) == ("a group", "orders-0", 100, 900)
     report = look_at_text(tmp_path, head, row, "", "Consumer group 'x' has no active members.")
     assert report.exit_code == 0
     assert look_at_text(tmp_path, head, row, row[:30]).exit_code == 2
@@ -413,13 +414,14 @@ def test_a_log_as_2_2_and_older_print_it(tmp_path: Path) -> None:
 def test_what_docker_compose_and_kubectl_put_around_the_lines(tmp_path: Path) -> None:
     """A name before each line, of which those of two containers come mixed."""
     hanging, listed = read_output("4.3.1", "find-hanging"), read_output("4.3.1", "list")
-    mixed = [f"{name}-1  | {line}" for pair in zip(
-        hanging.splitlines(), listed.splitlines(), strict=False
-    ) for name, line in zip(("broker", "kafka.b"), pair, strict=True)]  # fmt: skip
-    report = look_at_text(tmp_path, "Attaching to broker-1, kafka.b-1", *mixed)
-    assert list_found(report) == [("hanging", "orders-0")]
-    assert report.findings[0].evidence[0].source == "output.txt:4"
-    assert not [gap for gap in report.reading.gaps if gap.failed]
+    for names in (("broker-1  |", "kafka.b-1 |"), ("[pod/b-0/kafka]", "[pod/b-1/kafka]")):
+        mixed = [f"{name} {line}" for pair in zip(
+            hanging.splitlines(), listed.splitlines(), strict=False
+        ) for name, line in zip(names, pair, strict=True)]  # fmt: skip
+        report = look_at_text(tmp_path, "Attaching to broker-1, kafka.b-1", *mixed)
+        assert list_found(report) == [("hanging", "orders-0")]
+        assert report.findings[0].evidence[0].source == "output.txt:4"
+        assert not [gap for gap in report.reading.gaps if gap.failed]
     begin = 'Defaulted container "kafka" out of: kafka, init (init)'
     end = "command terminated with exit code 137"
     report = look_at_text(tmp_path, begin, *GROUPS.splitlines(), end)

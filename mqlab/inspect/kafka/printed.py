@@ -24,8 +24,8 @@ NOISE = re.compile(
 FAILED = re.compile(
     r"(\[[\d ,:.TZ-]+\] )?(Error: |ERROR |Exception in thread |Found \d+ inv|command terminated )"
 )
-#: docker compose puts the name of its container before each line
-CONTAINER = re.compile(r"([\w.-]+) +\| ?")
+#: docker compose puts the name of its container before each line, `kubectl logs --prefix` the pod
+CONTAINER = re.compile(r"([\w.-]+ +\||\[pod/\S+\]) ?")
 #: what other tools print
 OTHERS = (
     (re.compile(r"[\w.-]+:\d+:\d*$"), "kafka-get-offsets.sh"),

@@ -164,7 +164,7 @@ class Tools:
             # a row of a group's table is cut by what its cells look like: a name may hold blanks
             self._take, self._columns = self._take_group, cells[: cells.index("LAG") + 1]
             row = r"\s+".join(GROUP_CELLS.get(name, r"(-?\d+|-)") for name in self._columns)
-            self._group = re.compile(rf"{row}(?:\s|$)")
+            self._group = re.compile(rf"\s*{row}(?:\s|$)")
         elif self._take and (values := self._cut_row(line, cells)):
             self._take(dict(zip(self._columns, values, strict=False)), place)
         elif not self._file and (tool := next((t for one, t in OTHERS if one.match(line)), "")):
