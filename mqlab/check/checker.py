@@ -393,10 +393,15 @@ def _find_duplicates(notes: Notes) -> Iterator[Finding]:
 
 
 def _find_reordered(notes: Notes) -> Iterator[Finding]:
+    """Find messages of one process that are in a partition's log in another order than they were
+    sent. Of a message that is there twice only the copy that was read first counts
+    (`_find_duplicates` reports the others)."""
+    # by (process, topic, partition): of the messages so far the one that was sent last
     latest: dict[tuple[str, str, int], Send] = {}
     for place in sorted(notes.places):
         value = notes.places[place].value
         repeated = notes.reads[value][0] is not notes.places[place]
+        # unknown to the senders, or sent twice: which of the two it is cannot be told
         if value not in notes.sent or value in notes.twice or repeated:
             continue
         send = notes.sent[value]

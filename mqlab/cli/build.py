@@ -156,7 +156,7 @@ def _check(args: argparse.Namespace) -> int:
             print(escape_unseen(str(verdict)))
         return 0 if verdict.ok else 1
     player = card.player()
-    if player is not None:
+    if player is not None:  # None: the file fails before any execution could show it
         page = args.view or args.file.with_suffix(".html")
         player.save(page)
         tell("wrote {}: the counterexample, opened at step {}", page, card.step)

@@ -400,7 +400,7 @@ def _search_lesson(args: argparse.Namespace, memory: int | None) -> int:
             known,
         )
     searches = searches_of(args.system[0])
-    if args.table:  # minutes
+    if args.table:  # takes minutes
         return _search_all(searches.systems, args, memory, workers=1)
     try:
         write = pairs if args.pairs else table

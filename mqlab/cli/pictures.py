@@ -159,6 +159,7 @@ def _write(trace: Trace, args: argparse.Namespace, out: Path, lecture: Lecture) 
     else:
         player = _player(trace, args, step)
         if args.present:
+            # "": a page has the theme of its reader's browser
             out.write_text(lecture.page(player, args.theme or ""), "utf-8")
         else:
             player.save(out, args.theme or "")

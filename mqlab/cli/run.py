@@ -48,8 +48,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run scenarios and compare each with the narration in its file, or print the narration, or
-    rewrite it. Exit code 0: every file equal, new or rewritten, or only printed; 1: some differ, or
-    contain a line whose message or event never came."""
+    rewrite it; of a single one that is as expected, print its story too. Exit code 0: every file
+    equal, new or rewritten, or only printed; 1: some differ, or contain a line whose message or
+    event never came."""
     counts = Counter[str]()
     has_idle_line = False
     paths = list(scenario_files(args.files))
@@ -100,7 +101,8 @@ def _print_golden(golden: Golden, args: argparse.Namespace) -> str:
             rewrite(golden)
             tell("rewritten  {}", path)
         return "equal"
-    if golden.new and golden.run.facts:  # `new`: the file has no narration
+    # `new`: the file has no narration; without facts there is none to keep, and it counts as equal
+    if golden.new and golden.run.facts:
         _print_narration(golden, args.lang)
         tell(
             "new        {}\nnext, to keep this narration: mqlab run --rewrite {}",

@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
         tell("the site is without labs: {}", error)
     try:
         built = write_site(args.output, pyodide=pyodide, lite=lite)
-    except (NoLabs, OSError) as error:
+    except (NoLabs, OSError) as error:  # NoLabs: all was fetched, and JupyterLite's build fails
         raise UserError("cannot write the site: {}", error) from error
     tell("wrote {}: {} scenarios, {:.1f} MB", built.folder, built.stories, built.bytes / 1e6)
     if args.serve:

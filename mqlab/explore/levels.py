@@ -72,6 +72,7 @@ class Levels:
             found = getattr(search, name)
             column.extend(np.frombuffer(found, found.typecode))
             setattr(search, name, column)
+        # (all its worlds are in `self.rows` by now)
         search.index, search.ends, search.frontier = {}, array("Q"), []
 
     def level(self) -> Iterator[None]:

@@ -177,6 +177,7 @@ class Place(dict[int, Group]):
         if node.app is not None and node.app.next_call() is not None:
             yield self._own_step(key, node, "call"), 0
         if node.timers:
+            # [0][1]: the name of the timer that expires first
             cost = self._spend(key, "fire", node.timers[0][1])
             if cost:  # 0: the budget allows no further timer
                 yield self._own_step(key, node, "fire"), cost

@@ -77,6 +77,7 @@ class Shelf:
             file.flush()
             os.fsync(file.fileno())
         level = {**facts, "parts": parts_listed, "sha256": digest.hexdigest()}
+        # `_head`: which search it is, by system and budget
         write_list(self.folder, self._head, [*self.levels, level])
         self.levels.append(level)
 

@@ -224,6 +224,7 @@ class ShelvedLevels(Levels):
             rows = np.flatnonzero(keys.take(at, mode="clip") == run.keys) if len(keys) else at[:0]
             at = at[rows]
             while len(rows):
+                # "order": of each sorted key the place of its row among the level's worlds
                 candidates = self.shelf.array(level, "order")[at].astype(np.int64)
                 is_same = self._equal(level, candidates, [word[rows] for word in run.words])
                 numbers[rows[is_same]] = candidates[is_same] + self.shelf.levels[level]["first"]
@@ -286,6 +287,7 @@ class ShelvedLevels(Levels):
             lines = self.shelf.text(number, "log").splitlines()
             log = [tuple(int(n, 16) for n in line.split()) for line in lines]
             self.steps.work_out_again(log)
+            # `counts`: how many values each part of a world (a node, a link) has had
             if self.parts.counts != level["values"]:
                 raise Damaged(
                     "{}: level {} differs from what was kept; begin the search again in an "

@@ -108,6 +108,7 @@ def do_effects(spec: NodeSpec, node: NodeState, role: int, effects: Effects) -> 
         note: Note | None = None
         match effect:
             case Send(to=to, body=body, corr=corr) if to in local:
+                # 0: within a node there is no connection, so the answer is never lost with one
                 mail = Request(Caller(sender, 0, corr), body)
                 node = replace(node, inbox=(*node.inbox, (local[to], mail)))
             case Send(to=to) if any(i == role and is_lost(event, to) for i, event in node.inbox):

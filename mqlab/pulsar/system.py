@@ -235,6 +235,7 @@ def parse_call(words: tuple[str, ...], config: PulsarConfig) -> Any:
         "TC": read_coordinator,
         "TC/N": read_txn,
     }
+    # a client's call, or for an administrator's: (the node that is asked, the request)
     call = CALLS.read(words, readers)
     if not isinstance(call, tuple):
         return call

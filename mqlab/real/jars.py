@@ -156,7 +156,7 @@ class Jars:
         Raises RealBrokerError where there is no compiler, or the source does not compile.
         """
         jars_path, classes = self.class_path(version), self.folder(version) / "classes"
-        with (self.cache / "lock").open("w") as lock:
+        with (self.cache / "lock").open("w") as lock:  # another process may compile it too
             fcntl.flock(lock, fcntl.LOCK_EX)
             class_file = classes / f"{source.stem}.class"
             if not class_file.exists() or class_file.stat().st_mtime < source.stat().st_mtime:

@@ -249,7 +249,7 @@ class Cell:
             proved = kinds == [Found, Excluded] and bool(self.condition.en)
         elif self.verdict == ONLY_IF_ASKED:
             proved = len(self.proofs) == 2 and bool(self.condition.en)
-        else:
+        else:  # possible, or only with a safeguard off: executions, by a search or from a scenario
             proved = bool(self.proofs) and all(isinstance(p, Found | Told) for p in self.proofs)
         if not proved or bool(self.covers.en) != bool(self.beyond):
             raise ValueError(f"nothing proves “{self.verdict.en}”")

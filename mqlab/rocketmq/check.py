@@ -327,7 +327,7 @@ class _Round:
             half = self.read_half()
             if half is None:
                 return
-            if ops and self.would_ask(half):
+            if ops and self.would_ask(half):  # no ops: the op queue was read to its end
                 # before a producer is asked: further op messages may say that it has ended
                 ops = self.read_ops()
                 continue

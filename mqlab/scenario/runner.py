@@ -363,6 +363,8 @@ class _Driver:
     def _stopped(self, choice: Choice) -> Choice:
         """The choice, with a stop added where a waiting `kill` or `power-cut` strikes the step that
         it causes; BadValue where that has fewer effects than the command's `after`."""
+        # `armed`: commands that wait for their moment; `kind`: what a stop waits for to be sent or
+        # written, "" of a command that is no stop
         if not any(armed.kind for armed in self.armed):
             return choice
         now_ms = self.at_ms + self._ahead_of(choice)

@@ -599,6 +599,7 @@ def _tell(story: Story) -> Player:
 def _write_shared(folder: Path) -> None:
     """Write what all pages load: the player's module, style and font, the payment's script, the
     site's own scripts and styles, images and licences."""
+    # each script in braces, a block: only what is named here becomes global
     names = "Object.assign(window, { mount, compareRuns });"
     modules = f"{{{read_modules('beside.js')}\n{names}\n}}\n"
     (folder / "player.js").write_text(modules, "utf-8")

@@ -490,6 +490,7 @@ def read_result(
     parts = topics.partitions_of(address, target.source)
     rejected = find_rejected(reading, records, dead, parts)
     account = take_account(reading, true, counted, rejected, target.checkpoint.parent)
+    # the query of the job NAME is called income-NAME
     names = Names(target.query.removeprefix("income-"))
     done = len(read_commits(target.checkpoint))
     return Result(rows, dead, balance, true, names, done, times, account)

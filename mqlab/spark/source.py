@@ -166,7 +166,8 @@ class OrderReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return self.plan.by_minutes(last.until_ms, min(next_stamps))
         # rounded up: each partition's part of the orders of one batch
         share = -(-self.plan.orders // len(ends))
-        # the time of the record that is so many offsets on, or of the last one
+        # the time of the record that is so many offsets on, or of the last one (None of a partition
+        # of which all was read)
         last_stamps = [
             _stamp(record)
             for partition, (start, end) in enumerate(zip(last.offsets, ends, strict=True))

@@ -348,7 +348,8 @@ def read_chunks(
             # (after a gap a record beyond `end` may come)
             if within := [m for m in records if (m.offset() or 0) < end]:
                 yield within
-        if len(records) < len(batch) and _at_end(batch):  # some messages are errors, or the end
+        # some messages are errors, which `_at_end` raises, or the end
+        if len(records) < len(batch) and _at_end(batch):
             return
         if time.monotonic() > deadline:
             raise KafkaException(KafkaError(KafkaError._TIMED_OUT, f"{topic} [{partition}] @{at}"))

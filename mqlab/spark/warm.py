@@ -64,6 +64,7 @@ def warm_up(spark: SparkSession) -> None:
             rows.writeStream.outputMode("append")
             .option("checkpointLocation", folder)
             .trigger(availableNow=True)
+            # the batch is computed and fetched as the sinks do it, and then dropped
             .foreachBatch(lambda batch, number: batch.toArrow())
             .start()
         )

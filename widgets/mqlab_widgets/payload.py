@@ -132,7 +132,7 @@ class Look:
             raise BadValue("scale={!r}: 1 is normal, 1.5 suits a projector, 4 is the most", scale)
         panel_names = None if panels is None else tuple(SHORT.get(name, name) for name in panels)
         _check_panels(panel_names or ())
-        for allowed in LEVELS:
+        for allowed in LEVELS:  # its own keys have the type that the field has
             if allowed == level:
                 return Look(title, lang, scale, panel_names, allowed)
         raise BadValue(say_unknown("level", str(level), LEVELS))

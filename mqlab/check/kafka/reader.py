@@ -125,6 +125,7 @@ def _ask_ends(job: Job, places: list[Place], missing: dict[Place, float]) -> dic
                 missing.pop(place, None)
                 # [0] is where the log begins, [1] its high watermark
                 ends[place] = consumer.get_watermark_offsets(TopicPartition(*place), ASK_S)[1]
+            # unknown is the topic, or only this partition of it (then it has no error)
             elif topic.error is None or topic.error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
                 since = missing.setdefault(place, time.monotonic())
                 if time.monotonic() - since > GONE_S:

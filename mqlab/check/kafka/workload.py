@@ -174,7 +174,7 @@ class Workload:
             try:
                 creation.result(ANSWER_S)
             except Exception as error:
-                if denial := find_denied(str(error)):
+                if denial := find_denied(str(error)):  # a right that is refused, and what to do
                     raise ClusterError(denial) from error
                 why = _say(error)
                 raise ClusterError("the cluster does not create {}: {}", name, why) from error
@@ -271,7 +271,8 @@ class Workload:
                 writers[number] = self._start_writer(number)
             case "pause":
                 zombie = writers[number]
-                # "init": the history's line which says that a writer has taken the id over
+                # "init": the history's line which says that a writer has taken the id over (its
+                # transactions begin HEIR_RESTS_S later: the zombie meets its epoch alone)
                 had_begun = self._wait_for(number, '"init"')
                 self._stop_between(number, zombie)
                 others.append(zombie)

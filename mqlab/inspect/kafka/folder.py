@@ -222,6 +222,7 @@ class Folder:
             labels = tuple(label_of.get(str(pid), str(pid)) for pid in pending)
             more = tuple(("would become", str(to)) for to in pending.values())
             end = scan.end if scan else -1
+            # "": a log does not say in which state the group is
             positions.append(Position(group, name, offset, end, "", labels, GROUPS, more))
             if scan and offset >= 0 and (count := scan.count_left(offset)):
                 unread[group, name] = count
@@ -284,6 +285,7 @@ class Folder:
             gaps.append(Gap(Text(GROUPS), NO_GROUPS))
         if self.ask.topic:  # else all were asked for
             others = {f"{t}-{n}" for t, n in self.places if not self.ask.wants(t, n)}
+            # (the broker's own logs are read for what they say, whatever was asked for)
             others = {name for name in others if not name.startswith("__")}
             if others:
                 names = Text(", ".join(sorted(others)[:4]) + (" …" if len(others) > 4 else ""))
@@ -335,7 +337,7 @@ def find_partitions(root: Path, note: Callable[[str, int], None]) -> dict[tuple[
                 copies_of.setdefault((match[1], int(match[2])), []).append(path)
             elif match and (path / "leader-epoch-checkpoint").exists():
                 note(path.name, 0)  # a partition's folder, but no log in it
-            elif PASSED.fullmatch(path.name):
+            elif PASSED.fullmatch(path.name):  # renamed: -delete, -future or -stray
                 note(path.name, -1)
     except OSError as error:
         raise Unreadable("cannot read {}: {}", root, error.strerror) from error

@@ -161,7 +161,7 @@ class Cluster:
         by node id, and `known`, the topics by name. Raises Unreadable where the cluster does not
         answer, or has no such topic."""
         try:
-            # request 3: Metadata; topics None: all
+            # request 3: Metadata, in version 12; topics None: all
             answer = self.first.ask(3, 12, **(Link.metadata(()) | {"topics": None}))
         except BROKEN as error:
             raise Unreadable("cannot read what {} holds: {}", self.ask.target, error) from error
@@ -173,7 +173,8 @@ class Cluster:
             raise Unreadable(NO_TOPIC(address=address, topic=topic, known=known))
         leaders = {}
         for name, topic in sorted(self.known.items()):
-            # (_note: whether there is an error, of which it makes a gap)
+            # (_note: whether there is an error, of which it makes a gap); what is in the other
+            # internal topic, __transaction_state, its coordinators are asked (`_list_states`)
             if self._note(name, 3, topic.error_code) or (topic.is_internal and name != GROUPS):
                 continue
             for partition in topic.partitions:
@@ -349,6 +350,7 @@ class Cluster:
                 counted.take(row)
         rows = [label_batch(batch, say_none) if self.ask.payloads else batch[0] for batch in around]
         shown = asked[:MOST_SHOWN]
+        # hw: a log ends for a client where its high watermark is
         return scan, scan.read(self.labels, rows, hw=end, lso=lso, asked=shown, counted=counted)
 
     def _fetch(self, place: Place, leader: int, wanted: range) -> Iterator[Batch]:

@@ -108,7 +108,8 @@ class _TakeOver:
         self.known = list(whole.values())
         pids = {str(s.pid) for s in self.known}
         listed = {str(s.pid) for s in facts.states if facts.whole}
-        # logs with an open transaction whose coordinator's state was not read, or not in full
+        # logs with an open transaction whose coordinator's state was not read, or not in full (a
+        # hanging one has no such state)
         self.unsure = {
             txn.seen
             for txn in opens

@@ -225,7 +225,7 @@ class Tools:
         transactions. A batch that is not valid, or was read before, is passed over with its
         records, and `gaps` says so. `place`: where the line is, as "all.txt:7"."""
         scan, fields = self._scan, dict(FIELD.findall(line))
-        if scan is None:
+        if scan is None:  # a file that was not asked for, or an index, where no transaction is
             return
         if line.startswith("baseOffset: "):
             self._close_row()
@@ -289,6 +289,7 @@ class Tools:
         if "headerKeys: [" not in line:
             return self._note_missed(line, place)
         if row.control:
+            # MARKER ends in a blank, and the line may end with the word
             if match := MARKER.search(line + " "):
                 self._row = replace(row, control=COMMIT if match[1] == "COMMIT" else ABORT)
             return
@@ -306,6 +307,7 @@ class Tools:
             self._take_state(key, payload, f"{self._file}, {place}")
         elif scan.name.startswith(GROUPS):
             self._take_committed(key, payload, row, scan.name, f"{self._file}, {place}")
+        # no more labels than the batch has offsets
         elif self.ask.payloads and len(row.labels) <= row.last - row.base:
             label = write_label(key.encode() or None, payload.encode())
             self._row = replace(row, labels=(*row.labels, label))
@@ -437,13 +439,14 @@ class Tools:
         """Join all that the texts have said into a Reading: which transactions are open where, with
         their coordinator's state, and the groups' positions. `name`: where the texts come from;
         `at_ms`: the time of the reading, where they do not say when they were printed."""
-        self._place_producers()
+        self._place_producers()  # what describe-producers has said of a single partition
         for log, log_scan in self.scans.items():
             option = next((o for topic, o in DECODERS.items() if log.startswith(topic)), "")
             if option and log_scan.records and log not in self.decoded:
                 self._pass_over(log, UNDECODED(option=option))
         # (`__consumer_offsets` and `__transaction_state` are not shown as logs)
         scans = {key: scan for key, scan in self.scans.items() if not key.startswith("__")}
+        # those that find-hanging has named are in `self.hanging` already
         hanging = {(txn.owner, txn.seen) for txn in self.hanging}
         opens = [txn for scan in self.scans.values() for txn in scan.list_open(self.labels)
                  if (txn.owner, txn.seen) not in hanging]  # fmt: skip
@@ -465,6 +468,7 @@ class Tools:
             pending = tuple(label for label, _ in pending_of.get(key, ()))
             would_become = tuple(("would become", offset) for _, offset in pending_of.get(key, ()))
             positions.append(replace(one, end=end, pending=pending, more=would_become))
+            # only where the dump reaches the end that the group's table says
             if scan and one.at >= 0 and scan.end == end and (count := scan.count_left(one.at)):
                 still_to_read[key] = count
         if opens and not self.states:

@@ -143,7 +143,7 @@ class Live:
         """Send a GET to the admin API and return the answer's headers, with names in lower case,
         and its first `most` bytes as text. Raises Refused where the broker refuses or no longer
         answers, Unreadable where it has never answered."""
-        # a path that begins with / is whole
+        # transactions have an API of their own, v3; a path that begins with / is whole
         prefix = V2 if path.startswith(("persistent/", "namespaces/")) else V3
         url = self._base + ("" if path.startswith("/") else prefix) + quote(path)
         time.sleep(PAUSE_S)  # so that it does not burden a busy broker

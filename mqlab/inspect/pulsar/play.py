@@ -170,11 +170,13 @@ class _TakeOver:
             self.left_out.note(topic.name, NOT_READY(state=topic.state or "?"))
         logs: dict[str, list[Any]] = {name: entries}
         if topic.state != BufferState.NO_SNAPSHOT:
+            # (its maxReadPosition is before the ledger: all entries taken over are read again)
             logs[SNAPSHOT_LOG] = [BufferSnapshot(0, start - 1, tuple(sorted(aborted.items())))]
         # each subscription's cursor, and the entry that an open transaction has acknowledged
         cursors = {}
         for one in self.positions:
             if one.log == topic.name:
+                # `at` is read next: all before it is acknowledged
                 cursors[one.group] = Cursor(one.at - 1)
                 where = f"{topic.name}/{one.group}"
                 held = [txn for txn in self.txns if where in txn.where]

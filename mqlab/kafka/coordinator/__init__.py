@@ -683,7 +683,8 @@ class Coordinator:
         old_state = old.state if old is not None else TxnState.EMPTY
         log = txn_log(new.txn_id, self.config)
         base = disk.log(log).end + ahead
-        # TransactionMetadata#prepareTransitionTo: the producer id it has now, rotated or not.
+        # prev_pid: the producer id before this transition, also where the transition keeps it
+        # (TransactionMetadata#prepareTransitionTo)
         new = replace(new, update_ms=at_ms, prev_pid=(old or new).pid)
         tc = replace(
             self,

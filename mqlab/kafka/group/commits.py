@@ -202,6 +202,7 @@ def note_offsets(
         of_group = positions.get(offsets.group, NONE_YET).update(placed)
         positions = positions.set(offsets.group, of_group)
         if in_transaction:
+            # (a Map as a set of producer ids: True says nothing)
             pids = open_in.get(offsets.group, Map()).set(batch.pid, True)
             open_in = open_in.set(offsets.group, pids)
     if in_transaction:

@@ -425,6 +425,7 @@ class Group:
                 return Error.ILLEGAL_GENERATION
         elif not transactional:
             return Error.UNKNOWN_MEMBER_ID
+        # the member has joined this generation and not yet heard what it reads in it
         if not transactional and self.state is _S.COMPLETING_REBALANCE:
             return Error.REBALANCE_IN_PROGRESS
         return Error.NONE

@@ -284,6 +284,7 @@ class Partition:
         producer = replace(
             entry,
             epoch=batch.epoch,
+            # in a new epoch sequence numbers begin again: older batches are no duplicates of these
             window=entry.window if entry.epoch == batch.epoch else (),
             txn_first=-1,
             coordinator_epoch=batch.coordinator_epoch,
@@ -623,6 +624,7 @@ def answer_fetch(part: Partition, name: str, ask: Fetch, disk: Disk) -> FetchRes
     batches: list[Batch] = []
     total_bytes = 0
     for batch in log.read(ask.offset, end) if ask.offset < end else ():
+        # size 0: a batch that no client has sent as bytes
         batch_bytes = batch.size or LEAST_BYTES * batch.count
         if batch.last >= end or (batches and total_bytes + batch_bytes > ask.max_bytes):
             break
@@ -633,7 +635,7 @@ def answer_fetch(part: Partition, name: str, ask: Fetch, disk: Disk) -> FetchRes
     if ask.isolation == READ_COMMITTED:
         upper = batches[-1].last + 1 if batches else ask.offset
         aborted = collect_aborted_txns(name, ask.offset, upper, disk)
-        if "aborted_index" not in part.config.on:
+        if "aborted_index" not in part.config.on:  # a safeguard that is switched off
             aborted = ()
     return FetchResponse(Error.NONE, part.hw, part.read_limit, log.start, tuple(batches), aborted)
 

@@ -370,7 +370,7 @@ def annotate(
                 story = words.TOLD_READ
                 read = Text(detail, "无" if detail == "nothing" else detail)  # Chinese: nothing
             return Telling(fold=True, story=story, record=read)
-        case Return(value=value):
+        case Return(value=value):  # a call that failed is not folded
             return Telling(fold=getattr(value, "ok", True))
     return Telling(fold=True)
 
@@ -406,7 +406,8 @@ BATCHES = Words("batches")
 
 def name_effect(role: str, effect: Effect) -> Named | None:
     """The label of an effect in the diagram of a step, and what its kind is called where several
-    are counted ("1 of 2 markers"); None, so not shown: a message to itself, a follower's fetch."""
+    are counted ("1 of 2 markers"). None, so not shown: a message to itself, a follower's fetch, and
+    what has no name of its own, such as a timer."""
     match effect:
         case Send(to=to) if to == role:
             return None

@@ -606,7 +606,7 @@ class Replica:
     def describe_changes(self, old: Replica | None) -> tuple[Text, ...]:
         """Changes that a reader of the picture should see: who leads, the high watermark,
         or what the role inside reports. `old` None: the replica has just started."""
-        if old is None:
+        if old is None:  # a replica begins by asking the controller who leads
             return (ASKS(),)
         led = self.mine
         if led is None:

@@ -236,6 +236,7 @@ def _show(trial: Trial, example: Counterexample, system: Any, states: int, what:
         play = Play(marked, schedule)
         lost_at = len(play.trace)
         play.go_on()
+        # where the role has stopped it is started again: even so the claim does not come true
         restart = f"restart {what.restart}"
         if restart in [option.choice for option in play.options()]:
             play.do(restart)
@@ -246,7 +247,7 @@ def _show(trial: Trial, example: Counterexample, system: Any, states: int, what:
         False, says, example.property, schedule, marked, example.property,
         states=states, trial=trial.name, lost=lost_at, shortest=not lost_at,
     )  # fmt: skip
-    card.trace()
+    card.trace()  # made now, while the learner's process runs, and kept
     return card
 
 

@@ -123,7 +123,7 @@ def main() -> int:
             _, cells, name = wire.hear()
         except WireError:
             return 0
-        import_ours(cells)
+        import_ours(cells)  # before the fork, so that no child has to do it again
         child = os.fork()
         if child == 0:
             try:

@@ -394,6 +394,7 @@ class Process:
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None and stdout is not None
         self.wire = Wire(stdout.fileno(), stdin.fileno())
+        # what the process prints as errors is read beside, or a full pipe would stop it
         self._log = b""
         self._reader = threading.Thread(target=self._read_log, daemon=True)
         self._reader.start()

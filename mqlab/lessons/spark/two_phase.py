@@ -93,7 +93,7 @@ class Death:
         from ...registry import run_scenario
 
         # in the system line, `owed`: the records that must be there in the end, once the process
-        # `last` has made so many `calls`
+        # `last` has made so many `calls`: init, then begin, send and commit of each batch
         missing = min(KILLED, self.checkpoint + 1)
         committed = [f"run job: begin, {_sent(batch)}, commit" for batch in range(missing, KILLED)]
         # `left`: the batches that the restarted job writes
@@ -108,7 +108,7 @@ class Death:
                     *committed,
                     f"run job: begin, {_sent(KILLED)}",
                     "kill job",
-                    # each commit has raised the epoch by one
+                    # each commit has raised the epoch by one; v=4: without raising it once more
                     f"run hand: EndTxn {answer} pid=0 epoch={len(committed)} id=income-job v=4",
                     "run again: init",
                     *redone,

@@ -122,7 +122,8 @@ class Shop(Quiet):
                 return self, (SetTimer(RETRY, RETRY_MS),)
             case Fired():
                 return self, tuple(Send(self.queue, Publish(txn)) for txn in self.outbox)
-        return self, ()  # published twice, so acknowledged twice
+        # published twice, so acknowledged twice; or a connection broke and all is acknowledged
+        return self, ()
 
 
 # ---- the queue ------------------------------------------------------------------------

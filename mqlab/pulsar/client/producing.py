@@ -253,6 +253,7 @@ def proceed(client: Client, call: Send) -> Result:
     if _must_open(client, call, call.partition):
         return client, (Ask(call.partition, OpenProducer(call.partition, client.config.name)),)
     txn = client.txns[call.txn] if call.txn else None
+    # a message that has its number already was in order then: it is only sent again
     if txn is not None and client.flight is None:
         if txn.state is not ClientTxnState.OPEN:
             failure = build_failure(call, f"{INVALID_STATUS} {txn.state}")

@@ -41,7 +41,8 @@ def record(
 ) -> bytes:
     """Encode one record (format v2), as a client would or, to test a broker, wrongly: `headers` is
     how many headers it claims besides those in `given`, as (name, value). `delta`, `stamp`: its
-    offset and its timestamp in ms, less those of the batch; a key or value of None is null."""
+    offset and its timestamp in ms, less those of the batch; `attributes`: a byte that clients leave
+    0. A key or value of None is null."""
     body = bytes([attributes]) + number(stamp) + number(delta)
     for part in (key, value):
         body += number(-1) if part is None else number(len(part)) + part

@@ -275,6 +275,7 @@ class Lab:
         }
 
         def ask() -> Any:
+            # request 1: Fetch, in version 11
             answer = self.leader(partition).ask(1, 11, **fields).responses[0].partitions[0]
             if word(answer.error_code) in AGAIN:
                 raise Moved(partition)

@@ -222,6 +222,7 @@ class Producer:
         if error == "ok" and seq is None and epoch is None:  # what was sent was its own
             self.seqs[partition] = next_sequence(first, len(values))
         outcome = f"ok @{row.base_offset}" if error == "ok" else error
+        # (None: the words of the batch say its epoch already)
         question = str(Produce(batch, self.txn_id)) + self._other(pid, None)
         odd = "" if within == (self.txn_id is not None) else " not transactional"
         odd += f" acks={acks}" if acks != -1 else ""

@@ -57,7 +57,7 @@ def send(
     topic, index = lab.split(partition)
     parts = tuple(Row(index=index + i, records=records) for i, records in enumerate(data))
     answer = lab.leader(partition).ask(
-        0,
+        0,  # request 0: Produce
         version,
         transactional_id=None if txn_id is None else lab.wire(txn_id),
         acks=-1,

@@ -403,6 +403,7 @@ def store_message(
         message = put_on_time(message, at_ms) if has_time else put_later(message)
     if find_misfit(message, broker.config.release):
         return broker, (Reply(caller, _TOO_LARGE),)
+    # the timer of its level of delay, if it has one and none is set; `schedule`: for a timed one
     timer = schedule_level(message, disk, broker)
     writer = Writer(disk, at_ms, notify=broker.config.flush == "sync")
     stored = writer.put(message)

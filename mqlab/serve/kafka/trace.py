@@ -459,7 +459,7 @@ class Observer(Teller):
         numbers that it missed some."""
         # `role`: as it is after the step; None: the client `name` has gone
         at_ms, name, role, event, effects = step
-        self._count(at_ms, None)
+        self._count(at_ms, None)  # None: nobody listens to the facts of this step
         self.facts += 1
         if role is None or isinstance(role, Outside):
             self._from_outside(name, role)

@@ -111,6 +111,7 @@ class Bench:
         topics.create(self.address, flink_job.topic, job.INCOME_PARTITIONS)
         if instant is not Instant.NEVER:
             flink_job = replace(flink_job, source=f"Order-{name}")
+            # `half`: how many records are half of them; `_kill_flink` feeds the others
             feeder.feed(self.address, flink_job.source, self.records, only=self.half)
             self._kill_flink(flink_job, instant)
             flink_job = replace(flink_job, restored=last_checkpoint(flink_job.folder))

@@ -300,6 +300,7 @@ class Level:
         new = block.take(firsts[order == block.order[firsts]], block.counted)
         path = self.store.known(self.number, bucket)
         store.write(path, {"key": new.keys, "order": new.order}, new.words)
+        # a row's order begins with its parent's number, so each run's rows are one stretch
         parents = find_parent(new.order)
         for run_number, run in enumerate(self.runs):
             end = run.first + sum(high - low for _, low, high in run.pieces)

@@ -251,6 +251,7 @@ def _send_batch(p: Producer, i: int) -> Result:
         number = Line(batch.pid, batch.epoch, batch.first_seq).number
     flight = replace(flight, batch=batch, number=number, sent=True)
     flights = (*p.flights[:i], flight, *p.flights[i + 1 :])
+    # from version 12 on the leader adds the partition to the transaction (transaction version 2)
     produce = Produce(batch, p.config.txn_id, version=12 if p.config.is_java_client else 11)
     return replace(p, flights=flights), (Send(flight.partition, produce, corr=number),)
 

@@ -132,8 +132,9 @@ def is_young(broker: BuiltBroker, half: Stored) -> bool:
 def check_round(seen: Round, actions: Any, half_to: Any, op_to: Any) -> None:
     """Refuse (Broken) what no round of the check does: an action on a half message that the round
     was not given, actions that do not fit each other, an offset outside of the round, an end before
-    a half message that is old, and an op record that every round would read again. `seen`: what the
-    round was given; `half_to`, `op_to`: where the next one begins to read."""
+    a half message that is old, and an op record (it names half messages that have ended) that every
+    round would read again. `seen`: what the round was given; `half_to`, `op_to`: where the next one
+    begins to read the half messages and the op records."""
     halves = {half.offset: half for half in seen.halves}
     for action in actions:
         if not isinstance(action, ACTIONS):
@@ -163,6 +164,7 @@ def _check_actions(seen: Round, actions: Actions) -> None:
     question; and a copy or a question of a young one. A question alone, about the half message
     itself, is allowed."""
     ended = {half for op in seen.ops for half in op.ends}
+    # `young`: it has not been there for the transaction timeout yet
     for half in seen.halves:
         own = [action for action in actions if action.half == half.offset]
         kinds = [type(action) for action in own]

@@ -521,6 +521,7 @@ def find_breach(tc: Coordinator, event: Event, effects: Effects) -> str:
         case _:
             return ""
     entry = tc.entries.get(ask.txn_id)
+    # no answer yet: the request was accepted, and its record is being written
     error = next((e.body.error for e in effects if isinstance(e, Reply)), Error.NONE)
     # After the check of pid and epoch it may still be refused: by its state, or an error inside.
     accepted = error in (Error.NONE, Error.INVALID_TXN_STATE, Error.UNKNOWN_SERVER_ERROR)

@@ -83,6 +83,7 @@ def find_belief(run: Run) -> str:
     with_messages = {e.txn for entries in ledgers for e in entries if e.marker is None}
     if not committed & with_messages:
         return UNCOMMITTED
+    # the partition refuses it: the low watermark (all older transactions have ended) is known there
     if any("NotAllowedException" in outcome.detail for outcome in failed):
         return REFUSED
     # a message that is in the log after its transaction's marker
@@ -91,6 +92,7 @@ def find_belief(run: Run) -> str:
     if any(is_late(entries, MarkerType.TXN_ABORT) for entries in ledgers):
         return UNCOMMITTED
     sends = [outcome for outcome in failed if isinstance(outcome.call, Send)]
+    # the client itself refuses to send: it knows of the end
     if any("InvalidTxnStatus" in outcome.detail for outcome in sends):
         return CLIENT
     return PUNCTUAL

@@ -364,6 +364,7 @@ def _make_commit(ask: Ask, positions: tuple[Position, ...]) -> OffsetCommit | Tx
     """Make the coordinator's message, OffsetCommit or TxnOffsetCommit, from a client's request.
     `positions`: the offsets of the partitions that were not refused."""
     body = ask.body
+    # getattr: older versions of the request lack the field
     if ask.api is Api.OFFSET_COMMIT:
         generation = body.generation_id_or_member_epoch
         instance = getattr(body, "group_instance_id", None)

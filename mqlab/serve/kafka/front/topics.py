@@ -83,7 +83,8 @@ def create_topics(broker: Broker, caller: Caller, ask: Ask) -> Result:
     # each topic, partition and config is a record of the controller's metadata
     if new_partitions + sum(1 + len(topic.configs) for topic in wanted.values()) > MOST_RECORDS:
         for_all = for_all if for_all[0] else (Error.POLICY_VIOLATION, TOO_LARGE)
-    # a name that differs from one of these in "." and "_" only collides with it
+    # a name that differs from one of these in "." and "_" only collides with it (as a real
+    # controller does, new ones of the same request are not compared with each other)
     by_plain = {plain(name): name for name in broker.topics}
     rows = []
     for name, topic in wanted.items():

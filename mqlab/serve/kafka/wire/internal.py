@@ -65,6 +65,7 @@ def transaction(record: StateRecord, flexible: bool) -> Pair:
         rows = b"".join(
             string(t) + struct.pack(f">i{len(i)}i", len(i), *i) for t, i in topics.items()
         )
+        # -1: null, as an id has no partitions while it is Empty
         count = -1 if entry.state is TxnState.EMPTY else len(topics)
         return key, struct.pack(">h", 0) + fixed + struct.pack(">i", count) + rows + stamps
     partitions = b"\0"  # null

@@ -53,7 +53,7 @@ def answer(front: Front, caller: Caller, ask: AdminAsk, disk: Disk) -> tuple[Fro
             parts = tuple(unquote(part) for part in match.groups() if part is not None)
             try:
                 return handler(Call(front, caller, ask, disk, query), *parts)
-            except Refusal as refusal:
+            except Refusal as refusal:  # the path names a topic that nobody may use
                 reply = refuse(NOT_FOUND, refusal.answer.message)
                 break
     else:  # no handler: is it a path that only a real broker serves?

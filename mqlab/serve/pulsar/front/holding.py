@@ -109,7 +109,7 @@ def _acknowledge(holders: Holders, sub: Subscription, ask: Ack, name: str) -> Ho
         holder = _find_holder(sub, name, position)
         if holder is None or holder.client not in holders:
             continue
-        unacked = holders[holder.client].keep(holder.held)
+        unacked = holders[holder.client].keep(holder.held)  # without entries held no more
         if indexes == WHOLE:
             unacked = unacked.drop(position)
         elif ask.txn is not None:  # pending in a transaction: counted as named

@@ -198,6 +198,7 @@ def send(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     if is_too_long(len(payload.data), payload.count):
         fields = (("error", "NotAllowedError"), ("message", TOO_LONG))
         return front, (Reply(caller, CommandAnswer(name="SEND_ERROR", fields=fields)),)
+    # Handed: the topic itself answers the client, whose name as an asker says which producer it is
     message = _read_message(producer, command, metadata, Batched(payload))
     return front, (Send(producer.topic, Handed(producer.caller(caller), message)),)
 

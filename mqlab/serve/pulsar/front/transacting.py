@@ -161,6 +161,7 @@ def _slow_transactions(call: Call, timeout_ms: str) -> Result:
                 if meta.timeout_ms > int(timeout_ms):
                     facts = slow[str(meta.txn)] = inspecting.describe_txn(meta)
                     asks.extend(ask_participants(facts, meta.txn))
+            # noted: `read` is given the role's host, as here, not the role alone
             if index + 1 < len(names):
                 return AskNext(names[index + 1], Inspect(read_from(index + 1, asks), noted=True))
             return visit(asks, lambda: AdminAnswer(OK, slow))
