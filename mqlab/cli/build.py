@@ -89,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
 def _new(args: argparse.Namespace) -> int:
     """Write the file from which a part of the work (`args.sitting`, from 1) begins to `args.file`,
     unless that exists. A later part begins with the solution of the part before it. UserError where
-    there is none."""
+    there is none, or the file exists or cannot be written."""
     name = "begin.py" if args.sitting == 1 else f"sitting-{args.sitting - 1}.py"
     source = LABS / args.what.replace("-", "_") / name
     if not source.is_file():

@@ -391,7 +391,8 @@ def _print_runs(head: Text, shortest: dict[str, Counterexample], args: argparse.
 def _search_lesson(args: argparse.Namespace, memory: int | None) -> int:
     """Run a broker's searches of the lessons: all its systems for --table; for --safeguards those
     with a safeguard switched off, in which an anomaly must be found; with --pairs those with two
-    switched off. Returns the exit code, for --safeguards 1 where an anomaly was not found."""
+    switched off. Returns the exit code, for --safeguards 1 where an anomaly was not found.
+    UserError where SYSTEM is more than a broker's name."""
     if len(args.system) > 1 or args.system[0] not in list_brokers("searches"):
         known = ", ".join(list_brokers("searches"))
         raise UserError(
@@ -477,7 +478,7 @@ def _choose_search(line: str, off: list[str], claim: str | None) -> Searched:
             raise UserError(
                 "--claim needs the name of a broker ({}): `mqlab explore kafka --claim NAME`", known
             )
-        return Searched("", line)
+        return Searched(name="", line=line)
     searches, lesson = entry
     if claim is not None and claim not in searches.claims:
         raise UserError(say_unknown("case", claim, searches.claims, OF_CLAIMS(line)))

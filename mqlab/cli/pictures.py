@@ -87,7 +87,8 @@ def write_picture(
     """Write a trace as the kind of file that --output ends in, and print its name and size. Without
     --output it is `default`, a page, which the browser opens if it is to be `shown` and
     --no-browser is not given. `lecture`: the story and the captions of a page or a slide of
-    --present. Returns the exit code 0."""
+    --present. Returns the exit code 0; UserError for an ending that is no kind (or none of
+    --present), for a scenario that cannot be drawn, and where the file cannot be written."""
     out = args.output or default
     if args.present and out.suffix not in (".html", ".png"):
         raise UserError("--present makes a page or a slide: end {} in .html or .png", out)

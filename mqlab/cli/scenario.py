@@ -39,8 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print a first scenario of a system, or write it to a file; UserError where that exists
-    already, or cannot be written."""
+    """Print a first scenario of a system, or write it to a file; UserError for an unknown system,
+    and where the file exists already or cannot be written."""
     if args.system not in SYSTEMS:
         raise UserError(say_unknown("system", args.system, sorted(SYSTEMS)))
     text = "\n".join(list_first_lines(args.system, args.lang)) + "\n"

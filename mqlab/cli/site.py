@@ -30,7 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the static site, and serve it where asked. Play needs Pyodide, and the labs need it and
-    JupyterLite: where one cannot be fetched, the site is written without what needs it."""
+    JupyterLite: where one cannot be fetched, the site is written without what needs it. UserError
+    where the site cannot be written."""
     from ..site import NoLabs, NoPlay, fetch_lite, fetch_pyodide, write_site
 
     pyodide = lite = None

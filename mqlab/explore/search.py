@@ -153,7 +153,7 @@ class Search(Known):
         lasting, count = self.lasting, self.states
         pause = count + EVERY
         for parent, world in enumerate(frontier, count - len(frontier)):
-            self.at = parent
+            self.at = parent  # so that an error of a handler can say which world it was in
             for place in places:
                 # all choices that the node has in this neighbourhood: its own state and its links
                 group = place[world & place.mask]

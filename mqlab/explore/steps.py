@@ -236,6 +236,7 @@ class Steps:
         parent = np.repeat(np.arange(len(worlds)), self.counts.all[first:])
         words, changed = self.parts.pack(layout, after, parts)
         self._after.extend(words)
+        # (a row's key is a sum over its values, so a step adds the same to it in every world)
         self.keys.extend(changed - keys[parent])
         for column, new, old in zip(self.words, words, before, strict=True):
             column.extend(new - old[parent])

@@ -566,6 +566,7 @@ class _Pages:
                 # The scenario that shows what would have helped, if this one names any.
                 "helped": next((one for one in stories if one.name == helped), None),
                 "alike": _alike(story, stories), "narration": player.narration(),
+                # "": nothing is seen until the browser's module plays it
                 "picture": host("", player.payload, heading="h1", name="picture"),
             }  # fmt: skip
             self.page(f"stories/{story.name}.html", "story.html", shown)

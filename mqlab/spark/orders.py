@@ -199,7 +199,8 @@ def find_form(texts: Iterable[str]) -> tuple[Normal, str]:
     short = [match for text in texts if (match := SHORT.fullmatch(text))]
     # the first number, the mark, the second number, and the whole text
     dates = [(int(match["one"]), match["mark"], int(match["two"]), match[0]) for match in short]
-    # by mark, a time that only one of the two readings allows: 12/13/2011 says nothing of 5.12.2011
+    # by mark, a time that only one of the two readings (_is_time: with the day first, or not)
+    # allows: 12/13/2011 says nothing of 5.12.2011
     days_first = {m: text for a, m, b, text in dates if a > 12 >= b and _is_time(text, True)}
     months_first = {m: text for a, m, b, text in dates if b > 12 >= a and _is_time(text, False)}
     day_first, month_first = (

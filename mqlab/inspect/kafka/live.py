@@ -344,6 +344,7 @@ class Cluster:
         spans = [range(max(frontier - AROUND, start), frontier + AHEAD) for frontier in (lso, end)]
         around = [batch for span in spans for batch in self._fetch(place, leader, span)]
         if asked:  # it is counted by a scan of its own
+            # "": of a scan that only counts nobody asks where it was read
             counted, asked_batches = Scan(scan.name, ""), list(self._fetch(place, leader, asked))
             around += asked_batches
             for row, _ in asked_batches:

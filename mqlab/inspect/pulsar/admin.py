@@ -282,7 +282,7 @@ def _answers_in_file(name: str, content: Any) -> Iterator[tuple[str, Any]]:
     fields = content if isinstance(content, dict) else {}
     stem = name.removesuffix(".json")
     topic, _, sub = stem.rpartition("/")[2].partition(".")
-    full_topic = "/".join((*SPACE, topic))
+    full_topic = "/".join((*SPACE, topic))  # (a file's name has no namespace: the default one)
     if fields and all(str(key).startswith("/") for key in fields):
         for key, answer in fields.items():
             yield key.partition("?")[0].removeprefix(V2).removeprefix(V3), answer

@@ -159,6 +159,7 @@ class _TakeOver:
             if ends_later or (label and not txn):
                 break
             txn_id = _id(txn) if txn else None
+            # a message whose payload was not read gets one made of its offset
             values = () if label else (payload or f"e{offset}",)
             entries.append(LedgerEntry(offset, values, txn=txn_id, marker=ENDS.get(label)))
         start = entries[0].base if entries else log.end

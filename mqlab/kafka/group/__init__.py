@@ -431,7 +431,7 @@ class GroupCoordinator:
 
     def _handle_event(self, event: Event, disk: Disk) -> tuple[GroupCoordinator, Effects]:
         """Handle one event: a request, an append that is durable or has failed, the transaction
-        coordinator's answer to a verification, or a timer."""
+        coordinator's answer to a verification or the end of the connection to it, or a timer."""
         match event:
             case Request(caller=caller, body=body, at_ms=at_ms):
                 return handle_request(self, body, caller, disk, at_ms)

@@ -145,7 +145,8 @@ def handle_verification(gc: GroupCoordinator, corr: int, error: Error, disk: Dis
 
 
 def handle_lost_coordinator(gc: GroupCoordinator) -> Result:
-    """The connection to the transaction coordinator broke: the same request again."""
+    """The connection to the transaction coordinator broke: clients whose commit waited for its
+    answer are answered so that they send it again."""
     retry = OffsetCommitResponse(Error.COORDINATOR_LOAD_IN_PROGRESS)
     gc, callers, pauses = give_up_questions(gc)
     return gc, (*pauses, *(Reply(caller, retry) for caller in callers))

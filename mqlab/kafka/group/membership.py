@@ -256,6 +256,7 @@ def _rejoin(
     is sent again, without a rebalance; in a stable group the leader's JoinGroup always causes
     one."""
     error = group.check_member(ask.member, ask.instance)
+    # (an empty group has no members: refused here as in the real one)
     if not error and group.state is _S.EMPTY:
         error = Error.UNKNOWN_MEMBER_ID
     if error:

@@ -243,8 +243,9 @@ def _show(trial: Trial, example: Counterexample, system: Any, states: int, what:
             play.go_on()
         schedule = play.choices
     says = what.explain(marked, schedule, example.property)
+    # the belief of a wrong part is the claim that breaks
     card = Card(
-        False, says, example.property, schedule, marked, example.property,
+        False, says, example.property, schedule, marked, light=example.property,
         states=states, trial=trial.name, lost=lost_at, shortest=not lost_at,
     )  # fmt: skip
     card.trace()  # made now, while the learner's process runs, and kept

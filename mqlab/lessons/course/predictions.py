@@ -114,6 +114,7 @@ def draw_histogram(predictions: Sequence[Prediction]) -> str:
             belief = beliefs.get(option, "")
             lines.append(f"{counts[option]:>6} {mark} {bar:<{WIDTH}} {option}")
             if belief:
+                # the label of the misconception, by which the instructor's pages name it
                 label = label_chosen(name, question.options.index(option))
                 suffix = f" [{label}]" if label else ""
                 lines.append(f"{'':>{WIDTH + 9}} (the belief behind it: {belief}){suffix}")

@@ -87,7 +87,7 @@ def measure(cells: Iterable[Notebook]) -> Extent:
         if cell.cell_type == "markdown":
             words += len(cell.source.split())
             continue
-        for call in CALL.finditer(cell.source):
+        for call in CALL.finditer(cell.source):  # each call that asks a question, with its name
             question = find_question(call["name"], "en")
             words += sum(len(text.split()) for text in (question.text, *question.options))
             questions += 1

@@ -343,9 +343,9 @@ class Source(Quiet):
         return Source(config, name, rows), (Send(JM, Register()),)
 
     def step(self, event: Event, disk: Disk) -> tuple[Source, Effects]:
-        """Send the next record to the operator; at a Trigger, send a barrier after the records so
-        far and acknowledge the offset. After its channel has broken (`cut`) it sends nothing more
-        until it is deployed again."""
+        """Begin at the offset of a Deploy, then send record after record to the operator; at a
+        Trigger, send a barrier after the records so far and acknowledge the offset. After its
+        channel has broken (`cut`) it sends nothing more until it is deployed again."""
         match event:
             case Request(body=Deploy(attempt, _, state)) if attempt > self.attempt:
                 role = replace(self, attempt=attempt, offset=state, cut=False)

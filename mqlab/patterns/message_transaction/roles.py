@@ -153,7 +153,8 @@ class Queue(Quiet):
 
     def step(self, event: Event, disk: Disk) -> tuple[Queue, Effects]:
         """Store a message and acknowledge it; answer a poll with the oldest message that the
-        consumer has not acknowledged, at once or when one arrives."""
+        consumer has not acknowledged, at once or when one arrives; at the consumer's
+        acknowledgement move the position on."""
         match event:
             case Request(caller=caller, body=Publish(txn)):
                 message = Record(MESSAGE, txn, disk.log(MESSAGES_LOG).end)

@@ -156,7 +156,8 @@ class Coordinator:
     def step(self, event: Event, disk: Disk) -> tuple[Coordinator, Effects]:
         """Begin a transaction, count votes and acknowledgements, and answer a participant in doubt
         how its transaction ended. A timer ends the wait for votes, or sends a commit again that was
-        not acknowledged by all."""
+        not acknowledged by all; a broken connection rolls back what its participant has not voted
+        for."""
         self.check_invariants()
         match event:
             case Request(caller=caller, body=CommitTransaction(txn)):

@@ -409,6 +409,7 @@ def store_message(
     stored = writer.put(message)
     if has_time:
         broker, timer = schedule(broker, stored, at_ms)
+    # the queue that was asked for: a half, delayed or timed message is now in another
     answer = SendMessageResponse(
         queue_id=ask.message.queue_id,
         queue_offset=stored.queue_offset,
@@ -769,7 +770,8 @@ class Slave(Broker):
 
     def _handle_event(self, event: Event, disk: Disk) -> Result:
         """Handle one event: copy the records that the master sends, let consumers pull, and ask the
-        master for the groups' offsets at an interval. A slave stores no message of a client and
+        master for the groups' offsets at an interval; connect again after a broken connection. A
+        slave stores no message of a client and
         ends no transaction: such requests are refused, with a code that depends on the release.
         Every other event is handled as by a master."""
         config = self.config

@@ -164,9 +164,9 @@ def _route(a: _Box, b: _Box, under: bool) -> tuple[str, str]:
     if a.y == b.y and a.right < b.x:
         if b.x - a.right <= MOST_GAP + 1:  # neighbours: straight
             return f"M{a.right:g} {a.centre:g}H{b.x - 6:g}", _head(b.x, a.centre, "right")
-        return _arch(a, b, a.y, -10)  # above what is between them
+        return _arch(a, b, a.y, bulge=-10)  # above what is between them
     if a.y == b.y:  # back, below the row
-        return _arch(a, b, a.y + BOX, 9)
+        return _arch(a, b, a.y + BOX, bulge=9)
     down = b.y > a.y
     if a.x == b.x:  # straight down or up
         start, end = (a.y + BOX, b.y) if down else (a.y, b.y + BOX)

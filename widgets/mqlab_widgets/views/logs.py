@@ -399,7 +399,7 @@ def _flag(
     out_of_sight = frontier.at < first
     label = _flag_text(frontier, first)
     x = max(first, frontier.at) * spacing - 2
-    named, wide = _flag_width(label, None), _flag_width(label, move)
+    named, wide = _flag_width(label, way=None), _flag_width(label, move)
     key = f"{log}:{frontier.name}"
     tone = _colour(rank)
     with scene.group(f"flag:{key}", f"flag {tone}", at=(x, 0)):

@@ -191,7 +191,7 @@ class PiecewiseCoordinator(Coordinator):
         if piece in ("prepare", "complete"):
             plan, effects = self._write(plan, piece, disk)
             return self._with(txn_id, plan), effects
-        if piece == "reply" and plan.caller is not None:
+        if piece == "reply" and plan.caller is not None:  # None: a timeout has aborted it
             effects = (Reply(plan.caller, plan.answer),)
         elif piece == "markers":
             plan = replace(plan, owed=plan.entry.partitions)

@@ -265,7 +265,7 @@ def begin_list_offsets(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker
             at_ms = EARLIEST if partition.timestamp == EARLIEST_LOCAL else partition.timestamp
             error = _refusal(ask, partition, mentions[topic.name, partition.partition_index])
             if leader is None or error:
-                refused = ListOffsetsResponse(-1, error=error or UNKNOWN)
+                refused = ListOffsetsResponse(offset=-1, error=error or UNKNOWN)
                 outcomes.append((partition.partition_index, refused))
             elif at_ms in TIERED:
                 outcomes.append((partition.partition_index, NOWHERE))
