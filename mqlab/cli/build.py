@@ -125,10 +125,11 @@ def load_coordinator(path: Path) -> Any:
 
 
 def _check(args: argparse.Namespace) -> int:
-    """Check a learner's file: search its part's systems, or the one of --system, for an execution
-    that breaks a claim. Where the part's have none, released Kafka clients try it, too, in the
-    parts that ask for them. Returns 1 where something is wrong, else 0; UserError where it cannot
-    be checked. A counterexample is also written as a page, one of --system only with --view."""
+    """Check a learner's file: search the systems of the part of the work `args.sitting`, or the one
+    of --system, for an execution that breaks a claim. Where those of the part have none, released
+    Kafka clients try the file, too, if the part asks for them. Returns 1 where something is wrong,
+    else 0; UserError where it cannot be checked. A counterexample is also written as a page, one of
+    --system only with --view."""
     given = search.read_bounds(args)  # only those that are on the command line
     if args.system is not None:
         bounds = Budget(**given, states=args.states or search.STATES)
@@ -225,7 +226,7 @@ def _play(args: argparse.Namespace) -> int:
 
     speak(args.lang)
     run = _read_run(args.run) if args.run else None
-    line = run.line if run else args.system or ""
+    line = run.line if run else args.system or ""  # "": the first system of the part of the work
     with _open_own(args.file):
         pass  # it can be loaded; a page says of a later change that it cannot
     hand = ByHand(args.file, line, args.sitting, run.choices if run else ())

@@ -51,7 +51,7 @@ def check_arguments(args: argparse.Namespace) -> None:
         if getattr(args, name):
             whose = "is not for Flink's job" if flink else "goes with `mqlab income flink`"
             raise UserError("--{} {}: leave it out", name.replace("_", "-"), whose)
-    # --record is --kill whose table is kept; both are for Flink's job, `chaos` for Spark's
+    # --kill: both jobs are crashed; --record: that, and the table is kept; `chaos`: Spark's alone
     makes_table = args.kill or args.record or args.action == "chaos"
     if makes_table and args.allow_rejected:
         raise UserError(

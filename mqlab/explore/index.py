@@ -52,6 +52,8 @@ class Index:
         places in the batch of the new ones."""
         # `reserve` returns the space after the last row, which holds the batch
         batch, row_count = rows.reserve(len(keys)), rows.count
+        # of each row of the batch the place of an equal one before it, or its own; equal rows that
+        # are not found here are found by `_insert`
         first_equal = _firsts(batch, keys)
         distinct = np.flatnonzero(first_equal == np.arange(len(keys)))
         self._reserve(row_count + len(distinct))
@@ -98,11 +100,11 @@ class Index:
         return numbers
 
     def _insert(self, rows: Rows, todo: Numbers, half: Words) -> tuple[Numbers, Numbers]:
-        """Insert distinct rows into the hash table, all at once. `todo`: their places after the
-        last row of `rows`; `half`: the upper halves of their keys. In each round every row that is
-        left looks at one slot: it takes an empty one, is done where the slot has an equal row, and
-        else goes on to its next slot. Returns for each row the number of the row that it equals
-        (its own if it is new), and its slot."""
+        """Insert rows, of which few are equal, into the hash table, all at once. `todo`: their
+        places after the last row of `rows`; `half`: the upper halves of their keys. In each round
+        every row that is left looks at one slot: it takes an empty one, is done where the slot has
+        an equal row, and else goes on to its next slot. Returns for each row the number of the row
+        that it equals (its own if it is new), and its slot."""
         row_count, rounds = rows.count, 0
         words = [column.whole for column in rows.columns]
         numbers = todo + row_count

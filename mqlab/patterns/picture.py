@@ -95,9 +95,9 @@ def explain(
 ) -> Telling:
     """Explain an effect of a model's step, or its event where `effect` is None, by the sentence
     that the model has for it (`whys`, by the names that the module's head describes). An effect or
-    a timer without a sentence is folded away. `told`: the names of what a reader who knows no
-    protocol notices; `stages`: the names that begin a transaction's stage, and which; `world`: the
-    one after it; `role`: the role's name."""
+    a timer without a sentence is folded away (hidden until a reader unfolds it). `told`: the names
+    of what a reader who knows no protocol notices; `stages`: the names that begin a transaction's
+    stage, and which; `world`: the one after it; `role`: the role's name."""
     subject = _find_subject(effect)  # the message or record of the effect
     if subject is not None:
         names = (f"{name_of(subject)} by {role}", name_of(subject))

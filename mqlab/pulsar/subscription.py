@@ -698,7 +698,7 @@ class Subscription:
         """Pass a request or command to the function that handles it, by its type. While the
         pending-ack log is not replayed, all but Unsubscribe and DeleteLedger wait (`stuck`): for
         good, since only a deleted ledger keeps the replay from ending. `view`: what the
-        subscription may see of its topic."""
+        subscription may see of its topic; `view.lac`: the topic's last confirmed entry."""
         ready = self.pending.state is not PendingAckState.INITIALIZING
         if not ready and isinstance(body, CloseConsumer):  # its client has given up
             kept = tuple((who, ask) for who, ask in self.stuck if not _is_of(ask, who, caller))

@@ -295,6 +295,7 @@ def _line(number: int, command: str, rest: str) -> Line:
         matched = _MESSAGE.match(rest)
         if not matched:
             raise ScenarioError("{}; an arrow may be written ->", refused)
+        # `src → dst ⇒ Kind #n`; answer: whether there is a ⇒; n: the n-th message of the kind
         src, dst, answer, kind, n = matched.groups()
         if command == "drop" and answer:
             raise ScenarioError(

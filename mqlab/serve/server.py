@@ -267,7 +267,7 @@ class Server:
         await self._stop.wait()
         listener.close()
         trace.close()
-        self._end_turn()
+        self._end_turn()  # what was done is written, and its answers leave
         for connection in list(self.connections.values()):
             connection.abort()
         return self._close()

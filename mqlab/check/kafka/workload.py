@@ -271,11 +271,11 @@ class Workload:
                 writers[number] = self._start_writer(number)
             case "pause":
                 zombie = writers[number]
-                # "init": the history's line which says that a writer has taken the id over (its
-                # transactions begin HEIR_RESTS_S later: the zombie meets its epoch alone)
+                # "init": the history's line which says that a writer has taken the id over
                 had_begun = self._wait_for(number, '"init"')
                 self._stop_between(number, zombie)
                 others.append(zombie)
+                # (it rests before its first transaction: the zombie meets nothing but the fence)
                 writers[number] = self._start_writer(number, HEIR_RESTS_S)
                 # only if both have had the id, the one that wakes is a zombie
                 if self._wait_for(number, '"init"') and had_begun:

@@ -102,6 +102,7 @@ def _state(txn_id: str, cursor: Cursor, source: str) -> State:
         partitions += [f"{topic}-{cursor.number('i')}" for _ in range(cursor.size("i"))]
         if cursor.flexible:
             cursor.size("b")  # tagged fields, of which there are none
+    # (what follows in tagged fields, such as the producer id before, is not needed)
     update_ms, start_ms = cursor.number("q"), cursor.number("q")
     fields = (txn_id, pid, epoch, timeout_ms, state, update_ms, start_ms, tuple(partitions))
     return State(*fields, source, version)

@@ -244,6 +244,7 @@ class Judge:
         or functions that stay there and are called question by question. Verdicts come from KNOWN
         where the same was answered before. Raises WireError where the process sends something
         else."""
+        # kind: "value", or of what kind the answer's functions are (`build_answer`)
         exercise, kind = find_exercise(task.exercise)
         match self._hear(wire):
             case ("value", value):

@@ -497,6 +497,7 @@ class Sink(Quiet):
         is complete, commit them. A deployment first ends what an earlier attempt has left pending.
         Pending output that a timer finds too old is marked EXPIRED."""
         match event:
+            # number: the checkpoint from whose state all begin again
             case Request(caller=caller, body=Deploy(attempt, number, _)):
                 if attempt <= disk.table(LATEST).get("attempt", 0):
                     return self, ()  # from before the last restart

@@ -122,7 +122,7 @@ class Shop(Quiet):
                 return self, (SetTimer(RETRY, RETRY_MS),)
             case Fired():
                 return self, tuple(Send(self.queue, Publish(txn)) for txn in self.outbox)
-        # published twice, so acknowledged twice; or a connection broke and all is acknowledged
+        # published twice, so acknowledged twice; or a connection broke, and nothing is sent again
         return self, ()
 
 

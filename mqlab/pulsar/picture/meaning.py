@@ -302,7 +302,8 @@ def _explain_request(body: object, written: Written) -> Telling:
 
 def _explain_answer(request: object, body: object, written: Written) -> Telling:
     """Explain an answer for the picture: its transaction's name (`written` has the names) and the
-    sentence why it is so. `request`: what it answers, or None where that is not known."""
+    sentence why it is so; one without a sentence is folded away (hidden until a reader unfolds it).
+    `request`: what it answers, or None where that is not known."""
     txn_name = written.name(find_txn(body) or find_txn(request))
     match body:
         case NewTxnResponse() if body.ok:

@@ -147,6 +147,7 @@ def main() -> None:
         call("app", "commit" if len(values) > 1 else "abort", lambda end=end: end(WAIT_S))
     for isolation in ("read_committed", "read_uncommitted"):
         call("reader", isolation, lambda isolation=isolation: read(isolation))
+    # partition 0, offset 3, the metadata that a group may keep beside it, leader epoch 0
     offsets = [ck.TopicPartition(ORDERS, 0, 3, "half way", 0)]
     group = consumer("billing").consumer_group_metadata()
     call("app", "begin", app.begin_transaction)

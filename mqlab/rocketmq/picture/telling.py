@@ -193,9 +193,9 @@ def find_ended(book: Book, end: EndTransaction) -> str:
 
 
 def explain_answer(book: Book, request: object, body: object) -> Telling:
-    """Explain an answer for the picture: its transaction's name, its label, the sentence why.
-    `book`: the transactions that the commit log contains; `request`: what it answers; None where
-    that is no longer known."""
+    """Explain an answer for the picture: its transaction's name, its label, the sentence why; one
+    that teaches nothing is folded away (hidden until a reader unfolds it). `book`: the transactions
+    that the commit log contains; `request`: what it answers; None where that is no longer known."""
     match body:
         case SendMessageResponse(transaction_id=key):
             if isinstance(request, SendMessage):  # 4.9's answer does not say

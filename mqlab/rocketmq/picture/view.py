@@ -314,6 +314,7 @@ def read_world(cluster: Cluster, world: World) -> View:
     config = cluster.config
     broker: Broker | None = world.role(config.broker)
     disk = world.disk(config.broker)
+    # while the broker is down: those that it has written last
     offsets = broker.offsets if broker is not None else read_offsets(disk)
     records = list(disk.log(COMMIT_LOG).read(0))
     queues: dict[str, list[Stored]] = {}

@@ -108,6 +108,7 @@ class SparkLevels(Levels):
         stop there. Raises Full where the budget's states are used up."""
         # `starts`: by level, the number of its first world; the last one is of the level to come
         search = self.search
+        # (`count`: of all worlds so far)
         first_expanded, first_new = search.starts[-2], self.count
         job = self._prepare(self._divide(first_expanded))
         if self.steps.sets:

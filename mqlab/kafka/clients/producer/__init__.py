@@ -773,17 +773,18 @@ class Producer:
                 return handle_produce_answer(self, peer, corr, answer)
             case Response(peer=peer, body=body) if self.request and self.request.to == peer:
                 return handle_answer(self, self.request, body)
-            case ConnectionLost(peer=peer):
+            case ConnectionLost(peer=peer):  # of the two the one that `peer` is not changes nothing
                 new, effects = handle_lost_coordinator(self, peer)
                 new, more = handle_lost_leader(new, peer)
                 return new, (*effects, *more)
+            # one timer for the open request and for all batches that wait
             case Fired(timer=timer) if timer == RETRY:
                 new, effects = resend_request(self)
                 new, more = resume_batches(new)
                 return new, (*effects, *more)
             case Fired(timer=timer) if timer == MAX_BLOCK:
                 return give_up_call(self)
-            case Fired(timer=timer):
+            case Fired(timer=timer):  # each batch has a timer of its own (`Flight.timer`)
                 return expire_batches(self, timer)
         return self, ()
 

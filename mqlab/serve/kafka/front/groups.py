@@ -416,6 +416,7 @@ def begin_offset_fetch(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker
         rows: Wanted | None = None
         names = None
         if group.topics is not None:
+            # each: the topic's name, its id if it was asked for by that, its partitions' numbers
             rows = tuple(_name_partitions(broker, topic) for topic in group.topics)
             names = tuple(f"{name}-{i}" for name, _, indexes in rows for i in indexes)
         coordinator = offsets_log(group.group_id, broker.config.kafka)

@@ -93,6 +93,7 @@ def begin_epochs(broker: Broker, caller: Caller, ask: Ask) -> Result:
         outcomes: list[tuple[int, Error | int, int]] = []
         for partition in topic.partitions:
             leader = broker.partition(topic.topic, partition.partition)
+            # older: here a number below -1 (any epoch will do) is taken for one and fenced
             error = epoch_error(partition.current_leader_epoch, older=True)
             if leader is None or error:
                 outcomes.append((partition.partition, error if leader is not None else UNKNOWN, -1))
