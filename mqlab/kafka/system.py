@@ -223,7 +223,7 @@ def parse_call(
         "TOPIC-NAME": read_present,
         "TOPIC-WITH-SPARE": read_spares,
         "GROUP": bare if groups else _refuse_group,
-        "M": bare,
+        "M": bare,  # a member's id
         "VALUE": any_text,
         "KEY": any_text,
         "NAME:VALUE": any_text,

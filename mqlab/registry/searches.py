@@ -184,6 +184,7 @@ def list_pairs(searches: Searches, progress: Progress | None = None) -> Iterator
 
     @cache
     def find_broken(case: str, *off: str) -> dict[str, Counterexample]:
+        # the smallest system that needs the safeguard `case`, here with those of `off` missing
         searched = searches.safeguards[case]
         missing = system(f"{searched.line} off={','.join(off)}")
         return explore(missing, searched.budget, progress=progress).counterexamples

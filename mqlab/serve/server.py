@@ -245,6 +245,7 @@ class Server:
             return self._close()
         self._set_alarm()
         listener = await self._listen()
+        # the gate is answered only with a key, which the ready line says
         gate = KeyedGate(self.gate, secrets.token_urlsafe(16)) if self.options.gate else None
         trace = TraceServer(self.driver.live, max_traces(self._places), gate)
         trace_port = await self._listen_trace(trace)

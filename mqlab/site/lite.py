@@ -120,6 +120,7 @@ def write_labs(folder: Path, made: Path, pyodide: Path) -> None:
         own = work / "own"
         _run([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(own)], ROOT)
         wheels = (made / "wheels").glob("*.whl"), (made / KERNEL).glob("*.whl")
+        # Pyodide's own index of packages, to which these wheels are added
         index = json.loads((pyodide / "pyodide-lock.json").read_text("utf-8"))
         write_index(folder / "python", [*own.glob("*.whl"), *chain(*wheels)], index)
 

@@ -180,7 +180,7 @@ def chaos(
             wanted = [(s, p) for s in sinks or list(SINKS) for p in points or list(Point)]
             cells: list[Cell] = []
             for sink, point in wanted:
-                another = len(cells) + 1 < len(wanted)
+                another = len(cells) + 1 < len(wanted)  # whether a further cell follows
                 cell = run_cell(setup, sink, point, hard, more=another)
                 say(f"{sink:14} killed {point}: {cell.error or 'ok'}")
                 cells.append(cell)

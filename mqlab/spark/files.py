@@ -349,6 +349,7 @@ def _parquet(path: Path) -> Reading:
         with pq.ParquetFile(path) as file:
             names = file.schema_arrow.names
             columns = find_columns(path, names)
+            # columns that name a currency, where the file has any
             money = [names[index] for index in _find_currencies(names)]
             table = file.read([*(names[index] for index in columns.values()), *money])
     except (pa.ArrowException, OSError) as error:

@@ -41,6 +41,7 @@ def open_folder(folder: Path) -> Iterator[None]:
         )
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        # "a+": what its holder has written into it is there to be read
         file = (folder / "lock").open("a+", encoding="utf-8")
     except OSError as error:
         raise unwritable(folder, error) from error

@@ -189,7 +189,7 @@ def build(
             sizes[name] = max(width, scene.width), max(height, scene.height)
             yield scene
 
-    data = encode({name: draw(name) for name in names})
+    data = encode({name: draw(name) for name in names})  # draws all, so `sizes` is complete now
     data["meta"] = {
         "title": look.heading(trace),
         "system": "" if look.calm else trace.label.of(look.lang) or trace.system,

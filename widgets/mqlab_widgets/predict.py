@@ -203,6 +203,7 @@ class Predict(PictureWidget):
         and run, the verdict, the step that answers (`until`) and what to mark there (`shows`)."""
         player = self.player()
         with self.hold_sync():
+            # no player: a question without a trace
             self.payload = deflate(player.payload) if player else b""
             self.ui = {
                 "kind": "predict",

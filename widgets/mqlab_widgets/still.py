@@ -51,6 +51,7 @@ def still(
     pictures, bottom = _draw_columns(drawn, left)
     frame = Scene()
     _draw_head(frame, trace, step, look, total)
+    # with `room` it is a frame of a film, and all are equally high
     height = _draw_foot(frame, trace, step, look, total, bottom, always=bool(room))
     body = pictures + "".join(node.svg() for node in frame.nodes)
     name = "mqlab" if future else "mqlab veiled"

@@ -201,6 +201,7 @@ class Cluster:
                     numbers_of.setdefault(name, []).append(number)
                 topics = tuple(topic(name, tuple(numbers)) for name, numbers in numbers_of.items())
                 answer = self._request(node, NAMES[api], api, version, topics=topics, **fields)
+                # None: the broker did not answer, which has become a gap
                 for row in answer.topics if answer else ():
                     for answered in row.partitions:
                         place = (row.name, answered.partition_index)

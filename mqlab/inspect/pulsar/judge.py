@@ -39,7 +39,8 @@ def _list_cases(facts: Facts, reading: Reading) -> Iterator[Row]:
     the request that answered it, the logs to show, what its words are filled with)."""
     # `live`: by id, the transactions that the coordinators list
     now, live = reading.at_ms, {txn.name: txn for txn in reading.txns}
-    # (`open`: how many transactions are open in the topic's buffer, or in the subscription)
+    # (`open`: how many transactions are open in the topic's buffer, or in the subscription; `age`,
+    # below, is in ms)
     held_back = [t.name for t in facts.topics if t.open]
     held_back += [f"{p.topic}/{p.sub}" for p in facts.pending if p.open]
     # coordinators that are not ready; one line where no answer came from any

@@ -322,7 +322,7 @@ class Host(FileHost):
                     check_effects(effects, disk, config)
                     # `answer`: the callers that still wait, after these effects
                     return replace(role, number=number, waiting=answer(role, effects)), effects
-                except SpeechError as error:
+                except SpeechError as error:  # effects that no coordinator may have
                     why = str(error)
                 except Exception as error:  # what it says is no value of the engine's
                     why = f"an effect cannot be read: {type(error).__name__}: {error}"

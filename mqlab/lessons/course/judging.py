@@ -218,7 +218,7 @@ class Judge:
             ran = _read_ran(self._hear(wire, self._timeout_s), len(task.cells))
             result = self._judge(task, wire, ran)
             wire.say("done")  # the answer's own process may end
-            if self._hear(wire) != ("ended",):
+            if self._hear(wire) != ("ended",):  # what is said when that one has
                 self._end()
             return result
         except WireError as error:

@@ -200,6 +200,7 @@ class Coordinator(Quiet):
             return role, ()
         if now.precommitting or "third_phase" not in self.config.on:
             return role._commit(disk, txn, now)
+        # who has stopped (`gone`) is neither told nor waited for
         now = replace(now, waiting=self._living(), precommitting=True)
         role = replace(self, txns=self.txns.set(txn, now))
         pre_commits = tuple(Send(name, PreCommit(txn)) for name in now.waiting)

@@ -781,6 +781,7 @@ class Slave(Broker):
             case Request(caller=caller, body=EndTransaction(oneway=oneway)):
                 refusal = EndTransactionResponse(ResponseCode.SLAVE_NOT_AVAILABLE)
                 return self, () if oneway else (Reply(caller, refusal),)
+            # REFUSED: by class of what a slave does not store, the class of its answer
             case Request(caller=caller, body=body) if type(body) in REFUSED:
                 answer = REFUSED[type(body)]
                 if config.release != "4.9":

@@ -260,7 +260,7 @@ class Live:
         """Return the live trace after fact number `after` as JSON lines: first a Snapshot, then a
         line for each fact, the newest `last` at most (0: FIRST). Begins at the oldest fact kept
         where `after` is older, or is the number of an earlier server's fact. `more()` gives further
-        entries of the first line."""
+        entries of the first line, by default none."""
         now = asyncio.get_running_loop().time()
         if last:
             self._whole_until = now + PATIENCE_S

@@ -398,7 +398,7 @@ def _flag(
     from one cell to the next."""
     out_of_sight = frontier.at < first
     label = _flag_text(frontier, first)
-    x = max(first, frontier.at) * spacing - 2
+    x = max(first, frontier.at) * spacing - 2  # 2 px: in the gap before the cell
     named, wide = _flag_width(label, way=None), _flag_width(label, move)
     key = f"{log}:{frontier.name}"
     tone = _colour(rank)

@@ -67,6 +67,7 @@ def _draw_row(
         name = fit(fact.txn, START - end - 3, SIZE, bold=True)
         scene.text(f"txn:{key}", end + 2, MID + 4, name, f"tag {cls}")
     text = (fact.label if fact.label.en else fact.text).of(lang)
+    # the node has no lane in this picture
     if here is None or slot is None:
         _draw_label(scene, key, total / 2, _fit_label(text, total - 90), "lab mid", share=0.5)
     # a message: sent, late, answered or lost

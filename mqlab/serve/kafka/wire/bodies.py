@@ -108,6 +108,7 @@ def _walk_some(
         if stamp > 0x7F:
             stamp, at = read_rest(body, at, stamp, LONGEST_STAMP)
         stamps.append(stamp)
+        # not looked at, only where it ends: the records of a batch are numbered in turn
         offset_delta = body[at]
         at += 1
         if offset_delta > 0x7F:

@@ -74,7 +74,7 @@ def answer_entry(topic: Topic, disk: Disk, ledger: int, entry_id: int) -> AdminA
         headers += [("producer-name", MARKER_NAME), ("sequence-id", "-1")]
         headers.append(("marker-type", str(int(entry.marker))))
         return AdminAnswer(OK, b"", tuple(headers))
-    payload: Payload = entry.values[0]
+    payload: Payload = entry.values[0]  # the only one: a message or batch as it came
     if payload.is_batch:
         headers.append(("num-batch-message", str(payload.count)))
     metadata, _ = parse_metadata(payload.data)

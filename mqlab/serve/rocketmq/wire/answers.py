@@ -303,6 +303,7 @@ def _sent(ask: Ask, answer: SendMessageResponse, here: Host) -> Parts:
         "msgId": ",".join(make_msg_id(here, place) for place in places),
         "queueId": str(answer.queue_id),
         "queueOffset": str(answer.queue_offset),
+        # as a real broker says by default; a client that traces its messages goes by these two
         "MSG_REGION": REGION,
         "TRACE_ON": "true",
     }
