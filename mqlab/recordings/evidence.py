@@ -130,7 +130,8 @@ def _match(facts: Iterable[Fact], one_way: re.Pattern[str]) -> list[tuple[Observ
     unanswered: dict[tuple[str, str], list[tuple[Fact, list[int]]]] = {}
     pairs = []
     for index, fact in enumerate(facts):
-        sent = fact.kind is FactKind.SEND or fact.pushed  # (an answer as a message of its own)
+        # `pushed`: an answer that travels as a message of its own
+        sent = fact.kind is FactKind.SEND or fact.pushed
         if sent and one_way.search(words := _word(fact)):
             pairs.append((Observation(fact.node, fact.peer, words, UNANSWERED), [index]))
         elif fact.kind is FactKind.SEND:

@@ -398,7 +398,7 @@ class JsonForm:
         ((name, values),) = plain.items()  # one key: the class's name
         if name == BYTES:
             return b64decode(values)
-        kind = self._kinds[name]
+        kind = self._kinds[name]  # KeyError: a class that this version does not know
         field_names = self._names[kind]
         if len(values) > len(field_names):
             raise ValueError(f"a {name} of a newer version of mqlab")

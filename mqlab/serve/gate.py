@@ -146,7 +146,7 @@ class Gate:
         if verb is not Verb.KILL_BEFORE:
             connection.proceed(replace(held.request, at_ms=at_ms), held.size)
         if verb is not Verb.LET_GO:
-            self.waiting.clear()
+            self.waiting.clear()  # a crash ends the connections of all of them
             # after handling, it is the answer that is lost; before, nothing was done
             unanswered = held.text if verb is Verb.KILL_AFTER else NOTHING
             server.crash(held.to, Killed(unanswered))

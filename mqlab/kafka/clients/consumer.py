@@ -109,6 +109,7 @@ def filter_readable(
     readable: list[Batch] = []
     position = start
     for batch in batches:
+        # `not_begun`: those whose first offset is not reached yet
         while not_begun and not_begun[0].first_offset <= batch.last:
             aborted_pids.add(not_begun.pop(0).pid)
         position = batch.last + 1

@@ -507,6 +507,7 @@ class GroupCoordinator:
         # `safe`: the acknowledgements (end, caller, answer) whose end is reached; `acks`: the rest
         safe, acks = take_safe(self.acks, end)
         effects: Effects = tuple(Reply(caller, answer) for _, caller, answer in safe)
+        # assignments of members to partitions, which are handed out once they are durable
         now_durable = [a for a in self.assigning if a.end <= end]
         advanced = self.part.advance(end)
         watchers, poll_answers = wake_watchers(self.watchers, partial(role.upper_bound, advanced))

@@ -178,7 +178,7 @@ class RealRocketMQ(OneProcessBroker):
         for name in ("namesrv", "broker"):
             (self.folder / "conf" / f"logback_{name}.xml").write_text("<configuration/>", "utf-8")
         store = self.folder / "store"
-        if self.version.startswith("4."):  # see TOPICS
+        if self.version.startswith("4."):  # TOPICS says why 4.x needs this file
             (store / "config" / "topics.json").write_text(TOPICS, "utf-8")
         paths = {"storePathRootDir": store, "storePathCommitLog": store / "commitlog"}
         settings = {**self.settings, **paths, "haListenPort": port + 1}

@@ -134,7 +134,7 @@ def balances(trace: Trace, position: int = -1) -> str:
     pounds: a line for each isolation level, a column for each account, and their sum; where that is
     not 0, money was made or lost."""
     rows = []
-    for reader in trace.snapshot(position).readers:
+    for reader in trace.snapshot(position).readers:  # `got`: the records it was given, with labels
         sums = dict.fromkeys(ACCOUNTS, 0)
         for got in reader.got:
             for account, amount in bookings(got.label):

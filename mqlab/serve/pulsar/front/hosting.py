@@ -113,7 +113,7 @@ class Notes:
         at_ms = getattr(event, "at_ms", 0)
         if isinstance(new, Topic):
             notes = self._count_sent(effects)
-            held = follow(self.held, old, new, event, effects)
+            held = follow(self.held, old, new, event, effects)  # the same object: nothing changed
             notes = notes if held is self.held else replace(notes, held=held)
             if isinstance(event, Appended) and event.log == SNAPSHOT_LOG:
                 notes = replace(notes, snapshot_ms=at_ms)

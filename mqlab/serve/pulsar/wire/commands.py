@@ -129,8 +129,9 @@ def cut_frame(buffer: bytearray) -> bytes | None:
 
 
 def decode_command(frame: bytes) -> Command:
-    """Decode a frame of the binary protocol into its command: name, body, and the bytes after it (a
-    message's metadata and payload). Raises WireError where the frame is not such a command."""
+    """Decode a frame of the binary protocol, of four bytes at least (`cut_frame` sees to that),
+    into its command: name, body, and the bytes after it (a message's metadata and payload). Raises
+    WireError where the frame is not such a command."""
     (size,) = SIZE.unpack_from(frame)
     command_end = SIZE.size + size
     if command_end > len(frame):

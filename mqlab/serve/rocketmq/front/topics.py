@@ -166,7 +166,7 @@ def answer_route(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk)
     Refused for a topic that does not exist."""
     body: GetRouteInfoByTopic = ask.body
     topic = find_topic(disk, body.topic)
-    # AUTO_CREATE: clients ask for its route to send to a topic that does not exist yet
+    # AUTO_CREATE (TBW102): clients ask for its route to send to a topic that does not exist yet
     if topic is None or (topic.name == AUTO_CREATE and not front.config.auto_create):
         remark = NO_ROUTE.format(topic=body.topic)
         return front, (Reply(caller, FrontAnswer(ResponseCode.TOPIC_NOT_EXIST, remark)),)
