@@ -273,7 +273,7 @@ def check(history: Iterable[Event], allowed: Collection[str] = ()) -> Report:
     no anomaly."""
     if strange := ", ".join(sorted(set(allowed) - set(ANOMALIES))):
         names = ", ".join(ANOMALIES)
-        raise HistoryError(f'the head\'s "allowed" names {strange}: expected some of {names}')
+        raise HistoryError('the head\'s "allowed" names {}: expected some of {}', strange, names)
     notes = Notes(history)
     findings = (
         *_find_cut_off(notes),

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..kernel.text import Lang
+from ..kernel.text import Lang, tr
 from ..places import LABS, WORK
 from .errors import UserError
 from .language import add_language, tell
@@ -109,10 +109,8 @@ def _report(course: Course) -> int:
     predictions_csv = course.folder / "predictions.csv"
     predictions.write_csv(predicted, predictions_csv)
     print(f"{beliefs.table(answers)}\n")
-    print(
-        "before they saw it:\n"
-        + (predictions.draw_histogram(predicted) or "nothing is predicted yet")
-    )
+    drawn = predictions.draw_histogram(predicted) or tr("nothing is predicted yet")
+    tell("before they saw it:\n{}", drawn)
     tell("\nby student: {}, {}", beliefs_csv, predictions_csv)
     return 0
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 # `mqlab income flink`: the same job on Flink, and both jobs killed at the same instants
 
 OURS = ("setup", "kill", "record")
+SPARK_ONLY = Words("--{} is not for the Flink job: leave it out")
+FLINK_ONLY = Words("--{} goes with `mqlab income flink`: leave it out")
 SPARKS = ("master", "checkpoint", "minutes_per_batch", "orders_per_batch", "soft")
 
 
@@ -49,8 +51,7 @@ def check_arguments(args: argparse.Namespace) -> None:
     flink = args.action == "flink"
     for name in SPARKS if flink else OURS:  # the options of the other job
         if getattr(args, name):
-            whose = "is not for Flink's job" if flink else "goes with `mqlab income flink`"
-            raise UserError("--{} {}: leave it out", name.replace("_", "-"), whose)
+            raise UserError((SPARK_ONLY if flink else FLINK_ONLY)(name.replace("_", "-")))
     # --kill: both jobs are crashed; --record: that, and the table is kept; `chaos`: Spark's alone
     makes_table = args.kill or args.record or args.action == "chaos"
     if makes_table and args.allow_rejected:
@@ -228,6 +229,8 @@ def _income(args: argparse.Namespace, address: str, orders: Path) -> int:
 
 
 def _report(result: Result) -> str:
+    from ..spark.truth import TOTAL
+
     return "\n".join(
         [
             "",
@@ -235,7 +238,7 @@ def _report(result: Result) -> str:
             "",
             str(result.account),
             str(result.reconciliation),
-            f"total {result.total}, without Spark {result.expected} → {result.verdict}",
+            str(TOTAL(result.total, "Spark", result.expected, result.verdict)),
         ]
     )
 

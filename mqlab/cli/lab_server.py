@@ -10,12 +10,14 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
+from ..kernel.text import Text, tr
 from ..places import ROOT
 from .errors import UserError
 from .language import tell
 
 HOST = "127.0.0.1"
 TRIES = 50  # ports after the one asked for
+LABS_AT, FORMGRADER_AT = tr("The labs are at"), tr("The formgrader is at")
 LAB, FORMGRADER = "jupyterlab", "mqlab.lessons.course.formgrader"
 
 
@@ -40,18 +42,18 @@ def free_port(first: int) -> int:
 
 def open_lab(folder: Path, port: int, browser: bool) -> NoReturn:
     """JupyterLab in `folder`, at its first notebook."""
-    _become_server(LAB, folder, port, browser, f"/lab{_first_page(folder)}", "The labs are at")
+    _become_server(LAB, folder, port, browser, f"/lab{_first_page(folder)}", LABS_AT)
 
 
 def open_formgrader(course: Path, port: int, browser: bool) -> NoReturn:
     """nbgrader's formgrader in a course's folder, without JupyterLab around it."""
     os.chdir(course)  # nbgrader reads its settings from the current folder
     page = "/formgrader/manage_assignments"
-    _become_server(FORMGRADER, course, port, browser, page, "The formgrader is at")
+    _become_server(FORMGRADER, course, port, browser, page, FORMGRADER_AT)
 
 
 def _become_server(
-    module: str, folder: Path, port: int, browser: bool, page: str, what: str
+    module: str, folder: Path, port: int, browser: bool, page: str, what: Text
 ) -> NoReturn:
     """Print the address of a Jupyter server in `folder`, and become that server (exec): Ctrl-C or a
     signal then ends one process and leaves none running. `module` is what `python -m` starts,

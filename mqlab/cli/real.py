@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..brokers import find_broker, list_brokers, load
-from ..kernel.text import Words
+from ..kernel.text import Words, tr
 from .errors import UserError
 
 HELP = "start a real broker, record its answers and costs, and compare the engine with it"
@@ -37,6 +37,8 @@ class AnyOrder(argparse.ArgumentParser):
         if self._splitting:  # Python 3.11 comes back here, first for options, then for names
             return super().parse_known_args(args, namespace)
         self._splitting = True
+        # argparse itself cuts "usage: " off by its length, which is another one in Chinese.
+        self.usage = self.usage or self.format_usage().removeprefix(str(tr("usage: ")))
         try:
             return self.parse_known_intermixed_args(args, namespace)
         finally:

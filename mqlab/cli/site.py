@@ -45,7 +45,8 @@ def run(args: argparse.Namespace) -> int:
     try:
         built = write_site(args.output, pyodide=pyodide, lite=lite)
     except (NoLabs, OSError) as error:  # NoLabs: all was fetched, and JupyterLite's build fails
-        raise UserError("cannot write the site: {}", error) from error
+        why = say_cause(error) if isinstance(error, OSError) else error
+        raise UserError("cannot write the site: {}", why) from error
     tell("wrote {}: {} scenarios, {:.1f} MB", built.folder, built.stories, built.bytes / 1e6)
     if args.serve:
         _serve(args.output, args.port)
@@ -69,7 +70,7 @@ def show_page(args: argparse.Namespace, name: str) -> int:
     try:
         built = write_site(args.output, list_linked())
     except OSError as error:
-        raise UserError("cannot write the page: {}", error) from error
+        raise UserError("cannot write the page: {}", say_cause(error)) from error
     page = built.folder / name
     tell("wrote {}, with {} scenarios ({:.1f} MB)", page, built.stories, built.bytes / 1e6)
     address = page.resolve().as_uri()

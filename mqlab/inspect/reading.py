@@ -19,7 +19,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ..kernel import NOTHING, Cell, Frontier, Text, frozen
+from ..kernel import NOTHING, Cell, Frontier, Text, frozen, tr
 from ..kernel.text import WordedError
 
 
@@ -37,7 +37,7 @@ def open_file(path: Path, buffering: int = -1) -> BinaryIO:
         if stat.S_ISREG(mode) or stat.S_ISDIR(mode):  # of a folder Python itself says what it is
             return file
         os.close(file)
-        raise OSError(errno.EINVAL, "it is no regular file")
+        raise OSError(errno.EINVAL, str(tr("it is not a regular file")))
 
     return open(path, "rb", buffering=buffering, opener=open_regular)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import field
 from difflib import get_close_matches
@@ -128,6 +128,10 @@ def tr(english: str, context: str = "") -> Text:
     return Text(english, translate(english, context))
 
 
+#: of a program that has failed and has written no error
+NO_REASON = tr("it gave no reason")
+
+
 #: marks that turn the reading direction of what follows them
 TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 UNSEEN = ("Cc", "Cs", "Zl", "Zp")  # control characters, half characters, line separators
@@ -191,6 +195,16 @@ class Words:
         return text.made is not None and text.made.words == self
 
 
+def match_words(english: str, templates: Iterable[Words]) -> Text | None:
+    """What is kept in English, as a program does, said by the template without formats that made
+    it; None where none of them did."""
+    for one in templates:
+        pattern = re.escape(one.en).replace(r"\{\}", "(.+?)")
+        if match := re.fullmatch(pattern, english):
+            return one(*match.groups())
+    return None
+
+
 NEAR = Words("no {what} {word!r}{where}; did you mean {listed}?")
 UNKNOWN = Words("no {what} {word!r}{where}; there are: {listed}")
 NONE = Words("no {what} {word!r}{where}; there is none here")
@@ -214,10 +228,13 @@ CAUSES = (
 )  # fmt: skip
 
 
-def say_cause(error: OSError) -> Text:
+def say_cause(error: BaseException) -> Text:
     """What the operating system says of an error; one that is not among CAUSES is said in its own
     words."""
-    return tr(error.strerror or str(error))
+    inner = getattr(error, "reason", None)  # of urllib's errors
+    if isinstance(inner, OSError):
+        return say_cause(inner)
+    return tr(getattr(error, "strerror", None) or str(error))
 
 
 def _find(english: str | Text) -> Text:

@@ -18,9 +18,18 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from ..kernel.text import NO_REASON, Text, Words, tr
 from .program import RealBrokerError
 
 NEEDED_JAVA = 17
+NO_JAVA = Words("a real {} needs Java {} or later: install openjdk-{}-jdk-headless")
+UNKNOWN = tr("of an unknown version")
+OLD_JAVA = Words("a real {} needs Java {} or later, and Java {} is installed: install a newer one")
+NO_MAVEN = Words("Maven fetches the jars of a real {}, and it is not installed: install maven")
+REFUSED = Words(
+    "{} {} is not what is pinned in {}; {} jars differ: {}. None of them was run. Delete {} and {} "
+    "and try again; if this happens again, your Maven repository serves other files"
+)
 
 
 POM = """\
@@ -103,16 +112,12 @@ class Jars:
 
     def find_missing(self) -> str:
         """What this machine lacks for a real broker, with what to do; nothing if it has all."""
-        needs, java = f"a real {self.product} needs Java {NEEDED_JAVA} or later", find_java()
-        if java is None:
-            return f"{needs}: install openjdk-{NEEDED_JAVA}-jdk-headless"
+        if (java := find_java()) is None:
+            return str(NO_JAVA(self.product, NEEDED_JAVA, NEEDED_JAVA))
         if java < NEEDED_JAVA:
-            return f"{needs}, here is {java or 'one of unknown age'}: install a newer one"
+            return str(OLD_JAVA(self.product, NEEDED_JAVA, java or UNKNOWN))
         if shutil.which("mvn") is None and not all(map(self.is_here, self.versions)):
-            return (
-                f"the jars of a real {self.product} are fetched by Maven, and there is none: "
-                "install maven"
-            )
+            return str(NO_MAVEN(self.product))
         return ""
 
     def folder(self, version: str) -> Path:
@@ -130,9 +135,9 @@ class Jars:
         where a jar is not the pinned one.
         """
         if version not in self.versions:
-            known = " or ".join(self.versions)
+            known = ", ".join(self.versions)
             raise RealBrokerError(
-                "no {} {} is pinned here: choose {}", self.product, version, known
+                "no {} {} is pinned here: choose one of {}", self.product, version, known
             )
         if why := self.find_missing():
             raise RealBrokerError(why)
@@ -187,13 +192,10 @@ class Jars:
             name for name in pinned.keys() | digests.keys() if pinned.get(name) != digests.get(name)
         )
 
-    def _refused(self, version: str, wrong: list[str]) -> str:
-        names = ", ".join(wrong[:3]) + (f" and {len(wrong) - 3} more" if len(wrong) > 3 else "")
-        return (
-            f"{self.product} {version} is not what is pinned in {self.pins.name}: {names}. "
-            f"Nothing of it was run. Delete {self.folder(version)} and {self.cache / 'maven'} and "
-            "try again; if it stays so, the Maven repository that is asked here serves other files"
-        )
+    def _refused(self, version: str, wrong: list[str]) -> Text:
+        names = ", ".join(wrong[:3]) + (" …" if len(wrong) > 3 else "")
+        folders = self.folder(version), self.cache / "maven"
+        return REFUSED(self.product, version, self.pins.name, len(wrong), names, *folders)
 
     def _fetch(self, version: str) -> None:
         """Download a version's jars with Maven and compare them with the pinned SHA-256. They are
@@ -209,7 +211,7 @@ class Jars:
         finished = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         if finished.returncode != 0:
             errors = [line for line in finished.stdout.splitlines() if "ERROR" in line][:3]
-            why = " ".join(errors) or finished.stderr.strip() or "it did not say why"
+            why = " ".join(errors) or finished.stderr.strip() or NO_REASON
             raise RealBrokerError("Maven could not download {} {}: {}", self.product, version, why)
         if wrong := self.find_wrong(version, partial):
             raise RealBrokerError(self._refused(version, wrong))

@@ -18,6 +18,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO, Self
 
+from ..kernel.text import tr
 from .program import RealBrokerError
 
 GRACE_S = 40.0
@@ -84,10 +85,11 @@ class RealBroker:
             for process in processes:
                 process.check_alive()
             if time.monotonic() > deadline:
+                said = " / ".join(process.tail_log() for process in processes)
                 raise RealBrokerError(
-                    f"{self.product} {self.version} was not ready after {patience_s:.0f} s: "
-                    + " / ".join(process.tail_log() for process in processes)
-                )
+                    "{} {} was not ready after {:.0f} s: {}",
+                    self.product, self.version, patience_s, said,
+                )  # fmt: skip
             time.sleep(0.05)
 
 
@@ -175,7 +177,7 @@ class LoggedProcess:
         """The last lines of its log that are about something wrong."""
         text = self.log.read_text("utf-8", errors="replace")
         wrong = [line for line in text.splitlines() if re.search(r"ERROR|FATAL|Exception", line)]
-        return " / ".join(wrong[-3:]) or text[-300:].strip() or "it said nothing"
+        return " / ".join(wrong[-3:]) or text[-300:].strip() or str(tr("its log is empty"))
 
 
 class OneProcessBroker(RealBroker):

@@ -28,7 +28,7 @@ def load_suite(name: str) -> Any:
     """The suite's module of this name, as "kafka.hosts". Raises RealBrokerError where there is no
     clone."""
     if not has_suite():
-        raise RealBrokerError(MISSING.en)
+        raise RealBrokerError(MISSING)
     if str(ROOT) not in sys.path:
         sys.path.insert(0, str(ROOT))
     return import_module(f"tests.oracle.{name}")

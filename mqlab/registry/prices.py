@@ -22,7 +22,7 @@ from .tables import in_words
 from .ways import Way, join
 
 #: of a difference that has no reason
-UNKNOWN = tr("nobody knows why")
+UNKNOWN = tr("the reason is unknown")
 MESSAGES = (FactKind.SEND, FactKind.LATE, FactKind.REPLY)
 WRITES = (FactKind.APPEND, FactKind.PUT, FactKind.TRUNCATE)
 

@@ -20,7 +20,7 @@ from ..explore import Budget, Counterexample, Verdict, explore
 from ..explore.verdict import name_claim
 from ..kernel import Text, tr
 from ..kernel.options import write_calls
-from ..kernel.text import Lang, Words
+from ..kernel.text import Words, count_columns
 from ..scenario import write_in_blocks
 from . import SYSTEMS, find_owner, system
 from .tables import Name, columns, in_words, pad
@@ -164,16 +164,19 @@ def script(case: Case, example: Counterexample) -> str:
     return write_in_blocks("\n".join(lines), SYSTEMS)
 
 
-def table(searches: Searches, lang: Lang = "en", progress: Progress | None = None) -> str:
+def table(searches: Searches, progress: Progress | None = None) -> str:
     """Safeguard (or claim), anomaly, broken property, length of the shortest execution: every case
     found by a search just now."""
     lines = []
     for case in searches.cases:
-        missing = f"without {case.off}" if case.off else f"all on: {case.name}"
+        missing = f"without {case.off}" if case.off else f"with all safeguards: {case.name}"
         length = len(search(case, progress).schedule)
         broken = Name(tr(case.broken, "claim"))  # its cell may mean something else: "once"
-        lines.append((missing, case.anomaly.of(lang), broken, str(length)))
+        lines.append((missing, str(case.anomaly), broken, str(length)))
     return columns([("missing", "anomaly", "broken", "choices"), *lines])
+
+
+PAIRS = Words("{} pairs searched; in {} of them a claim breaks only when both are off")
 
 
 def list_pairs(searches: Searches, progress: Progress | None = None) -> Iterator[tuple[str, ...]]:
@@ -200,7 +203,7 @@ def list_pairs(searches: Searches, progress: Progress | None = None) -> Iterator
                 if name not in broken_by_one:
                     length = len(example.schedule)
                     lengths[name] = min(length, lengths.get(name, length))
-        broken = ", ".join(f"{name} ({length})" for name, length in lengths.items())
+        broken = ", ".join(f"{name_claim(name)} ({length})" for name, length in lengths.items())
         yield first, second, broken
 
 
@@ -214,7 +217,7 @@ def pairs(searches: Searches, progress: Progress | None = None) -> str:
     many pairs there are."""
     rows = list(list_pairs(searches, progress))
     breaking = [row for row in rows if row[2]]
-    count = f"{len(rows)} pairs, of which {len(breaking)} break a claim that neither breaks alone"
+    count = str(PAIRS(len(rows), len(breaking)))
     head = ("missing", "and", "broken only without both (choices)")
     return f"{columns([head, *breaking])}\n{count}" if breaking else count
 
@@ -234,7 +237,7 @@ def list_rows(systems: Sequence[Searched], verdicts: Iterable[Verdict]) -> Itera
     """A table of searches, line by line, so that each is seen as soon as it has ended."""
     most = (
         max(len(HEAD[0]), *(len(one.name) for one in systems)),
-        max(len(HEAD[1]), *(len(one.budget.text.of()) for one in systems)),
+        max(len(HEAD[1]), *(count_columns(one.budget.text.of()) for one in systems)),
         len("1,000,000"),
         *(len(word) for word in HEAD[3:-1]),
     )

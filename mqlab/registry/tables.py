@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from ..kernel import Outcome, Trace, Words, spoken, translate
-from ..kernel.text import Said, count_columns
+from ..kernel.text import Said, count_columns, match_words
 
 CJK = "\u2e80-\u9fff\uff00-\uffef"
 CLOSING = "，。：；？！、）》”…"
@@ -21,6 +21,7 @@ CELLS = (
     Words("{} lost, {} twice"), Words("{} lost"),
     Words("commit marker of {}"), Words("abort marker of {}"), Words("{}, fatal"),
     Words("{}, abortable"), Words("{} lost, up to 120 ms"),
+    Words("without {}"), Words("with all safeguards: {}"),
     Words("refused: {}"), Words("{}, {} of {} twice"), Words("{} → {}, no answer"),
 )  # fmt: skip
 
@@ -57,11 +58,8 @@ def in_words(cell: str) -> str:
         return cell
     if said := translate(cell, "cell") or translate(cell, "claim"):
         return Said(said)
-    for one in CELLS:
-        pattern = re.escape(one.en).replace(r"\{\}", "(.+?)")
-        if match := re.fullmatch(pattern, cell):
-            return Said(one(*match.groups()).of())
-    return cell
+    made = match_words(cell, CELLS)
+    return Said(made.of()) if made else cell
 
 
 def wrap(text: str, width: int, first: str = "", rest: str = "") -> list[str]:

@@ -494,12 +494,11 @@ def write_site(
     what `fetch_lite` has fetched: without it, or without Play, no lab opens in the browser. Raises
     FileExistsError for a folder with anything else, FileNotFoundError outside a clone."""
     if not SOURCES.is_dir():
-        raise FileNotFoundError(
-            f"no sources in {SOURCES}: a site is made in a clone of the project"
-        )
+        why = Words("no sources in {}: a site is made in a clone of the project")
+        raise FileNotFoundError(why(SOURCES))
     # An earlier site has a player.js.
     if folder.is_dir() and any(folder.iterdir()) and not (folder / "player.js").exists():
-        raise FileExistsError(f"{folder} holds something else: name an empty folder")
+        raise FileExistsError(Words("{} contains other files: name an empty folder")(folder))
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     stories = list(list_stories(paths))

@@ -23,6 +23,7 @@ from mqlab_widgets.style import HERE
 
 from ..kernel import LANGUAGES
 from ..kernel.catalogue import read_catalogue
+from ..kernel.text import WordedError
 from ..places import CACHE, LABS, PACKAGE
 from .stories import Story
 
@@ -45,7 +46,7 @@ WIDGETS = {
 }
 
 
-class NoPlay(Exception):
+class NoPlay(WordedError):
     """Pyodide cannot be had; the message says why."""
 
 
@@ -57,15 +58,17 @@ def fetch_pyodide(cache: Path = CACHE / "npm") -> Path:
     if not path.is_file():
         npm = shutil.which("npm")
         if npm is None:
-            raise NoPlay("npm fetches Pyodide, and is not installed (Debian: apt-get install npm)")
+            raise NoPlay(
+                "npm fetches Pyodide, and it is not installed (Debian: apt-get install npm)"
+            )
         cache.mkdir(parents=True, exist_ok=True)
         command = [npm, "pack", f"pyodide@{VERSION}", "--silent", "--fetch-retries=1"]
         done = subprocess.run(command, cwd=cache, capture_output=True, text=True, check=False)
         if done.returncode or not path.is_file():
             lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
-            raise NoPlay(f"npm cannot fetch pyodide {VERSION} ({lines[-1]}); try again later")
+            raise NoPlay("npm cannot fetch pyodide {} ({}); try again later", VERSION, lines[-1])
     if hashlib.sha256(path.read_bytes()).hexdigest() != SHA256:
-        raise NoPlay(f"{path} is not the pinned pyodide {VERSION}: delete it, then again")
+        raise NoPlay("{} is not the pinned pyodide {}: delete it and try again", path, VERSION)
     return path
 
 

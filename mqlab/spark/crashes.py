@@ -31,6 +31,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..kernel import Words, tr
+from ..kernel.text import Said, count_columns
 from . import feeder, job, topics
 from .cuts import Plan
 from .errors import CannotResume, IncomeError
@@ -51,6 +52,9 @@ WRONG = {
     "a database that overwrites": set(),
     "a database with the progress": set(),
 }
+AS_EXPECTED, UNEXPECTED = tr("as expected"), tr("cells marked ! are not as expected")
+AGAIN = Words("killed in batch {}, started again: {}")
+CAME = Words("{:14} killed {}: {}")
 KILLED = Words("kill -9 of JVM and driver, batch {batch}: {point}")
 HARD_S = 300  # a victim that has not died by then never will
 
@@ -93,13 +97,14 @@ class Table:
         sinks = list(dict.fromkeys(cell.sink for cell in self.cells))
         points = list(dict.fromkeys(cell.point for cell in self.cells))
         cells = {(cell.sink, cell.point): cell for cell in self.cells}
-        width = max(len(point) for point in points)
+        names = {point: Said(tr(point, "cell")) for point in points}
+        width = max(map(count_columns, names.values()))
         lines = [" " * width + "".join(f"{sink:>16}" for sink in sinks)]
         for point in points:
             words = [_word(cells[sink, point]) for sink in sinks]
-            lines.append(f"{point:{width}}" + "".join(f"{word:>16}" for word in words))
-        verdict = "as it must be" if self.as_expected else "cells marked ! are not as expected"
-        lines.append(f"killed in batch {self.batch}, started again: {verdict}")
+            lines.append(f"{names[point]:{width}}" + "".join(f"{word:>16}" for word in words))
+        verdict = AS_EXPECTED if self.as_expected else UNEXPECTED
+        lines.append(str(AGAIN(self.batch, verdict)))
         return "\n".join(lines)
 
 
@@ -182,7 +187,7 @@ def chaos(
             for sink, point in wanted:
                 another = len(cells) + 1 < len(wanted)  # whether a further cell follows
                 cell = run_cell(setup, sink, point, hard, more=another)
-                say(f"{sink:14} killed {point}: {cell.error or 'ok'}")
+                say(str(CAME(sink, tr(point, "cell"), cell.error or "ok")))
                 cells.append(cell)
     return Table(tuple(cells), batch)
 

@@ -27,7 +27,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from . import topics
 from .errors import IncomeError
-from .orders import CLOSING, MINUTE_MS, REJECTED, ROW, BadLine, encode, floor_minute, time_ms
+from .orders import (
+    CLOSING,
+    MINUTE_MS,
+    REJECTED,
+    ROW,
+    BadLine,
+    encode,
+    floor_minute,
+    say_reason,
+    time_ms,
+)
 from .topics import ANY, Span
 
 if TYPE_CHECKING:
@@ -67,9 +77,8 @@ def records_of(reading: Reading, span: Span = ANY) -> list[Record]:
     stamps = [_stamp(text or "") for text in dates]
     for row, stamp in enumerate(stamps):
         # `refuse`: why the broker would not take this time, "" where it does
-        if stamp is not None and (reason := span.refuse(stamp)):
-            text = values[row].decode()
-            values[row] = encode({REJECTED: f"InvoiceDate {dates[row]!r} is {reason}", ROW: text})
+        if stamp is not None and (reason := span.refuse(stamp, repr(dates[row]))):
+            values[row] = encode({REJECTED: reason, ROW: values[row].decode()})
             stamps[row] = None
     for place, value in zip(reading.places, values, strict=True):
         if len(value) > LARGEST:
@@ -119,7 +128,7 @@ def _need_an_order(reading: Reading, values: Sequence[bytes], stamps: Sequence[i
         reading.name,
         len(values),
         reading.places[0],
-        first_reason,
+        say_reason(first_reason),
     )
 
 

@@ -17,10 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
+from ..kernel.text import Text, Words, tr
 from ..places import DATASETS
 from .cuts import Cut
 from .errors import IncomeError, need
-from .orders import COLUMNS, REJECTED, ROW, Line, check_points, find_form
+from .orders import COLUMNS, REJECTED, ROW, TOO_FEW, TOO_MANY, Line, check_points, find_form
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,17 +33,19 @@ SEPARATORS = ",;\t|"
 NUMBERS = ("Quantity", "UnitPrice")
 CURRENCY = {"currency", "currencycode"}  # names of a column, folded
 POUNDS = {"", "GBP", "gbp", "£"}  # not GBp, which is pence
+GOES_ON = Words("the text goes on to line {:,}")
 SHOWN = 200  # characters of a first line that is not understood
 
 # What the first bytes of files with the wrong ending say they are, and what to do.
+PACKED = Words("packed with {}: unpack it")
 KINDS = {
-    b"PK\x03\x04": "a zip archive, as Excel's .xlsx is: unpack it, or save it as “CSV UTF-8”",
-    b"\xd0\xcf\x11\xe0": "an Excel file: save it as “CSV UTF-8”",
-    b"\x1f\x8b": "packed with gzip: unpack it",
-    b"BZh": "packed with bzip2: unpack it",
-    b"\xfd7zXZ": "packed with xz: unpack it",
-    b"\x28\xb5\x2f\xfd": "packed with zstd: unpack it",
-    b"PAR1": "a Parquet file: name it .parquet",
+    b"PK\x03\x04": tr("a zip archive, as Excel's .xlsx is: unpack it, or save it as “CSV UTF-8”"),
+    b"\xd0\xcf\x11\xe0": tr("an Excel file: save it as “CSV UTF-8”"),
+    b"\x1f\x8b": PACKED("gzip"),
+    b"BZh": PACKED("bzip2"),
+    b"\xfd7zXZ": PACKED("xz"),
+    b"\x28\xb5\x2f\xfd": PACKED("zstd"),
+    b"PAR1": tr("a Parquet file: name it .parquet"),
 }
 
 Orders = str | Path | Sequence[Line]
@@ -79,7 +82,9 @@ def read(orders: Orders) -> Reading:
     """
     need((("pyarrow", "pyarrow"),))
     if not isinstance(orders, str | Path):
-        return Reading("these orders", _of_lines(orders), range(1, len(orders) + 1), len(orders))
+        return Reading(
+            str(tr("these orders")), _of_lines(orders), range(1, len(orders) + 1), len(orders)
+        )
     path = Path(orders)
     match path.suffix.lower():
         case ".csv":
@@ -88,7 +93,9 @@ def read(orders: Orders) -> Reading:
             return _parquet(path)
         case other:
             _need_file(path)
-            raise IncomeError("{} is a {} file: give .csv or .parquet", path, other or "nameless")
+            raise IncomeError(
+                "{} is a {} file: give .csv or .parquet", path, other or tr("nameless")
+            )
 
 
 def read_lines(orders: Orders) -> list[Line]:
@@ -276,7 +283,7 @@ def _collect(path: Path, rows: Iterator[tuple[int, list[str], list[str]]], separ
             continue
         separators = sum(field.count(separator) for field in row) if len(lines) > 1 else 0
         if len(lines) > 1 and (len(row) != width or separators >= width - 1):
-            raise _stray(path, number, f"the text goes on to line {number + len(lines) - 1:,}")
+            raise _stray(path, number, GOES_ON(number + len(lines) - 1))
         if not columns:  # the first row is the head
             columns, width = list(find_columns(path, row).values()), len(row)
             currencies = _find_currencies(row)
@@ -295,8 +302,7 @@ def _collect(path: Path, rows: Iterator[tuple[int, list[str], list[str]]], separ
 
 
 def _why(row: list[str], width: int) -> str:
-    hint = ": put a text that holds the separator in quotation marks" if len(row) > width else ""
-    return f"{len(row)} fields, the head has {width}{hint}"
+    return (TOO_MANY if len(row) > width else TOO_FEW)(len(row), width).en
 
 
 def _write_times_alike(rows: list[list[str | None]]) -> str:
@@ -328,7 +334,7 @@ def _csv(path: Path) -> Reading:
     return Reading(path.name, table, found.places, found.total, 1, beside, found.note)
 
 
-def _stray(path: Path, line: int, why: str) -> IncomeError:
+def _stray(path: Path, line: int, why: str | Text) -> IncomeError:
     return IncomeError(
         "{}, line {:,}: a quotation mark is not closed at the end of its text, or closes "
         "within it ({}): delete it, or double it if it belongs to the text",
@@ -443,7 +449,7 @@ def check(folder: Path) -> None:
     spark = folder / "income"  # Spark's own checkpoint of the query
     planned, committed = batches(spark), read_commits(spark)
     if spark.exists() and not spark.is_dir():
-        raise _damaged(spark, "is a file, not a folder")
+        raise _damaged(spark, tr("is a file, not a folder"))
     if not (planned or committed):
         return  # new, or killed before its first batch
     if not (folder / "run.json").is_file():
@@ -473,17 +479,18 @@ def _read_json(path: Path, line: int) -> None:
     except FileNotFoundError as error:
         raise _missing(path) from error
     except (OSError, ValueError, IndexError) as error:
-        raise _damaged(path, f"is damaged ({error})") from error
+        raise _damaged(path, Words("is damaged ({})")(error)) from error
 
 
 def _missing(path: Path) -> IncomeError:
     """Of a folder that is gone the folder is named."""
     return _damaged(
-        next(part for part in (*reversed(path.parents), path) if not part.exists()), "is missing"
+        next(part for part in (*reversed(path.parents), path) if not part.exists()),
+        tr("is missing"),
     )
 
 
-def _damaged(path: Path, how: str) -> IncomeError:
+def _damaged(path: Path, how: Text) -> IncomeError:
     return IncomeError(
         "{} {}: restore it from a copy of the checkpoint, or begin again with a fresh "
         "--checkpoint, which gets its own topics",

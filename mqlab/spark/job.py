@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from confluent_kafka import KafkaException
 
 from ..kernel import Words, tr
-from ..kernel.text import Said
+from ..kernel.text import NO_REASON, Said
 from . import feeder, pipeline, runs, sinks, topics
 from .cuts import END_MS, Plan, day_plan
 from .errors import CannotResume, IncomeError, SlowStart
@@ -33,6 +33,9 @@ from .orders import Times, minute_text, pounds
 from .session import Starting
 from .sinks import DATABASES, EVERY, SINKS, Rule, Sink, Target
 from .truth import (
+    EQUAL,
+    UNEQUAL,
+    WRONG,
     Account,
     Missing,
     Reconciliation,
@@ -47,6 +50,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
+LATE = Words("the {:,} late lines are missing, {}")
 FEEDING = Words("feeding {n:,} order lines to topic {topic}")
 SENT = Words("  {n:,} sent")
 UNTIL = Words("orders before {until}")
@@ -148,15 +152,15 @@ class Result:
     def verdict(self) -> str:
         """How total and expected compare, in words."""
         if self.right:
-            return "equal"
+            return str(EQUAL)
         if not self.rows:
-            return "NOTHING was counted"
+            return str(tr("NOTHING was counted"))
         if self._minutes() == self._should({}):
-            return "equal, but lines are NOT ACCOUNTED FOR"
+            return str(tr("equal, but lines are NOT ACCOUNTED FOR"))
         if not self.explained:
-            return "NOT EQUAL" if self.total != self.expected else "equal, but minutes are WRONG"
+            return str(UNEQUAL if self.total != self.expected else WRONG)
         gone = self.truth.total_tenths - self.tenths
-        return f"the {self.reconciliation.late:,} late lines are missing, {pounds(gone)}"
+        return str(LATE(self.reconciliation.late, pounds(gone)))
 
     def _minutes(self) -> list[tuple[str, int, int]]:
         return [(row.minute, row.tenths, row.lines) for row in self.rows]
@@ -440,7 +444,7 @@ def _cause(text: str, error: Exception | None, address: str) -> Exception:
         f"{error}\n{text}",
         re.MULTILINE,
     )
-    why = lines[0] if lines and lines[0][0] == "[" else lines[-1] if lines else "no reason given"
+    why = lines[0] if lines and lines[0][0] == "[" else lines[-1] if lines else str(NO_REASON)
     return IncomeError(
         "the Spark query failed: {}; if the checkpoint is damaged, restore a copy of it, "
         "or begin again with a fresh --checkpoint",

@@ -29,6 +29,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta, timezone
 from functools import lru_cache, partial
 
+from ..kernel.text import Said, Words, match_words, tr
 from .errors import IncomeError
 
 COLUMNS = (
@@ -68,8 +69,41 @@ REJECTED, ROW = "Rejected", "Row"
 CLOSING = b'{"closing": true}'
 
 
+AMOUNT = Words("amount of {} is beyond £1,000,000,000")
+STAMP = Words("InvoiceDate {} is not the record's stamp {}")
+NOT_JSON, NO_OBJECT = Words("not JSON"), Words("not a JSON object")
+NO_TEXT = Words("{} is missing or not text")
+NO_NUMBER = Words("Quantity {} is not a whole number of at most 9 digits, like 12")
+NO_PRICE = Words("UnitPrice {} is not a price with at most three decimals, like 3.39")
+NO_TIME = Words("InvoiceDate {} is not a time like 2011-12-05 08:38:00")
+NO_YEAR = Words("InvoiceDate {} is outside the years {} to {}")
+TOO_LATE = Words(
+    "InvoiceDate {} is after {}, the last minute the broker takes (message.timestamp.{})"
+)
+TOO_EARLY = Words(
+    "InvoiceDate {} is before {}, the first time the broker takes (message.timestamp.{})"
+)
+TOO_MANY = Words(
+    "{} fields, the head has {}: put a text that holds the separator in quotation marks"
+)
+TOO_FEW = Words("{} fields, the head has {}")
+REASONS = (
+    AMOUNT, STAMP, NOT_JSON, NO_OBJECT, NO_TEXT, NO_NUMBER, NO_PRICE, NO_TIME, NO_YEAR, TOO_LATE,
+    TOO_EARLY, TOO_MANY, TOO_FEW,
+)  # fmt: skip
+
+
 class BadLine(ValueError):
-    """The message is no order; the text says why and becomes the dead letter's reason."""
+    """The message is no order; the text says why and becomes the dead letter's reason, in
+    English."""
+
+    def __init__(self, why: Words | str, *values: object) -> None:
+        super().__init__(why if isinstance(why, str) else why(*values).en)
+
+
+def say_reason(reason: str) -> str:
+    """The reason of a dead letter in the language that is spoken."""
+    return str(match_words(reason, REASONS) or reason)
 
 
 def encode(line: Line) -> bytes:
@@ -86,11 +120,11 @@ def income_of(value: bytes | None, stamp_ms: int) -> int:
     quantity = parse_quantity(line["Quantity"])
     tenths = quantity * parse_price(line["UnitPrice"])
     if abs(tenths) > LIMIT_TENTHS:
-        raise BadLine(f"amount of {pounds(tenths)} is beyond £1,000,000,000")
+        raise BadLine(AMOUNT, pounds(tenths))
     # The window is taken from the record's stamp, because the broker indexes that one. If the
     # two differed, the income would be right and its minute wrong: the worst kind of wrong.
     if time_ms(line["InvoiceDate"]) != stamp_ms:
-        raise BadLine(f"InvoiceDate {line['InvoiceDate']!r} is not the record's stamp {stamp_ms}")
+        raise BadLine(STAMP, repr(line["InvoiceDate"]), stamp_ms)
     return tenths
 
 
@@ -98,14 +132,14 @@ def _decode(value: bytes | None) -> Line:
     try:
         line = json.loads(value or b"")
     except (ValueError, RecursionError):  # bad UTF-8 is a ValueError as well
-        raise BadLine("not JSON") from None
+        raise BadLine(NOT_JSON) from None
     if not isinstance(line, dict):
-        raise BadLine("not a JSON object")
+        raise BadLine(NO_OBJECT)
     if isinstance(reason := line.get(REJECTED), str):
         raise BadLine(reason)
     for column in NEEDED:
         if not isinstance(line.get(column), str):
-            raise BadLine(f"{column} is missing or not text")
+            raise BadLine(NO_TEXT, column)
     return line
 
 
@@ -113,7 +147,7 @@ def parse_quantity(text: str) -> int:
     """Pieces, below zero for a cancellation. Raises BadLine."""
     match = QUANTITY.fullmatch(text)
     if match is None:
-        raise BadLine(f"Quantity {text!r} is not a whole number of at most 9 digits, like 12")
+        raise BadLine(NO_NUMBER, repr(text))
     sign, digits = match.groups()
     return -int(digits) if sign else int(digits)
 
@@ -122,7 +156,7 @@ def parse_price(text: str) -> int:
     """Pounds as text in tenths of a penny. Raises BadLine."""
     match = PRICE.fullmatch(text)
     if match is None:
-        raise BadLine(f"UnitPrice {text!r} is not a price with at most three decimals, like 3.39")
+        raise BadLine(NO_PRICE, repr(text))
     sign, whole, decimals = match.groups()
     tenths = int(whole) * TENTHS_PER_POUND + int((decimals or "").ljust(3, "0"))
     return -tenths if sign else tenths
@@ -136,9 +170,9 @@ def time_ms(text: str) -> int:
             raise ValueError
         moment = datetime.strptime(text, "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
     except ValueError:
-        raise BadLine(f"InvoiceDate {text!r} is not a time like 2011-12-05 08:38:00") from None
+        raise BadLine(NO_TIME, repr(text)) from None
     if moment.year not in YEARS:
-        raise BadLine(f"InvoiceDate {text!r} is outside the years {YEARS[0]} to {YEARS[-1]}")
+        raise BadLine(NO_YEAR, repr(text), YEARS[0], YEARS[-1])
     return int(moment.timestamp()) * 1000
 
 
@@ -184,7 +218,8 @@ SHORT = re.compile(
     r"(?P<one>[0-9]{1,2})(?P<mark>[-/.])(?P<two>[0-9]{1,2})(?P=mark)(?P<year>[0-9]{4}) "
     r"(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2}))?"
 )
-INSTEAD = "write the times like 2011-12-05 08:38:00"
+INSTEAD = tr("write the times like 2011-12-05 08:38:00")
+READ_AS = Words("dates are read as {}, because of {!r}")
 Normal = Callable[[str], str]
 
 
@@ -227,8 +262,8 @@ def find_form(texts: Iterable[str]) -> tuple[Normal, str]:
         )
     note = ""
     if day_first or month_first:
-        form = "month/day/year" if month_first else "day/month/year"
-        note = f"dates are read as {form}, because of {day_first or month_first!r}"
+        form = tr("month/day/year") if month_first else tr("day/month/year")
+        note = str(READ_AS(form, day_first or month_first))
     return partial(_normal, day_first=bool(day_first)), note
 
 
@@ -304,5 +339,5 @@ class Times:
             self.add(step, time.perf_counter() - started)
 
     def __str__(self) -> str:
-        lines = [f"{step:36}{seconds:7.1f} s" for step, seconds in self.steps.items()]
-        return "\n".join([*lines, f"{'all':36}{sum(self.steps.values()):7.1f} s"])
+        steps = [*self.steps.items(), ("total", sum(self.steps.values()))]
+        return "\n".join(f"{Said(tr(one, 'cell')):36}{seconds:7.1f} s" for one, seconds in steps)

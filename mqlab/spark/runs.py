@@ -23,7 +23,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from ..kernel.text import say_cause
+from ..kernel.text import say_cause, tr
 from .errors import IncomeError
 from .topics import ANY, Span
 
@@ -52,7 +52,7 @@ def open_folder(folder: Path) -> Iterator[None]:
             file.seek(0)
             raise IncomeError(
                 "{} is using this checkpoint: wait until it ends, or give another --checkpoint",
-                file.read().strip() or "another process",
+                file.read().strip() or tr("another process"),
             ) from None
         _sign(file.fileno(), folder)  # the next one reports who holds it
         yield

@@ -26,6 +26,7 @@ from pathlib import Path
 from threading import Event, Lock
 from typing import TYPE_CHECKING
 
+from ..kernel.text import NO_REASON, Text, Words
 from . import topics
 from .errors import IncomeError, need
 from .files import STATES
@@ -200,12 +201,15 @@ def _set_home(home: Path | None) -> Iterator[None]:
             os.environ["SPARK_HOME"] = before
 
 
-def _no_java(stderr: Path) -> str:
+NO_JAVA = Words(
+    "Spark 4.3 could not start; it needs Java 17 or 21 (Debian: apt-get install "
+    "openjdk-17-jre-headless, or set JAVA_HOME): {}"
+)
+
+
+def _no_java(stderr: Path) -> Text:
     lines = stderr.read_text(errors="replace").strip().splitlines()
-    return (
-        "Spark 4.3 could not start; it needs Java 17 or 21 (Debian: apt-get install "
-        f"openjdk-17-jre-headless, or set JAVA_HOME). It said: {lines[0] if lines else 'nothing'}"
-    )
+    return NO_JAVA(lines[0] if lines else NO_REASON)
 
 
 def _package(folder: Path) -> Path:

@@ -58,6 +58,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from kio.index import load_request_schema, load_response_schema
 from kio.serial import entity_reader, entity_writer
 
+from ..kernel.text import Text, Words
 from . import files, topics
 from .errors import CannotResume, IncomeError
 from .kills import NEVER, Kill, Point
@@ -290,12 +291,15 @@ def _batch_of(place: TopicPartition) -> int:
     return int(json.loads(place.metadata)["batch"]) if place.metadata else -1
 
 
-def disagreement(target: Target, batch: int, done: int) -> str:
-    return (
-        f"sink and checkpoint disagree: topic {target.topic} holds batch {done} "
-        f"(-1 is none), the checkpoint {target.checkpoint} is about to write batch {batch}. "
-        "Give back the checkpoint that belongs to this topic, or start a new one with fresh topics"
-    )
+DISAGREE = Words(
+    "sink and checkpoint disagree: topic {} holds batch {} (-1 is none), the checkpoint {} is "
+    "about to write batch {}. Give back the checkpoint that belongs to this topic, or start a new "
+    "one with fresh topics"
+)
+
+
+def disagreement(target: Target, batch: int, done: int) -> Text:
+    return DISAGREE(target.topic, done, target.checkpoint, batch)
 
 
 # ---- Sinks that write into a database: exactly once does not need Kafka at both ends -
@@ -495,12 +499,15 @@ class TwoPhase(Transactions):
         self.note.unlink()
 
 
-def disagreement_two_phase(target: Target, prepared: int, done: int) -> str:
-    return (
-        f"sink and checkpoint disagree: topic {target.topic} has batch {prepared} in an open "
-        f"transaction, the checkpoint {target.checkpoint} ends with batch {done} (-1 is none). "
-        "Give back the checkpoint that belongs to this topic, or start a new one with fresh topics"
-    )
+DISAGREE_TWO_PHASE = Words(
+    "sink and checkpoint disagree: topic {} has batch {} in an open transaction, the checkpoint {} "
+    "ends with batch {} (-1 is none). Give back the checkpoint that belongs to this topic, or "
+    "start a new one with fresh topics"
+)
+
+
+def disagreement_two_phase(target: Target, prepared: int, done: int) -> Text:
+    return DISAGREE_TWO_PHASE(target.topic, prepared, target.checkpoint, done)
 
 
 # --- two requests that the client library does not have -----------------------------------------

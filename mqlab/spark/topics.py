@@ -27,7 +27,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 
 from .. import places
 from .errors import CannotResume, IncomeError
-from .orders import floor_minute, minute_ms, minute_text
+from .orders import TOO_EARLY, TOO_LATE, floor_minute, minute_ms, minute_text
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -140,14 +140,14 @@ class Span(NamedTuple):
     before_ms: int
     after_ms: int
 
-    def refuse(self, stamp_ms: int) -> str:
-        """Why this time is not taken; empty where it is."""
+    def refuse(self, stamp_ms: int, written: str) -> str:
+        """Why this time, `written` so in the file, is not taken, in English; empty where it is."""
         if stamp_ms > self.latest_ms:
             last, limit = minute_text(self.latest_ms), f"after.max.ms={self.after_ms}"
-            return f"after {last}, the last minute the broker takes (message.timestamp.{limit})"
+            return TOO_LATE(written, last, limit).en
         if stamp_ms < self.earliest_ms:
             first, limit = minute_text(self.earliest_ms), f"before.max.ms={self.before_ms}"
-            return f"before {first}, the first time the broker takes (message.timestamp.{limit})"
+            return TOO_EARLY(written, first, limit).en
         return ""
 
 

@@ -28,7 +28,7 @@ from .columns import Judged, judge
 from .cuts import Cut
 from .errors import IncomeError
 from .feeder import Record, arrange
-from .orders import MINUTE_MS, ROW, floor_minute, minute_text
+from .orders import MINUTE_MS, ROW, floor_minute, minute_text, say_reason
 from .topics import ANY, Span
 
 if TYPE_CHECKING:
@@ -512,6 +512,10 @@ SUM = Words(
     "lines {n:,} = counted {counted:,} + cancelled {cancelled:,} + rejected {rejected:,} + header "
     "{head}{rest}"
 )
+LINE = Words("  rejected line {:,}: {}: {}")
+MORE, ALL = Words("{:,} more; "), Words("all of them are in {}")
+TOTAL = Words("total {}, without {} {} → {}")
+EQUAL, UNEQUAL, WRONG = tr("equal"), tr("NOT EQUAL"), tr("equal, but minutes are WRONG")
 FIRST = 10  # rejected lines that are shown; all of them are in the file
 
 
@@ -556,10 +560,10 @@ class Account:
             str(AGAIN(sum=again, verdict=verdict)),
         ]
         shown = self.rejected[:FIRST]
-        lines += [f"  rejected line {one.line:,}: {one.reason}: {one.text}" for one in shown]
+        lines += [str(LINE(one.line, say_reason(one.reason), one.text)) for one in shown]
         if self.file:
             more = len(self.rejected) - len(shown)
-            lines.append(f"  {f'{more:,} more; ' if more else ''}all of them are in {self.file}")
+            lines.append(f"  {MORE(more) if more else ''}{ALL(self.file)}")
         return "\n".join(lines)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shutil
 from collections.abc import Callable
@@ -11,8 +12,11 @@ from pathlib import Path
 import pytest
 
 from mqlab.inspect import Ask, Report, inspect
+from mqlab.inspect.kafka.segments import FLAWS
 from mqlab.inspect.show import write_html, write_page
 from mqlab.kernel import speaking
+from mqlab.kernel.text import match_words
+from mqlab.serve.kafka import wire
 from tests.inspect.folders import DATA, NOW_MS
 from tests.inspect.test_tools import look_at, look_at_text
 
@@ -65,6 +69,19 @@ def test_no_ordinary_english_word_is_left(name: str, tmp_path: Path) -> None:
         said.append(SHOWN.sub("", str(report)))
     assert all(re.search("[\u4e00-\u9fff]{2}", text) for text in said)
     assert {word for text in said for word in WORD.findall(QUOTED.sub("", text))} - KEPT == set()
+
+
+def test_each_flaw_of_records_has_its_chinese() -> None:
+    """The server's code says them in English, to its clients; a report finds its own words."""
+    said = []
+    for path in Path(wire.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            match node:
+                case ast.Call(ast.Name("Unreadable" | "TooLarge" | "Endless"), [text]):
+                    said.append(re.sub(r"\{.*?\}", "7", ast.unparse(text).strip("f'\"")))
+    made = [match_words(one, FLAWS) for one in said]
+    assert len(said) > 15
+    assert [one for one, text in zip(said, made, strict=True) if not text or not text.zh] == []
 
 
 def test_nothing_that_is_read_is_translated(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
+from mqlab.cli.language import tell
 from mqlab.real.program import RealBrokerError
 from mqlab.recordings.costs import Costs, load_costs
 from mqlab.recordings.costs import save as save_costs
@@ -40,10 +41,11 @@ def record(args: argparse.Namespace) -> int:
     for program, profile, seen in run_all(suite.ORACLE, every, suite.RealHost(args.version)):
         if isinstance(seen, Exception):
             failed += 1
-            print(f"FAILED     {profile}/{program.name}: {type(seen).__name__}: {seen}", flush=True)
+            why = f"{type(seen).__name__}: {seen}"
+            tell("FAILED     {}/{}: {}", profile, program.name, why, flush=True)
         else:
             save(seen)
-            print(f"recorded   {profile}/{program.name}", flush=True)
+            tell("recorded   {}/{}", profile, program.name, flush=True)
     write_checksums()
     return 1 if failed else 0
 
@@ -76,8 +78,9 @@ def count_cost(args: argparse.Namespace) -> int:
     except RealBrokerError as error:
         if args.broker in (known := load_costs()):
             print_costs({args.broker: known[args.broker]})
-        told = f"nothing was counted now, above is the recording: {error}"
-        raise RealBrokerError(told) from error
+        raise RealBrokerError(
+            "nothing was counted now; above is the recording: {}", error
+        ) from error
     save_costs(costs)
     write_checksums()
     print_costs({args.broker: costs})

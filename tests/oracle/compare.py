@@ -8,15 +8,23 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from itertools import zip_longest
 
+from mqlab.kernel.text import Said, Text, Words, tr
 from mqlab.real.differences import Listed, find_listed
 from mqlab.real.program import NotOffered
 from mqlab.recordings.recording import Observation, Recording, difference, load_recordings
+from mqlab.registry.tables import in_words
 
 from .oracle import Oracle
 from .program import NotHere
 from .runner import Came
 
-UNRECORDED = "there is no recording yet: run `mqlab real NAME record SCENARIO`"
+UNRECORDED = tr("there is no recording yet: run `mqlab real NAME record SCENARIO`")
+
+SUM = Words("scenarios {}, equal {}, listed differences {}, unexpected {}")
+REST = {
+    "unrecorded": Words(", not recorded yet {}"),
+    "not here": Words(", not on this machine {}"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +36,7 @@ class Outcome:
     name: str
     diff: str = ""
     reasons: tuple[str, ...] = ()
-    failure: str = ""
+    failure: str | Text = ""
     absent: str = ""
     beside: str = ""
 
@@ -46,7 +54,9 @@ class Outcome:
         more = self.failure or self.diff
         why = "".join(f"\n    {reason}" for reason in self.reasons)
         lacks = f": {self.absent}" if self.absent else ""
-        return f"{self.verdict:10} {self.name}{lacks}{why}" + (f"\n{more}" if more else "")
+        return f"{Said(in_words(self.verdict)):10} {self.name}{lacks}{why}" + (
+            f"\n{more}" if more else ""
+        )
 
 
 def put_beside(recorded: Recording, seen: Recording) -> str:
@@ -113,10 +123,6 @@ def _acts(row: Listed, recorded: Recording, seen: Recording) -> bool:
 def summarise(outcomes: Iterable[Outcome]) -> str:
     """`scenarios 120, equal 110, listed differences 10, unexpected 0`."""
     verdicts = [outcome.verdict for outcome in outcomes]
-    return (
-        f"scenarios {len(verdicts)}, equal {verdicts.count('equal')}, "
-        f"listed differences {verdicts.count('listed')}, "
-        f"unexpected {verdicts.count('DIFFERENT')}"
-        + (f", not recorded yet {n}" if (n := verdicts.count("unrecorded")) else "")
-        + (f", not on this machine {n}" if (n := verdicts.count("not here")) else "")
-    )
+    counts = [len(verdicts), *map(verdicts.count, ("equal", "listed", "DIFFERENT"))]
+    rest = [(words, verdicts.count(name)) for name, words in REST.items()]
+    return "".join(map(str, [SUM(*counts), *(words(n) for words, n in rest if n)]))

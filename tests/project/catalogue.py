@@ -71,8 +71,11 @@ HELP = ("HELP", "EPILOG", "EXIT_CODES", "TARGETS", "epilog")
 SPEAKS = {
     "UserError", "ScenarioError", "BadValue", "Damaged", "Unequal", "Unreadable", "IncomeError",
     "CannotResume", "StillRunning", "ServeError", "RealBrokerError", "NoLabs", "HistoryError",
-    "SettingsError", "ClusterError", "JournalError", "BrokerError", "tell",
+    "SettingsError", "ClusterError", "JournalError", "BrokerError", "NoPlay", "Unknown",
+    "tell",
 }  # fmt: skip
+#: the program, and what `mqlab real` asks
+SPEAKING = ("mqlab/", "widgets/", "tests/oracle/")
 #: where argparse and errors of these names say nothing to the person at a terminal
 SILENT = ("mqlab/serve/kafka/wire/", "mqlab/lessons/course/")
 
@@ -100,7 +103,7 @@ def _list_messages(domain: str) -> Iterator[tuple[str, Message]]:
                 yield relative(path), (term["en"], "term")
     if domain == "mqlab":
         for path in list_committed():
-            if path.suffix == ".py" and relative(path).startswith(("mqlab/", "widgets/")):
+            if path.suffix == ".py" and relative(path).startswith(SPEAKING):
                 tree = ast.parse(path.read_text("utf-8"))
                 for message in (*_list_said(tree), *_list_told(tree, relative(path))):
                     yield relative(path), message

@@ -18,9 +18,9 @@ from mqlab.registry import system
 from mqlab.registry.searches import searches_of
 from mqlab.scenario import golden, parse_script
 
-from .catalogue import TABLES, read_catalogue
+from .catalogue import SILENT, SPEAKS, TABLES, read_catalogue
 from .chinese import CJK, compare
-from .sources import list_committed
+from .sources import list_committed, relative
 
 ROOT = Path(__file__).parents[2]
 LABS = labs_in(ROOT / "labs")
@@ -97,6 +97,19 @@ def test_nothing_is_said_in_english_alone(folder):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             match node:
                 case ast.Call(ast.Name("Text"), [ast.Constant() | ast.JoinedStr() as said], []):
+                    if SAID.search(ast.unparse(said)):
+                        alone.append(f"{path.name}:{node.lineno}: {ast.unparse(said)[:60]}")
+    assert alone == []
+
+
+def test_no_error_is_put_together_in_english_alone():
+    """`UserError("no file {}", path)` is looked up in the catalogue; an f-string cannot be."""
+    alone = []
+    paths = (ROOT / "mqlab").rglob("*.py")
+    for path in (one for one in paths if not relative(one).startswith(SILENT)):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            match node:
+                case ast.Call(ast.Name(name), [ast.JoinedStr() as said, *_]) if name in SPEAKS:
                     if SAID.search(ast.unparse(said)):
                         alone.append(f"{path.name}:{node.lineno}: {ast.unparse(said)[:60]}")
     assert alone == []

@@ -38,14 +38,14 @@ def test_every_help_is_chinese(
     monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
     monkeypatch.setenv("COLUMNS", "1000")
     below = {"serve": ("kafka", "pulsar", "rocketmq"), "build": ("new", "check", "play"),
-             "check": ("kafka", "pulsar", "history"), "real": ("kafka",),
+             "check": ("kafka", "pulsar", "history"), "real": ("kafka", "pulsar", "rocketmq"),
              "inspect": ("kafka", "pulsar", "rocketmq"),
              "labs": ("open", "copy", "build", "renew", "check", "times")}  # fmt: skip
     for words in ([name], *([name, one] for one in below.get(name, ()))):
         with pytest.raises(SystemExit):
             cli.main([*words, "--help"])
         usage, *told = capsys.readouterr().out.split("\n\n")
-        assert usage.startswith("用法")
+        assert usage.startswith(f"用法：mqlab {' '.join(words)}")
         for line in "\n".join(told).splitlines():
             said = line.split("  ")[-1].strip(" :")
             named = said.startswith(("{", "-")) or said in ("Kafka", "Pulsar", "RocketMQ", "flink")
@@ -61,6 +61,13 @@ def test_every_help_is_chinese(
         (["explore", "kafka", "--kills", "x"], "'x'：应为 0 到 255 之间的数"),
         (["income", "--orders", "nowhere.csv"], "没有文件 nowhere.csv：请给一个"),
         (["serve", "kafka", "--off", "x"], "没有保护措施 'x'；有："),
+        (["real", "kafka", "start", "--version", "9"], "这里没有锁定 Kafka 9：请从"),
+        (["real", "kafka", "compare", "x"], "没有程序 'x'；"),
+        (["real", "kafka", "x"], "用法：mqlab real kafka"),
+        (["income", "flink", "--soft"], "--soft 不能用于 Flink 作业"),
+        (["lecture", "-o", "/dev/null/x", "--no-browser"], "写不了网页：不是文件夹"),
+        (["inspect", "rocketmq", "127.0.0.1:1"], "127.0.0.1:1 上没有 broker 应答：连接被拒绝"),
+        (["inspect", "pulsar", "127.0.0.1:1"], "127.0.0.1:1 上没有 broker 应答：连接被拒绝"),
     ],
 )
 def test_an_error_is_chinese(

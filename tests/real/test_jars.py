@@ -67,7 +67,9 @@ def test_many_ask_and_one_fetches(rope):
 )
 def test_what_is_not_pinned_is_refused_and_not_kept(tmp_path, rope, rows, named):
     pin(tmp_path, *rows)
-    with pytest.raises(RealBrokerError, match=f"not what is pinned in pins: {named}"):
+    with pytest.raises(
+        RealBrokerError, match=f"not what is pinned in pins; 1 jars differ: {named}"
+    ):
         rope.class_path("1.2")
     assert not (rope.cache / "1.2" / "lib").exists()
 
@@ -75,13 +77,13 @@ def test_what_is_not_pinned_is_refused_and_not_kept(tmp_path, rope, rows, named)
 def test_a_jar_that_was_changed_later_is_refused_too(rope):
     rope.class_path("1.2")
     (rope.cache / "1.2" / "lib" / "rope-1.2.jar").write_bytes(b"evil")
-    with pytest.raises(RealBrokerError, match="Nothing of it was run"):
+    with pytest.raises(RealBrokerError, match="None of them was run"):
         rope.class_path("1.2")
 
 
 @pytest.mark.parametrize(
     ("java", "said"),
-    [(None, "install openjdk"), (11, "here is 11"), (0, "here is one of unknown age")],
+    [(None, "install openjdk"), (11, "Java 11 is installed"), (0, "Java of an unknown version")],
 )
 def test_without_a_java_that_will_do_it_is_said_what_to_install(rope, monkeypatch, java, said):
     monkeypatch.setattr(jars, "find_java", lambda: java)
@@ -92,7 +94,7 @@ def test_without_a_java_that_will_do_it_is_said_what_to_install(rope, monkeypatc
 def test_without_maven_what_is_here_is_used_and_nothing_else(rope, monkeypatch):
     rope.class_path("1.2")
     monkeypatch.setenv("PATH", "/nowhere")
-    assert "fetched by Maven, and there is none" in rope.find_missing()
+    assert "Maven fetches the jars of a real Rope" in rope.find_missing()
     (rope.cache / "1.1" / "lib").mkdir(parents=True)
     (rope.cache / "1.1" / "lib" / "rope-1.1.jar").touch()
     assert not rope.find_missing()

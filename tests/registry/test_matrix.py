@@ -192,6 +192,12 @@ def test_the_command_prints_the_table_and_the_reasons(capsys):
     assert "mqlab explore pulsar" not in out
 
 
+def test_what_a_case_lacks_is_said_in_chinese() -> None:
+    with speaking("zh"):
+        assert in_words("without unanimous") == "没有 unanimous"
+        assert in_words("with all safeguards: partition") == "保护措施全开：partition"
+
+
 # ---- Tables in Chinese: their heads are known, numbers and code are the same in both languages
 
 ROOT = Path(__file__).parents[2]

@@ -129,7 +129,7 @@ def test_a_story_to_begin_with_is_the_file_without_its_narration() -> None:
 @pytest.mark.parametrize(
     ("npm", "says"),
     [
-        ("", "npm fetches Pyodide, and is not installed"),
+        ("", "npm fetches Pyodide, and it is not installed"),
         ("#!/bin/sh\necho 'npm error: no network' >&2\nexit 1\n", "npm error: no network"),
     ],
 )

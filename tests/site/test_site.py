@@ -102,7 +102,7 @@ def test_a_folder_that_holds_something_else_is_left_alone(
 ) -> None:
     (tmp_path / "thesis.tex").write_text("years of work")
     assert main(["site", "-o", str(tmp_path)]) == 2
-    assert "holds something else: name an empty folder" in capsys.readouterr().err
+    assert "contains other files: name an empty folder" in capsys.readouterr().err
     assert (tmp_path / "thesis.tex").read_text() == "years of work"
 
 

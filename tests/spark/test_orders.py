@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from decimal import Decimal
 
 import pytest
 
+from mqlab.kernel import speaking
 from mqlab.spark.errors import IncomeError
 from mqlab.spark.files import DAY, read, read_lines
 from mqlab.spark.orders import (
@@ -18,9 +20,11 @@ from mqlab.spark.orders import (
     minute_ms,
     minute_text,
     pounds,
+    say_reason,
     time_ms,
 )  # fmt: skip
 from mqlab.spark.truth import truth_of
+from tests.project.chinese import CJK
 
 GOOD = {
     "InvoiceNo": "536365", "StockCode": "71053", "Description": "LANTERN £", "Quantity": "6",
@@ -64,8 +68,10 @@ def test_money_is_exact(quantity: str, price: str, tenths: int) -> None:
     ],
 )
 def test_what_is_no_order_says_why(value: bytes | None, reason: str) -> None:
-    with pytest.raises(BadLine, match=reason):
+    with speaking("zh"), pytest.raises(BadLine, match=reason) as bad:
         income_of(value, STAMP)
+    with speaking("zh"):  # a message keeps English, and a report finds its own words
+        assert re.search(f"[{CJK}]", say_reason(str(bad.value)))
 
 
 def test_the_largest_amount_cannot_overflow_a_sum() -> None:

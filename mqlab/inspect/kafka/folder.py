@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ...kernel import Text, Words, replace
-from ...kernel.text import tr
+from ...kernel.text import say_cause, tr
 from ..reading import Ask, Gap, LogRead, Position, Reading, Txn, Unreadable
 from .internal import (
     GROUPS,
@@ -340,7 +340,7 @@ def find_partitions(root: Path, note: Callable[[str, int], None]) -> dict[tuple[
             elif PASSED.fullmatch(path.name):  # renamed: -delete, -future or -stray
                 note(path.name, -1)
     except OSError as error:
-        raise Unreadable("cannot read {}: {}", root, error.strerror) from error
+        raise Unreadable("cannot read {}: {}", root, say_cause(error)) from error
     if not copies_of:
         raise Unreadable(NO_FOLDER(path=root))
     for (topic, number), copies in copies_of.items():

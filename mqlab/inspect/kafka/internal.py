@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import field
 
 from ...kernel import frozen, replace
+from ...kernel.text import BadValue
 from ...serve.kafka.wire.internal import STATUS
 from ..reading import Txn
 from .scan import Labels
@@ -22,7 +23,7 @@ ONGOING = "Ongoing"
 DECIDED = ("PrepareCommit", "PrepareAbort")
 
 
-class Unknown(ValueError):
+class Unknown(BadValue):
     """A record that this program cannot read; the message says what it is."""
 
 
@@ -92,7 +93,7 @@ def _state(txn_id: str, cursor: Cursor, source: str) -> State:
     read. Raises Unknown for another version, struct.error where it ends too early."""
     version = cursor.number("h")
     if version not in (0, 1):
-        raise Unknown(f"a transaction's state of version {version}")
+        raise Unknown("a transaction's state of version {}", version)
     cursor.flexible = version == 1  # newer lengths, and tagged fields
     pid, epoch, timeout_ms = cursor.number("q"), cursor.number("h"), cursor.number("i")
     state = STATE_OF.get(cursor.number("b"), "?")
@@ -129,7 +130,7 @@ def read_committed(key: bytes, value: bytes | None) -> Committed | None:
             return Committed(*place)
         cursor = Cursor(value)
         if (version := cursor.number("h")) > 4:
-            raise Unknown(f"a group's position of version {version}")
+            raise Unknown("a group's position of version {}", version)
         return Committed(*place, cursor.number("q"))
     except struct.error as error:
         raise Unknown("a record that ends inside a field") from error

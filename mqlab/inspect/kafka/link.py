@@ -21,7 +21,7 @@ from pathlib import Path
 from kio.index import load_response_schema
 from kio.serial.errors import SerialError
 
-from ...kernel.text import BadValue, Text, Words
+from ...kernel.text import BadValue, Text, Words, say_cause
 from ...real.kafka.wire import Raw
 from ...serve.kafka.wire.shape import Misfit, walker
 from ..reading import Unreadable
@@ -101,7 +101,7 @@ class Link(Raw):
             raise Unreadable(
                 "no broker answers at {}: {}; name one that is running, as HOST:PORT",
                 address,
-                error,
+                say_cause(error),
             ) from error
         try:
             if protocol.endswith("SSL"):
@@ -130,7 +130,7 @@ class Link(Raw):
         frame, at = super()._read_head(api, version, corr)
         schema = load_response_schema(api, version)
         if walker(schema)(frame, at) != len(frame):
-            raise Misfit("bytes behind an answer")
+            raise Misfit("bytes after an answer")
         return frame, at
 
     def _log_in(self, settings: dict[str, str]) -> None:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ...kernel import Text, Words, escape_unseen, replace
-from ...kernel.text import shorten, tr
+from ...kernel.text import match_words, say_cause, shorten, tr
 from ...serve.crc import crc32c
 from ...serve.kafka.wire.bodies import Record, decode_records
 from ...serve.kafka.wire.compression import Unreadable, decompress
@@ -62,6 +62,15 @@ NO_FILE = Words("cannot be read: {why}")
 OTHER = tr("is not what Kafka writes into such a file, or of a version that is not known here")
 CUT = tr("ends inside an entry, which was not read: an aborted transaction may be missing")
 LARGE = Words("the batch at byte {at} has more than {size:,} bytes: its records were not opened")
+#: what the server's code says in English of records that it cannot open
+FLAWS = (
+    Words("there is no compression {}"), Words("not {}"), Words("{} that is cut short"),
+    Words("snappy without a length"), Words("more than {} bytes when opened"),
+    Words("a number without an end"), Words("a batch ends inside a record"),
+    Words("there is more than {} records"), Words("a record ends outside its batch"),
+    Words("a record is not as long as it says"), Words("a negative number of headers"),
+    Words("a header without a key"), Words("a record of a negative length"),
+)  # fmt: skip
 
 Tell = Callable[[str, Text], None]
 """Is called for damage: (which file, what)."""
@@ -101,7 +110,7 @@ class Partition:
                 size = path.stat().st_size
                 yield from read_batches(file, size, name, self.tell, at, int(path.stem))
         except OSError as error:
-            self.tell(name, NO_FILE(why=error.strerror or str(error)))
+            self.tell(name, NO_FILE(why=say_cause(error)))
 
     def _seek(self, path: Path, base: int, offset: int) -> int:
         """Return the byte in segment `path` at which a batch at or before `offset` begins, by a
@@ -181,7 +190,7 @@ class Partition:
                     return int(path.stem), opens
                 self.tell(name, OTHER)
             except OSError as error:
-                self.tell(name, NO_FILE(why=error.strerror or str(error)))
+                self.tell(name, NO_FILE(why=say_cause(error)))
             except struct.error:
                 self.tell(name, OTHER)
         return (self.bases[0] if self.bases else 0), []
@@ -200,7 +209,7 @@ class Partition:
                             break
                         yield pid, first, last
             except OSError as error:
-                self.tell(f"{self.name}/{path.name}", NO_FILE(why=error.strerror or str(error)))
+                self.tell(f"{self.name}/{path.name}", NO_FILE(why=say_cause(error)))
 
 
 def read_batches(
@@ -257,7 +266,8 @@ def open_batch(batch: Batch, tell: Tell) -> list[Record]:
         body = decompress(head.bits & COMPRESSION, data[HEAD.size :], OPENED)
         return list(decode_records(body, head.count, head.base_ms))
     except Unreadable as error:
-        tell(row.place, Text(str(error)))
+        why = str(error)
+        tell(row.place, match_words(why, FLAWS) or Text(why))
         return []
 
 

@@ -26,6 +26,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from ...kernel import Text, Words, tr
+from ...kernel.text import say_cause
 from ..asking import Refused, read_settings
 from ..reading import Ask, Gap, Unreadable, read_file
 
@@ -161,7 +162,7 @@ class Live:
         except (OSError, HTTPException, ValueError) as error:
             if self._has_answered:
                 raise Refused(SILENT(why=str(error)), failed=True) from error
-            raise Unreadable("no broker answers at {}: {}", self._base, error) from error
+            raise Unreadable("no broker answers at {}: {}", self._base, say_cause(error)) from error
 
     def subs(self, topic: str) -> tuple[str, ...]:
         """They are known by the topic's internal statistics."""

@@ -53,8 +53,8 @@ CUT = Words(
     "its end: it is cut, and entries may be missing"
 )
 LOST = Words("entries that lead to no message: {n}, the first at offset {at}: {why}")
-ELSEWHERE = "there lies another message"
-BEYOND = "the commit log has no such place"
+ELSEWHERE = tr("another message is there")
+BEYOND = tr("the commit log has no such place")
 
 
 class Files:
@@ -224,7 +224,7 @@ class Store:
 
     def _read(self, at: int, size: int) -> MessageRecord:
         if not 0 < size <= MOST_MESSAGE:
-            raise RemotingError(f"an entry for {size} bytes")
+            raise RemotingError(Words("an entry for {} bytes")(size))
         data = self._log.read(at, size)
         if len(data) < size:
             raise RemotingError(BEYOND)

@@ -20,7 +20,8 @@ from contextlib import suppress
 from itertools import count
 from typing import Any
 
-from ...kernel import Text, Words
+from ...kernel import Text, Words, tr
+from ...kernel.text import say_cause
 from ...rocketmq.remoting import (
     MessageRecord,
     PullSysFlag,
@@ -83,7 +84,7 @@ class Broker:
         try:
             self._socket = socket.create_connection((host.strip("[]"), int(port)), PATIENCE_S)
         except (OSError, OverflowError) as error:
-            raise Unreadable("no broker answers at {}: {}", ask.target, error) from error
+            raise Unreadable("no broker answers at {}: {}", ask.target, say_cause(error)) from error
         try:
             self._refuse_name_server(ask.target)
         except Refused:
@@ -144,7 +145,7 @@ class Broker:
         while (frame := cut_frame(self._buffer)) is None:
             data = self._socket.recv(1 << 16)
             if not data:
-                raise OSError("it has closed the connection")
+                raise OSError(tr("it has closed the connection"))
             self._buffer += data
         return decode_command(frame)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from nbgrader import utils
 
-from ...kernel import LANGUAGES
+from ...kernel import LANGUAGES, Words, tr
 from ..misconceptions import label_named
 from ..parsons import NOTHING_MOVED
 from ..verdict import COLON, HEADS, NOT_WRITTEN
@@ -98,16 +98,19 @@ def _errors(cell: Notebook) -> list[Notebook]:
     return [output for output in cell.get("outputs", []) if output.output_type == "error"]
 
 
+RIGHTLY = Words("{}  {}: {} of {} right")
+
+
 def table(answers: Sequence[Answer]) -> str:
     """For each graded cell: how many had it right, and how many held which belief."""
     if not answers:
-        return "nothing is graded yet"
+        return str(tr("nothing is graded yet"))
     lines = []
     for lab, cell in dict.fromkeys((answer.lab, answer.cell) for answer in answers):
         mine = [answer for answer in answers if (answer.lab, answer.cell) == (lab, cell)]
         counts = Counter(answer.belief for answer in mine)
         right = counts.pop(RIGHT, 0)
-        lines.append(f"{lab}  {cell}: {right} of {len(mine)} right")
+        lines.append(str(RIGHTLY(lab, cell, right, len(mine))))
         lines += [f"{count:>6} × {_named(belief)}" for belief, count in counts.most_common()]
     return "\n".join(lines)
 

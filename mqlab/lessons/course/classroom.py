@@ -39,8 +39,8 @@ from nbgrader.apps.api import NbGraderAPI
 from nbgrader.plugins import CsvExportPlugin
 from traitlets.config.loader import PyFileConfigLoader
 
-from ...kernel import Lang, Words, tr
-from ...kernel.text import WordedError
+from ...kernel import Lang, Text, Words, tr
+from ...kernel.text import Said, WordedError, count_columns
 from .answering import page_of, read_page
 from .arriving import find_warnings
 from .formgrader import course_settings
@@ -225,12 +225,7 @@ def clear_sample(folder: Path, samples: Sequence[str]) -> None:
     strangers = [student for student in course.students() if student not in samples]
     other_files = sorted(path.name for path in course.folder.iterdir() if path.name not in OURS)
     if strangers or other_files:
-        what = [f"work of {', '.join(strangers)}"] if strangers else []
-        what += [f"{', '.join(other_files)}"] if other_files else []
-        raise ClassError(
-            f"the sample class in {course.folder} holds more than the sample students: "
-            f"{'; '.join(what)}. Nothing was deleted: take that out, or name another folder"
-        )
+        raise ClassError(STRANGERS(course.folder, ", ".join([*strangers, *other_files])))
     shutil.rmtree(course.folder)
 
 
@@ -244,8 +239,7 @@ def release(course: Course, lab: Lab, api: NbGraderAPI, lang: Lang = "en") -> st
     source = course.folder / "source" / lab.name / f"{lab.name}.ipynb"
     if course.released(lab.name).exists():
         unchanged = read(source).metadata["mqlab"]["source"] == notebook.metadata["mqlab"]["source"]
-        note = "" if unchanged else "; the lab has changed since, your students keep what they have"
-        return f"{lab.name}: released before{note}"
+        return str((BEFORE if unchanged else CHANGED)(lab.name))
     source.parent.mkdir(parents=True, exist_ok=True)
     source.write_text(text_of(notebook), encoding="utf-8")
     images = lab.student.parent / "images"
@@ -253,13 +247,14 @@ def release(course: Course, lab: Lab, api: NbGraderAPI, lang: Lang = "en") -> st
         shutil.copytree(images, source.parent / "images", dirs_exist_ok=True)
     check(api.generate_assignment(lab.name))
     check(api.release_assignment(lab.name))
-    return f"{lab.name}: released"
+    return str(RELEASED(lab.name))
 
 
 def check(result: dict[str, Any]) -> None:
     """ClassError with nbgrader's own words where a step did not succeed."""
     if not result["success"]:
-        raise ClassError(f"nbgrader says:\n{result.get('log', '')}{result.get('error', '')}")
+        said = f"{result.get('log', '')}{result.get('error', '')}"
+        raise ClassError(Words("nbgrader says:\n{}")(said))
 
 
 @contextmanager
@@ -279,6 +274,26 @@ def tools() -> Iterator[None]:
 SOLVED, UNTOUCHED, MISLED = STUDENTS = ("solved", "untouched", "misled")
 Say = Callable[[str], None]
 MOST_WORKERS = 4  # each takes half a gigabyte, and so does the process that it asks
+
+
+STRANGERS = Words(
+    "the sample class in {} contains more than the sample students: {}. Nothing was deleted: take "
+    "that out, or name another folder"
+)
+RELEASED, BEFORE = Words("{}: released"), Words("{}: released before")
+CHANGED = Words("{}: released before; the lab has changed since, your students keep what they have")
+MISPLACED = Words("not graded: {} (a notebook goes to submitted/STUDENT/LAB/LAB.ipynb)")
+EXCESS = Words(
+    "{}: {} has {:g} of {:g} points in {}: look at this score in the gradebook, no cell is worth "
+    "more than its points"
+)
+ENDED = tr("the process that graded was ended; run `mqlab class DIR --grade` again")
+GRADED, NOTED = Words("{}: graded {}"), Words("{}: {}: {}")
+FAILED, UNGRADED = (
+    Words("{}: {} could not be graded: {}"),
+    Words("{}: {} could not be graded in {}"),
+)
+UNDESERVED = Words("{}: {} got {:g} of {:g} points in {} instead of {:g}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,7 +331,7 @@ def grade(course: Course, say: Say) -> None:
     with tools():
         api = course.api()
         if (weak := explain_weakness(find_sandbox())) and not _has_container(api):
-            say(f"note: {weak}")
+            say(str(Words("note: {}")(weak)))
         for lab in course.labs():
             # (nbgrader names what is handed in STUDENT+LAB+TIME)
             if any(course.inbound.glob(f"*+{lab}+*")):
@@ -326,7 +341,7 @@ def grade(course: Course, say: Say) -> None:
                     say(f"{lab}: {warning}")
             _grade_all(course, lab, say)
         for path in _misplaced(course):
-            say(f"not graded: {path} (a notebook goes to submitted/STUDENT/LAB/LAB.ipynb)")
+            say(str(MISPLACED(path)))
         exporter = CsvExportPlugin(to=str(course.gradebook))
         with course.book() as book:
             exporter.export(book)
@@ -347,11 +362,8 @@ def _list_excess(book: Gradebook, labs: Sequence[str]) -> Iterator[str]:
             for notebook in submission.notebooks:
                 for grade in notebook.grades:
                     if grade.score > grade.max_score:
-                        yield (
-                            f"{lab}: {submission.student.id} has {grade.score:g} of "
-                            f"{grade.max_score:g} points in {grade.name}: look at this score in "
-                            "the gradebook, no cell is worth more than its points"
-                        )
+                        score = grade.score, grade.max_score, grade.name
+                        yield str(EXCESS(lab, submission.student.id, *score))
 
 
 def _to_grade(course: Course, lab: str) -> list[str]:
@@ -389,15 +401,12 @@ def _grade_all(course: Course, lab: str, say: Say) -> None:
             try:
                 report = pending_report.result()
             except BrokenProcessPool:
-                report = [
-                    f"{lab}: {student} could not be graded: the process that graded was ended; "
-                    "run `mqlab class DIR --grade` again"
-                ]
+                report = [FAILED(lab, student, ENDED)]
             for line in report:
-                say(line)
+                say(str(line))
 
 
-def _grade(course: Course, lab: str, student: str) -> list[str]:
+def _grade(course: Course, lab: str, student: str) -> list[Text]:
     """Grade one submission and write its feedback; what there is to say about it."""
     with tools():
         api = course.api()
@@ -405,13 +414,13 @@ def _grade(course: Course, lab: str, student: str) -> list[str]:
         submission = _digest(path)
         result = api.autograde(lab, student)
         if not result["success"]:
-            return [f"{lab}: {student} could not be graded: {_last_error(result)}"]
+            return [FAILED(lab, student, _last_error(result))]
         notes = mend(read(path), read(course.released(lab)))
         warnings = find_warnings(str(result.get("log", "")))
-        notes = [*notes, *(one for one in warnings if one.startswith(ANSWERS))]
+        notes += [Text(one) for one in warnings if one.startswith(ANSWERS)]
         _note(course, lab, student).write_text(submission, "utf-8")
         check(api.generate_feedback(lab, student))
-    return [f"{lab}: graded {student}", *(f"{lab}: {student}: {note}" for note in notes)]
+    return [GRADED(lab, student), *(NOTED(lab, student, note) for note in notes)]
 
 
 def _note(course: Course, lab: str, student: str) -> Path:
@@ -515,26 +524,25 @@ def complaints(marks: Sequence[Mark]) -> list[str]:
     for mark in marks:
         deserved = mark.of if mark.student == SOLVED else 0.0
         if not mark.graded:
-            lines.append(f"{mark.lab}: {mark.student} could not be graded in {mark.cell}")
+            lines.append(str(UNGRADED(mark.lab, mark.student, mark.cell)))
         elif mark.points != deserved:
-            lines.append(
-                f"{mark.lab}: {mark.student} got {mark.points:g} of {mark.of:g} points in "
-                f"{mark.cell} instead of {deserved:g}"
-            )
+            marked = mark.points, mark.of, mark.cell, deserved
+            lines.append(str(UNDESERVED(mark.lab, mark.student, *marked)))
     return lines
 
 
 def table(marks: Sequence[Mark]) -> str:
     """Student × lab × points, and the sums."""
     labs = list(dict.fromkeys(mark.lab for mark in marks))
-    width = max(len(lab) for lab in [*labs, "total"])
-    lines = [f"{'lab':<{width}}" + "".join(f"{student:>12}" for student in STUDENTS) + f"{'of':>7}"]
+    total, head, of = (Said(tr(one, "cell")) for one in ("total", "lab", "of"))
+    width = max(map(count_columns, [*labs, total]))
+    lines = [f"{head:<{width}}" + "".join(f"{one:>12}" for one in STUDENTS) + f"{of:>7}"]
     for lab in [*labs, ""]:
         mine = [mark for mark in marks if lab in ("", mark.lab)]
         got = partial(_sum, mine)
         cells = "".join(f"{got(student):>12g}" for student in STUDENTS)
         most = sum(mark.of for mark in mine if mark.student == SOLVED)
-        lines.append(f"{lab or 'total':<{width}}{cells}{most:>7g}")
+        lines.append(f"{Said(lab or total):<{width}}{cells}{most:>7g}")
     return "\n".join(lines)
 
 

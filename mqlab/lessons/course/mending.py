@@ -14,6 +14,7 @@ from nbconvert.exporters.exporter import ResourcesDict
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Unicode
 
+from ...kernel import Text, Words
 from .formgrader import find_released
 from .notebooks import Notebook, read
 
@@ -27,30 +28,32 @@ class Mend(NbGraderPreprocessor):
         path = find_released(self.releases, resources)
         if path is not None:
             for note in mend(nb, read(path)):
-                self.log.warning(note)
+                self.log.warning(note.en)
         return nb, resources
 
 
-def mend(submitted: Notebook, released: Notebook) -> list[str]:
+TWICE = Words("the cell “{}” is there twice: the second is taken as an ordinary one")
+DELETED = Words("the cell “{}” was deleted: it is put back as it was released")
+
+
+def mend(submitted: Notebook, released: Notebook) -> list[Text]:
     """Change a submission so that each named cell of the released lab is there once, and return
     sentences on what was done. A cell's name is its nbgrader id; a second cell of a name, and one
     whose name was not released, lose theirs."""
     released_cells = {name: cell for cell in released.cells if (name := name_of(cell))}
-    notes = []
+    notes: list[Text] = []
     seen: set[str] = set()
     for cell in submitted.cells:
         name = name_of(cell)
         if name in seen and name in released_cells:
-            notes.append(
-                f"the cell “{name}” is there twice: the second is taken as an ordinary one"
-            )
+            notes.append(TWICE(name))
         if name not in released_cells or name in seen:
             cell.metadata.pop("nbgrader", None)
         seen.add(name)
     name_before = ""
     for name, cell in released_cells.items():
         if name not in seen:
-            notes.append(f"the cell “{name}” was deleted: it is put back as it was released")
+            notes.append(DELETED(name))
             submitted.cells.insert(_place_after(submitted, name_before), deepcopy(cell))
         name_before = name
     return notes

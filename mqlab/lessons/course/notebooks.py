@@ -45,7 +45,7 @@ from nbgrader import preprocessors, utils
 from nbgrader.nbgraderformat import SchemaTooOldError, ValidationError
 from nbgrader.nbgraderformat.v3 import MetadataValidatorV3
 
-from ...kernel import Lang, Words
+from ...kernel import Lang, Text, Words, tr
 from ...kernel.catalogue import translate_text
 from ...kernel.text import WordedError
 from .ways import fold_deeper_parts
@@ -391,21 +391,24 @@ def build(lab: Lab, say: Callable[[str], None], student_only: bool, force: bool)
 def _renew(copy: Path, notebook: Notebook, say: Callable[[str], None], force: bool) -> None:
     objection = _objection(copy)
     if objection and not force:
-        say(f"kept {copy.name}: {objection} (--force sets it aside and makes it again)")
+        say(str(KEPT(copy.name, objection)))
         return
     if objection:
-        say(f"{copy.name} is now {set_aside(copy).name}")
+        say(str(Words("{} is now {}")(copy.name, set_aside(copy).name)))
     _write(copy, notebook, say)
 
 
-def _objection(student: Path) -> str:
-    """Why this copy must not be overwritten; empty if it may."""
+KEPT = Words("kept {}: {} (--force sets it aside and makes it again)")
+
+
+def _objection(student: Path) -> Text | None:
+    """Why this copy must not be overwritten; None if it may."""
     if not student.exists():
-        return ""
+        return None
     try:
-        return "you have worked in it" if was_worked_on(read(student)) else ""
+        return tr("you have worked in it") if was_worked_on(read(student)) else None
     except DAMAGE:
-        return "it cannot be read"
+        return tr("it cannot be read")
 
 
 def set_aside(path: Path) -> Path:

@@ -18,7 +18,7 @@ from pathlib import Path
 import mqlab_widgets
 
 from ... import places
-from ...kernel import Lang
+from ...kernel import Lang, Words
 from ...kernel.catalogue import read_catalogue
 from ...registry.cases.prices import ORDER
 from ..choice import RUNS
@@ -192,6 +192,19 @@ def list_originals(labs: Path, lang: Lang) -> Iterator[Original]:
         yield Original(notebook, lang, lab if is_made else None)
 
 
+RESTORE = Words(
+    "{path} cannot be read: `git restore {path}` brings it back (or unpack the zip again)"
+)
+DAMAGED = Words(
+    "{} cannot be read and stays as it is: `mqlab labs renew {}` sets it aside and gives you a new "
+    "one"
+)
+KEPT = Words(
+    "kept {}: you have worked in it; the lab has changed since, or is in another language (`mqlab "
+    "labs renew {}` sets yours aside and gives you the new one)"
+)
+
+
 def renew(labs: Path, folder: Path, names: list[str], say: Say, lang: Lang = "en") -> None:
     """A new copy of the labs whose names begin so; the old one stays under another name."""
     for lab in list_originals(labs, lang):
@@ -199,10 +212,10 @@ def renew(labs: Path, folder: Path, names: list[str], say: Say, lang: Lang = "en
             continue
         copy = folder / lab.name
         if copy.exists():
-            say(f"yours is now {set_aside(copy).name}")
+            say(str(Words("yours is now {}")(set_aside(copy).name)))
         folder.mkdir(parents=True, exist_ok=True)
         _copy(lab, copy, say)
-        say(f"{copy.name} is new")
+        say(str(Words("{} is new")(copy.name)))
 
 
 def _copy(lab: Original, copy: Path, say: Say) -> None:
@@ -210,7 +223,7 @@ def _copy(lab: Original, copy: Path, say: Say) -> None:
         lab.write(copy)
     except DAMAGE:
         path = lab.notebook
-        say(f"{path} cannot be read: `git restore {path}` brings it back (or unpack the zip again)")
+        say(str(RESTORE(path=path)))
     except LabError as error:
         say(str(error))
 
@@ -223,10 +236,7 @@ def _may_replace(lab: Original, copy: Path, say: Say) -> bool:
     try:
         notebook = read(copy)
     except DAMAGE:
-        say(
-            f"{copy} cannot be read and stays as it is: `mqlab labs renew {number}` sets it aside "
-            "and gives you a new one"
-        )
+        say(str(DAMAGED(copy, number)))
         return False
     try:
         if lab.origin == _origin(notebook):
@@ -234,10 +244,7 @@ def _may_replace(lab: Original, copy: Path, say: Say) -> bool:
     except DAMAGE:  # the lab itself cannot be read: nothing could replace the copy
         return False
     if was_worked_on(notebook) or _was_run(notebook):
-        say(
-            f"kept {copy.name}: you have worked in it; the lab has changed since, or is another "
-            f"language's (`mqlab labs renew {number}` sets yours aside and gives you the new one)"
-        )
+        say(str(KEPT(copy.name, number)))
         return False
     return True
 

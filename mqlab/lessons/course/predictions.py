@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
+from ...kernel import Words
 from ..misconceptions import label_chosen
 from ..questions import CALL, Question, load_questions
 from .answering import page_of, read_page
@@ -20,6 +21,8 @@ from .classroom import Course
 from .notebooks import DAMAGE, Lab, read
 
 MOST_BYTES = 50_000_000  # of a notebook; a larger one is none of a student's making
+PREDICTED = Words("{}: {} predicted, {} rightly")
+BELIEF = Words("(belief: {})")
 WIDTH = 20  # of the longest bar
 
 #: the belief behind a wrong option, by the texts of the question and of the option
@@ -105,7 +108,7 @@ def draw_histogram(predictions: Sequence[Prediction]) -> str:
         of_question = [one for one in predictions if (one.lab, one.question) == (lab, name)]
         counts = Counter(one.option for one in of_question)
         beliefs = {one.option: one.belief for one in of_question}
-        lines.append(f"{name}: {len(of_question)} predicted, {counts[_right(question)]} rightly")
+        lines.append(str(PREDICTED(name, len(of_question), counts[_right(question)])))
         lines.append(f"       {question.text}")
         for option in question.options:
             # rounded up, so that every choice is seen
@@ -117,7 +120,7 @@ def draw_histogram(predictions: Sequence[Prediction]) -> str:
                 # the label of the misconception, by which the instructor's pages name it
                 label = label_chosen(name, question.options.index(option))
                 suffix = f" [{label}]" if label else ""
-                lines.append(f"{'':>{WIDTH + 9}} (the belief behind it: {belief}){suffix}")
+                lines.append(f"{'':>{WIDTH + 9}} {BELIEF(belief)}{suffix}")
     return "\n".join(lines)
 
 

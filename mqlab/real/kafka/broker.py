@@ -129,7 +129,7 @@ class RealKafka(RealBroker):
             [*self.java(), main, *arguments], capture_output=True, text=True, check=False
         )
         if done.returncode != 0:
-            raise RealBrokerError(f"{main}: {(done.stderr or done.stdout).strip()}")
+            raise RealBrokerError("{}: {}", main, (done.stderr or done.stdout).strip())
         return done.stdout
 
     def java(self, *flags: str) -> list[str]:

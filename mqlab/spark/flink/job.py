@@ -19,13 +19,24 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from ...kernel.text import NO_REASON, Words, tr
 from ...places import CACHE
 from .. import feeder, topics
 from ..errors import IncomeError
 from ..files import DAY, Orders, read
-from ..job import INCOME_PARTITIONS, Row, error_of, read_rows, write_minutes
+from ..job import FEEDING, INCOME_PARTITIONS, Row, error_of, read_rows, write_minutes
 from ..orders import pounds
-from ..truth import Account, Truth, judge_lines, take_account, truth_of
+from ..truth import (
+    EQUAL,
+    TOTAL,
+    UNEQUAL,
+    WRONG,
+    Account,
+    Truth,
+    judge_lines,
+    take_account,
+    truth_of,
+)
 from .statements import SINKS, Job, settings, statements
 
 # ---- Where Flink's own Python is, and how it is made ---------------------------------
@@ -58,6 +69,11 @@ def find_python(folder: Path = FOLDER) -> Path:
     return folder / "bin" / "python"
 
 
+MAKING = Words("making {}: PyFlink 2.2 and what it needs, 830 MB")
+TOOK = Words("{:.1f} s, {:.1f} s of them the job")
+RAN = Words("Flink ran for {}")
+
+
 def make_python(say: Callable[[str], None], folder: Path = FOLDER) -> Path:
     """The Python interpreter of a virtual environment with PyFlink, which is made unless it is
     there with the present list of packages (an older one is removed). Raises IncomeError where this
@@ -72,7 +88,7 @@ def make_python(say: Callable[[str], None], folder: Path = FOLDER) -> Path:
             version[0],
             version[1],
         )
-    say(f"making {folder}: PyFlink 2.2 and what it needs, 830 MB")
+    say(str(MAKING(folder)))
     shutil.rmtree(folder, ignore_errors=True)
     venv.create(folder, with_pip=True)
     result = subprocess.run(
@@ -84,7 +100,7 @@ def make_python(say: Callable[[str], None], folder: Path = FOLDER) -> Path:
         errors = [line for line in result.stderr.splitlines() if line.startswith("ERROR")]
         raise IncomeError(
             "pip could not install PyFlink: {}; run the same command again",
-            (errors or ["it did not say why"])[0],
+            errors[0] if errors else NO_REASON,
         )
     _stamp(folder).write_text(_digest())
     return find_python(folder)
@@ -180,7 +196,7 @@ def last_words(log: str) -> str:
     """The innermost cause in a Java or Python traceback, else the last line."""
     lines = [line.strip() for line in log.splitlines() if line.strip()]
     causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
-    return (causes or lines or ["it said nothing"])[-1]
+    return (causes or lines or [str(tr("its log is empty"))])[-1]
 
 
 def last_checkpoint(folder: Path) -> Path | None:
@@ -206,7 +222,7 @@ class Seconds:
     job: float
 
     def __str__(self) -> str:
-        return f"{self.whole:.1f} s, {self.job:.1f} s of them the job"
+        return str(TOOK(self.whole, self.job))
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,14 +245,14 @@ class Result:
 
     def __str__(self) -> str:
         total, due = sum(row.tenths for row in self.rows), self.truth.total_tenths
-        verdict = "equal" if self.right else "NOT EQUAL" if total != due else "minutes are WRONG"
+        verdict = EQUAL if self.right else UNEQUAL if total != due else WRONG
         return "\n".join(
             [
                 write_minutes(self.rows),
                 "",
                 str(self.account),
-                f"total {pounds(total)}, without Flink {pounds(due)} → {verdict}",
-                f"Flink ran for {self.seconds}",
+                str(TOTAL(pounds(total), "Flink", pounds(due), verdict)),
+                str(RAN(self.seconds)),
             ]
         )
 
@@ -277,12 +293,12 @@ def income(
         job = Job(
             address, f"Order-{run}", f"Income-{run}", ends_of(records), sink, where, flink.jar
         )
-        say(f"feeding {len(records):,} order lines to topic {job.source}")
+        say(str(FEEDING(n=len(records), topic=job.source)))
         feeder.feed(address, job.source, records)
         topics.create(address, job.topic, INCOME_PARTITIONS)
-        say("starting Flink")
+        say(str(tr("starting Flink")))
         seconds = run_to_end(flink, job)
-        say("reading the result back, and computing it again without Flink")
+        say(str(tr("reading the result back, and computing it again without Flink")))
         rows, true = read_rows(address, job.topic), truth_of(orders, span)
         rejected = judge_lines(reading, records)
         account = take_account(reading, true, sum(row.lines for row in rows), rejected, where)

@@ -24,6 +24,7 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from ...kernel.text import Words
 from .. import crashes, feeder, job, topics
 from ..errors import IncomeError
 from ..files import DAY, read, read_lines
@@ -47,6 +48,7 @@ WANTED = (
     ("exactly-once", Instant.DONE),
     ("at-least-once", Instant.OUT),
 )
+CAME = Words("{}, {}, killed: {} → {}")
 PATIENCE_S = 300.0  # a JVM starts in it on a busy machine
 CHECKPOINTS = 2  # the next one may have begun already
 
@@ -60,7 +62,7 @@ def kill_both(flink: Flink, address: str, say: Say = lambda line: None) -> Table
                 for sink, instant in WANTED:
                     one = run(sink, instant)
                     trials.append(one)
-                    say(f"{one.job}, {sink}, killed: {instant} → {one.error or 'ok'}")
+                    say(str(CAME(one.job, sink, instant, one.error or "ok")))
     return Table(bench.lines, tuple(trials))
 
 

@@ -62,7 +62,7 @@ class Lab(Notebook):
                 self.http("POST", f"{TRANSACTIONS}/abortTransaction/{txn.most}/{txn.least}")
             self.forget()
             if not self.wait_until(lambda: not any(map(self._lives, self._begun))):
-                raise RealBrokerError("the program leaves a transaction behind that cannot end")
+                raise RealBrokerError("the program leaves an open transaction that cannot end")
         finally:
             self.perform("over")
 

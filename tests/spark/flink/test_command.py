@@ -19,9 +19,9 @@ def said(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["flink", "--soft"], "--soft is not for Flink's job"),
-        (["flink", "--master", "local[1]"], "--master is not for Flink's job"),
-        (["flink", "--orders-per-batch", "5"], "--orders-per-batch is not for Flink's job"),
+        (["flink", "--soft"], "--soft is not for the Flink job"),
+        (["flink", "--master", "local[1]"], "--master is not for the Flink job"),
+        (["flink", "--orders-per-batch", "5"], "--orders-per-batch is not for the Flink job"),
         (["--kill"], "--kill goes with `mqlab income flink`"),
         (["chaos", "--setup"], "--setup goes with `mqlab income flink`"),
         (["flink", "--kill", "--bootstrap-server", "a:1"], "leave out --bootstrap-server"),
@@ -41,7 +41,7 @@ def test_without_maven_and_the_jar_it_says_so(capsys, monkeypatch, tmp_path) -> 
     monkeypatch.setattr(jars, "find_java", lambda: 17)
     monkeypatch.setattr(jars.shutil, "which", lambda name: None)
     monkeypatch.setattr(jars.Jars, "is_here", lambda self, version: False)
-    assert "fetched by Maven, and there is none: install maven" in said(capsys, "flink", "--kill")
+    assert "it is not installed: install maven" in said(capsys, "flink", "--kill")
 
 
 def test_without_pyflink_it_names_the_command(capsys, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,4 +47,4 @@ def test_a_result_is_right_when_each_minute_is_there_once_with_its_lines(tmp_pat
     doubled = result(tmp_path, true, row, row)
     assert not doubled.right and "→ NOT EQUAL" in str(doubled) and "NOT BALANCED" in str(doubled)
     halves = result(tmp_path, true, job.Row(row.minute, 3000, 1), job.Row(row.minute, 3000, 1))
-    assert not halves.right and "→ minutes are WRONG" in str(halves)
+    assert not halves.right and "→ equal, but minutes are WRONG" in str(halves)

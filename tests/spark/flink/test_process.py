@@ -83,7 +83,7 @@ def test_the_newest_checkpoint_that_is_complete(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("log", "said"),
     [
-        ("", "it said nothing"),
+        ("", "its log is empty"),
         ("Traceback\n  File\nKeyError: 'x'\n", "KeyError: 'x'"),
         ("Caused by: outer\n  at a\nCaused by: inner\n  at b\n", "inner"),
     ],
