@@ -104,7 +104,7 @@ def letters() -> str:
     """DejaVu and Liberation, the fonts with which the pictures are tried, if both are there."""
     families = _says("fc-list", ":", "family").splitlines()
     wanted = ("DejaVu Sans", "Liberation Sans")
-    return " and ".join(wanted) if set(wanted) <= set(families) else ""
+    return ", ".join(wanted) if set(wanted) <= set(families) else ""
 
 
 def _python() -> str:

@@ -38,6 +38,10 @@ log = logging.getLogger("mqlab.serve")
 STOPPING = [getattr(signal, n) for n in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, n)]
 #: objects before the garbage collector looks at the new ones; at older ones hardly ever
 RARELY = (100_000, 1_000, 1_000)
+EXPOSED = Words(
+    "listening on {}: anyone who reaches this machine can read, write and delete; there is no "
+    "login and no encryption. --host 127.0.0.1 is for this machine only"
+)
 READY = "mqlab serve {name}: ready at {address}, trace at {trace}"
 GATE = ", gate at {url}?key={key}"
 
@@ -309,7 +313,11 @@ class Server:
 
 
 def _reason(error: OSError) -> Text:
-    return tr("in use") if error.errno == errno.EADDRINUSE else say_cause(error)
+    if error.errno == errno.EADDRINUSE:
+        return tr("in use")
+    # asyncio's own text says the address again; a negative number is not the system's
+    number = error.errno or 0
+    return tr(os.strerror(number)) if number > 0 else say_cause(error)
 
 
 def _loopback(host: str) -> bool:
@@ -347,11 +355,7 @@ def main(adapter: Adapter, options: Options) -> None:
     JournalError where its data folder cannot be used."""
     set_up(options.verbose)
     if not _loopback(options.host):
-        log.warning(
-            "listening on %s: anyone who reaches this machine can read, write and delete; there is "
-            "no login and no encryption. --host 127.0.0.1 is for this machine only",
-            options.host,
-        )
+        log.warning("%s", EXPOSED(options.host))
     # Frozen values have no cycles, so looking for some among all that is kept finds nothing.
     gc.set_threshold(*RARELY)
 

@@ -66,6 +66,7 @@ def test_every_help_is_chinese(
         (["real", "kafka", "x"], "用法：mqlab real kafka"),
         (["income", "flink", "--soft"], "--soft 不能用于 Flink 作业"),
         (["lecture", "-o", "/dev/null/x", "--no-browser"], "写不了网页：不是文件夹"),
+        (["serve", "kafka", "--host", "192.0.2.1"], "无法监听 192.0.2.1:9092（不能使用这个地址）"),
         (["inspect", "rocketmq", "127.0.0.1:1"], "127.0.0.1:1 上没有 broker 应答：连接被拒绝"),
         (["inspect", "pulsar", "127.0.0.1:1"], "127.0.0.1:1 上没有 broker 应答：连接被拒绝"),
     ],
