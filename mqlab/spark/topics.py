@@ -160,8 +160,8 @@ def read_span(address: str) -> Span:
     be read.
 
     Kafka (3.6 and later; `LogValidator.validateTimestamp`) refuses a record beyond them, with the
-    whole batch around it. The span ends a minute earlier, as the closing record comes a minute
-    after the last order.
+    whole batch around it. The span ends before the minute that holds the limit, as the closing
+    record is at the start of the minute after the last order.
     """
     now_ms = int(time.time() * 1000)
     client = AdminClient({**QUIET, "bootstrap.servers": address})
@@ -169,7 +169,7 @@ def read_span(address: str) -> Span:
     resource = ConfigResource(ConfigResource.Type.BROKER, str(broker_id))
     try:
         settings = client.describe_configs([resource], request_timeout=TIMEOUT_S)[resource].result()
-    except KafkaException:  # not permitted to read settings: no limits are known
+    except KafkaException:  # not permitted, or no answer: no limits are known
         settings = {}
     name = "log.message.timestamp.{}.max.ms"
     before, after = (
@@ -386,7 +386,11 @@ def bounds(client: Consumer, topic: str, partition: int) -> tuple[int, int]:
 
 def at_offset(client: Consumer, topic: str, partition: int, offset: int) -> Message | None:
     """The record at `offset`, or the next one there is; None at the end."""
-    return next(read(client, topic, partition, offset, offset + 1), None)
+    # first this one alone, so that no more is read where it is there, as nearly always
+    for end in (offset + 1, 1 << 62):
+        if found := next(read(client, topic, partition, offset, end), None):
+            return found
+    return None
 
 
 def offsets_for_time(

@@ -70,7 +70,7 @@ PROGRAM = (
             "mqlab/real/* mqlab/recordings/*"),
     Purpose("widgets", 8_660, "the player and what it draws",
             "widgets/*"),
-    Purpose("spark", 4_510, "the income job, its source, sinks and crashes; Flink",
+    Purpose("spark", 4_520, "the income job, its source, sinks and crashes; Flink",
             "mqlab/spark/*"),
     Purpose("registry", 2_090, "which safeguard prevents which anomaly",
             "mqlab/registry/*"),

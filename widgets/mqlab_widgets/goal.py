@@ -135,7 +135,8 @@ class Goal:
         if trace.choices[:given] != self.begin or not own_choices:
             return 0  # another execution, or broken by the given choices alone
         if self.lasting:  # broken only if it stays so, whatever happens now without a fault
-            own_choices = trace.choices[given:]  # up to here it may have come right
+            # that it stays broken is known only after the last choice, so all of them count
+            own_choices = trace.choices[given:]
             if self._may_come_right(trace.choices):
                 return 0
         if self.found and len(own_choices) >= len(self.found):

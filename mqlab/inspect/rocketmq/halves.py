@@ -155,7 +155,7 @@ class _Reader:
             source.gaps.append(Gap(Text(ROCKSDB_HALF), why, failed=True))
         parked = self._read_parked(timeout)
         # where the check's position is lost, half messages that it has set aside are read as
-        # undecided too
+        # undecided too; with another number of checks it is one that was put back since
         given_up = {(half.key, half.times) for half in parked}
         halves = [half for half in halves if (half.key, half.times) not in given_up]
         for half in (*halves, *parked):

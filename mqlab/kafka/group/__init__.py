@@ -443,7 +443,7 @@ class GroupCoordinator:
                 return commits.handle_verification(self, corr, error, disk)
             case ConnectionLost(peer=peer) if peer == self.config.coordinator:
                 return commits.handle_lost_coordinator(self)
-            case Fired(timer=timer, at_ms=at_ms) if timer == EXPIRE:
+            case Fired(timer=timer, at_ms=at_ms) if timer == EXPIRE:  # of producers
                 return forget_idle(self, at_ms)
             case Fired(timer=timer):
                 return membership.handle_timer(self, timer, disk)

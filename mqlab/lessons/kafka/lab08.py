@@ -422,7 +422,7 @@ def _judged(work: Work, many: IncomeSystem = MANY, faults: tuple[Budget, ...] = 
     for run in _rehearsals(work, many, faultless):
         name = find_broken_promise(run)
         if name:
-            return _wrong(belief(run, calls, name), run, name)
+            return _wrong(belief(run, calls, name, len(many.orders)), run, name)
     for budget in faults:
         system = ONE.with_loop(work)
         verdict = explore(system, budget, promises(system))
@@ -430,7 +430,8 @@ def _judged(work: Work, many: IncomeSystem = MANY, faults: tuple[Budget, ...] = 
             run = Rehearsal(system)
             for choice in example.schedule:
                 run.do(choice)
-            return _wrong(belief(run, calls, example.property), run, example.property)
+            known = belief(run, calls, example.property, len(many.orders))
+            return _wrong(known, run, example.property)
     return Verdict(True, RIGHT)
 
 
@@ -481,12 +482,12 @@ def shape(run: Rehearsal, node: str = WORKER) -> list[Outcome]:
     return given[start:]
 
 
-def belief(run: Rehearsal, calm: list[Outcome], name: str) -> Named:
+def belief(run: Rehearsal, calm: list[Outcome], name: str, orders: int = len(MANY.orders)) -> Named:
     """The belief behind an execution that goes wrong; `calm`: the loop's calls when nothing
-    does."""
+    does, and `orders` are to be copied."""
     assert isinstance(run.system, IncomeSystem)
     failing = _failing(shape(run), name) if run.system.fails else None
-    return failing or _shaped(calm) or (name, BROKEN.get(name, UNFINISHED[1]))
+    return failing or _shaped(calm, orders) or (name, BROKEN.get(name, UNFINISHED[1]))
 
 
 def _failing(given: list[Outcome], name: str) -> Named | None:
@@ -501,10 +502,10 @@ def _failing(given: list[Outcome], name: str) -> Named | None:
     return NOT_CAUGHT if name == "unfinished" else None
 
 
-def _shaped(outcomes: list[Outcome]) -> Named | None:
+def _shaped(outcomes: list[Outcome], end: int) -> Named | None:
     """Which mistake of the copy loop the outcomes of its calls show, or None. It is read from a
     send that failed, as it was outside of a transaction; else from which calls were made, in which
-    sequence, and up to which offset the positions go."""
+    sequence, and up to which offset the positions go; `end`: up to which they should."""
     calls = [type(one.call) for one in outcomes]
     if any(isinstance(x.call, SendRecord | SendOffsets) and x.status == FAILED for x in outcomes):
         return OUTSIDE
@@ -519,7 +520,6 @@ def _shaped(outcomes: list[Outcome]) -> Named | None:
         return TWO_TXNS
     sent_offsets = [one.call for one in outcomes if isinstance(one.call, SendOffsets)]
     furthest = max(p.offset for call in sent_offsets for p in call.positions)
-    end = len(MANY.orders)
     # the positions reach the end, the last order, or less
     return None if furthest >= end else LAST if furthest == end - 1 else PART
 

@@ -97,7 +97,8 @@ def kill_broker(
         topics.broker_errors(broker.address),
     ):
         folder = Path(name)
-        # None: the default master; then the minutes of a batch, and the name of the topics
+        # KILLED is not used: `deaths` say where the broker is killed. None: the default master;
+        # then the minutes of a batch, and the name of the topics
         setup = crashes.prepare(broker.address, lunch(), folder, KILLED, None, HALF_HOUR, "lunch")
         target = crashes.target_of(setup, "lunch")
         job.create_topics(target)

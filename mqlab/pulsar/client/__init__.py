@@ -166,8 +166,8 @@ class Client:
 
     def _begin_call(self, call: Any) -> Result:
         """Begin a call of the application: send its first request, or return its outcome at once
-        where no request is needed. It fails if it names a transaction or a consumer that this
-        client does not have."""
+        where no request is needed. It fails if it uses a transaction or a consumer that this
+        client does not have (a new transaction is not used yet)."""
         new, txn_name = replace(self, call=call), calls.find_name(call)
         if txn_name and txn_name not in self.txns:
             return new.finish(build_failure(call, NO_TRANSACTION.format(name=txn_name)))

@@ -184,6 +184,7 @@ def finish_opening(client: Client, answer: ProducerOpened) -> Result:
         return _finish_create(client, call, answer)
     if answer.error is ServerError.ProducerFenced and answer.partition in client.producers:
         client = replace(client, fenced=tuple(sorted({*client.fenced, answer.partition})))
+    # `flight`: the message with its number; None while its partition is still being registered
     send_waits = (
         isinstance(call, Send) and call.partition == answer.partition and client.flight is not None
     )
@@ -198,7 +199,8 @@ def finish_opening(client: Client, answer: ProducerOpened) -> Result:
     if not answer.ok:
         # the message sent there has no answer any more
         return _fail(client.forget_requests(answer.partition), call, answer)
-    # `waits_for`: the message was sent, and its own answer ends the call
+    # `waits_for`: the message was sent, and its own answer ends the call. After a broken
+    # connection, or ServiceNotReady, its request is gone: it is sent again with its number
     return (client, ()) if client.waits_for(answer.partition) else client.proceed()
 
 

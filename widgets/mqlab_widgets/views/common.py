@@ -255,7 +255,8 @@ def find_down(trace: Trace) -> list[tuple[str, int, int]]:
 
 
 def _controls(snapshot: Snapshot, txn: str) -> int:
-    """How many control records of a transaction are in the logs (end offsets, if windowed)."""
+    """A number that grows with each control record of a transaction: the sum of the offsets after
+    them. A count would not grow in a log of which only the end is drawn."""
     return sum(
         c.offset + 1
         for log in snapshot.logs
@@ -337,7 +338,7 @@ def _find_stays(trace: Trace) -> list[_Stay]:
         if fact.glyph != "▮" or not fact.txn:  # "▮": a durable write
             continue
         old, new = trace.snapshots[p - 1], trace.snapshots[p]
-        # This fact wrote a marker if the logs have one control record more than before it.
+        # This fact wrote a marker if the logs have a new control record.
         marker = old.logs != new.logs and _controls(new, fact.txn) > _controls(old, fact.txn)
         stay = latest.get((fact.node, fact.txn))
         if stay is None or (stay.marker and not marker):

@@ -816,6 +816,7 @@ class Producer:
             case ReinitProducerId() if self.state is _S.IN_TRANSACTION and self.request is not None:
                 return self, (return_illegal_state(call, "a request is under way, flush first"),)
             case ReinitProducerId() if self.state is _S.IN_TRANSACTION:
+                # no _block_call: max.block.ms is an option of Java's calls
                 return send_init_producer_id(replace(self, call=call))
             case ResumeTransaction(pid=pid, epoch=epoch) if self.state is _S.UNINITIALIZED:
                 # FlinkKafkaInternalProducer#resumeTransaction: these transitions, by reflection

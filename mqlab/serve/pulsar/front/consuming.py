@@ -283,6 +283,7 @@ def seek(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
         target = Seek(consumer.topic, consumer.subscription, last_before)
     else:
         return front, (Reply(caller, NOWHERE),)
+    # forgotten here; the topic closes them at their clients before it answers
     for conn, number in sessions.consuming(consumer.topic, consumer.subscription):
         sessions = sessions.drop_consumer(conn, number)
     request = Handed(consumer.caller(caller), target)

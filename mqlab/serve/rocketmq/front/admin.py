@@ -167,6 +167,7 @@ def delete_topic(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk)
     if not front.is_older:  # 4.9 keeps the positions, also when the topic is made again
         new, drops = _drop_offsets(front, disk, body.topic)
     dispatched = Put(DISPATCHED, COMMIT_LOG, disk.log(COMMIT_LOG).end)
+    # with the topic's row the server drops its queues (`adapter.drop_queues`)
     return new, (*drops, dispatched, Put(TOPICS, body.topic, None), Reply(caller, FrontAnswer()))
 
 
@@ -410,7 +411,7 @@ def build_push(ask: Ask, send: answers.Send, message: Message, at_ms: int) -> Re
     fields = {
         "producerGroup": send.group,
         "topic": message.topic,
-        "defaultTopic": AUTO_CREATE,
+        "defaultTopic": AUTO_CREATE,  # a topic's name; the client does not look at it
         "defaultTopicQueueNums": str(send.queues),
         "queueId": str(message.queue_id),
         "sysFlag": str(int(message.sys_flag)),
