@@ -51,7 +51,8 @@ def test_without_java_one_line_says_what_to_install(name, monkeypatch, capsys) -
 @pytest.mark.parametrize("name", EXPECTED)
 def test_a_version_that_is_not_pinned_does_not_start(name, capsys) -> None:
     assert main(["real", name, "start", "--version", "0.1"]) == 2
-    assert f"choose {EXPECTED[name].versions}" in capsys.readouterr().err
+    said = capsys.readouterr().err.partition("choose one of ")[2]
+    assert set(EXPECTED[name].versions.split(" or ")) <= set(said.strip().split(", "))
 
 
 @pytest.mark.parametrize("name", EXPECTED)

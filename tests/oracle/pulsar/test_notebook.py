@@ -149,7 +149,7 @@ def test_a_program_that_leaves_a_transaction_behind_is_told(
     lab = opened(begin="(0,3)", transactionMetadata=said(200, {"status": "OPEN"}))
     lab.begin("app")
     monkeypatch.setattr(lab, "wait_until", lambda ask: ask())
-    with pytest.raises(RealBrokerError, match="leaves a transaction behind"):
+    with pytest.raises(RealBrokerError, match="leaves an open transaction"):
         lab.close()
 
 
