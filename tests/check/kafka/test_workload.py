@@ -77,13 +77,17 @@ def run(address, tmp_path, *more, seconds=SECONDS):
 
 
 def test_a_whole_server_passes(tmp_path, capsys):
+    tried = re.compile(r"tried: a writer continued after .* \d+×, a writer was killed")
     with serve() as broker:
-        status, report, events = run(broker.address, tmp_path)
-    assert (status, report.findings) == (0, ())
+        for folder in "abc":  # again where the machine was too busy for a successor to begin
+            (tmp_path / folder).mkdir()
+            status, report, events = run(broker.address, tmp_path / folder)
+            assert (status, report.findings) == (0, ())
+            if tried.search(out := capsys.readouterr().out):
+                break
     assert report.counts["committed"] > 10 and report.counts["aborted"]
-    out = capsys.readouterr().out
     assert "kill" in out and "pause" in out and "found nothing" in out
-    assert re.search(r"tried: a writer continued after .* \d+×, a writer was killed", out)
+    assert tried.search(out)
     assert "a connection was cut under a writer" in out and "never tried by this command:" in out
     topics = {event.topic for event in events if event.name == "send"}
     assert len(topics) == 2 and all(topic.startswith("mqlab-check-") for topic in topics)
