@@ -68,29 +68,36 @@ class Limit:
         if time.perf_counter() - self._began >= PATIENCE * self.seconds:
             raise TooLong(f"{PATIENCE * self.seconds:.0f} s")
 
-    def __call__(self, _number: int, _frame: FrameType | None) -> None:
+    def __call__(self, _number: int, frame: FrameType | None) -> None:
+        while frame is not None:
+            if frame.f_code in AROUND:
+                return
+            frame = frame.f_back
         self.check()
 
 
-@contextmanager
-def limit_time(seconds: float) -> Iterator[None]:
+class limit_time:
     """Let the code inside run for so many seconds, then raise `TooLong` in it, again and again
     should it catch that. Where it cannot be interrupted, `TooLong` comes when it has ended."""
-    limit = Limit(seconds)
-    if not can_interrupt():
-        yield
-        limit.check()
-        return
-    old_handler = signal.signal(signal.SIGALRM, limit)
-    try:
-        try:
-            limit.start()
-            yield
-        finally:
-            _disarm()
-    finally:  # the alarm may have rung on the way into the inner `finally`
-        _disarm()
-        signal.signal(signal.SIGALRM, old_handler)
+
+    def __init__(self, seconds: float) -> None:
+        self._limit, self._interrupts = Limit(seconds), can_interrupt()
+
+    def __enter__(self) -> None:
+        if self._interrupts:
+            self._old_handler = signal.signal(signal.SIGALRM, self._limit)
+            self._limit.start()
+
+    def __exit__(self, raised: type[BaseException] | None, *_more: object) -> None:
+        if self._interrupts:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, self._old_handler)
+        elif raised is None:
+            self._limit.check()
+
+
+#: where a timer that rings raises nothing: it could leave itself set for what comes after
+AROUND = (limit_time.__enter__.__code__, limit_time.__exit__.__code__)
 
 
 @contextmanager
@@ -109,16 +116,6 @@ def pause_limit() -> Iterator[None]:
 def can_interrupt() -> bool:
     """Whether a call made here can be interrupted, not only measured."""
     return hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
-
-
-def _disarm() -> None:
-    """Stop the timer, even if it rings while it is being stopped."""
-    while True:
-        try:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            return
-        except TooLong:
-            continue
 
 
 def limit_resources(memory: int) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -29,6 +31,22 @@ def test_what_waits_without_end_is_stopped() -> None:
     with pytest.raises(TooLong, match="1 s"), limit_time(SECONDS):
         while True:
             time.sleep(0.01)
+
+
+def test_a_timer_that_rings_at_the_end_is_off_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ring_and_set(timer: int, seconds: float, again: float = 0) -> None:
+        if not seconds:
+            signal.raise_signal(signal.SIGALRM)
+        signal.setitimer(timer, seconds, again)
+
+    rings = SimpleNamespace(**vars(signal) | {"setitimer": ring_and_set})
+    monkeypatch.setattr(check, "signal", rings)
+    handler = signal.getsignal(signal.SIGALRM)
+    with pytest.raises(TooLong), limit_time(SECONDS):
+        while True:
+            pass
+    assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+    assert signal.getsignal(signal.SIGALRM) is handler
 
 
 def test_time_that_others_use_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
