@@ -100,7 +100,7 @@ class OrderReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def initialOffset(self) -> Offsets:
         starts = tuple(low for low, _ in self._bounds())
-        first = [record for p, at in enumerate(starts) if (record := self._record(p, at))]
+        first = [it for p, at in enumerate(starts) if (it := self._record(p, at)) is not None]
         until = floor_minute(min((_stamp(record) for record in first), default=0))
         return Cut(0, until, starts).to_json()
 
@@ -154,7 +154,7 @@ class OrderReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         next_stamps = [
             _stamp(record)
             for partition, (start, end) in enumerate(zip(last.offsets, ends, strict=True))
-            if start < end and (record := self._record(partition, start))
+            if start < end and (record := self._record(partition, start)) is not None
         ]
         if not next_stamps:
             raise IncomeError(
@@ -172,6 +172,7 @@ class OrderReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             _stamp(record)
             for partition, (start, end) in enumerate(zip(last.offsets, ends, strict=True))
             if (record := self._record(partition, max(start, min(start + share, end - 1))))
+            is not None
         ]
         return self.plan.by_orders(last.until_ms, min(next_stamps), min(last_stamps))
 

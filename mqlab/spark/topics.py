@@ -388,8 +388,8 @@ def at_offset(client: Consumer, topic: str, partition: int, offset: int) -> Mess
     """The record at `offset`, or the next one there is; None at the end."""
     # first this one alone, so that no more is read where it is there, as nearly always
     for end in (offset + 1, 1 << 62):
-        if found := next(read(client, topic, partition, offset, end), None):
-            return found
+        for found in read(client, topic, partition, offset, end):
+            return found  # (a record without a value is false: its length is 0)
     return None
 
 

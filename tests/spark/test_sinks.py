@@ -199,6 +199,25 @@ def test_a_broker_that_refuses_or_is_not_there_is_named(target: Target) -> None:
         describe("127.0.0.1:1", target.group)
 
 
+def test_a_record_without_a_value_is_found_and_a_marker_passed_over(target: Target) -> None:
+    plain, other = (
+        topics.producer(target.address, **more) for more in ({}, {"transactional.id": "o"})
+    )
+    plain.produce(target.source, b"", partition=0)
+    topics.flush(plain)
+    other.init_transactions(20)
+    other.begin_transaction()
+    other.produce(target.source, b"in a transaction", partition=0)
+    other.commit_transaction(20)
+    plain.produce(target.source, b"last", partition=0)
+    topics.flush(plain)
+    reader = topics.consumer(target.address)
+    found = [topics.at_offset(reader, target.source, 0, at) for at in (0, 2, 4)]
+    assert [it if it is None else (it.offset(), it.value()) for it in found] == [
+        (0, b""), (3, b"last"), None
+    ]  # fmt: skip
+
+
 def test_records_that_the_log_has_deleted_are_an_error_not_a_jump(target: Target) -> None:
     client = topics.producer(target.address)
     for number in range(4):
