@@ -75,7 +75,7 @@ NO_ANSWER = Words(
     "the admin interface's answer has a form that is not read here: give what `pulsar-admin` "
     "prints of {commands}"
 )(commands=", ".join(COMMANDS.values()))
-#: what stands in place of an answer: a page, or what pulsar-admin prints of a refusal
+#: what there is instead of an answer: a page, or what pulsar-admin prints of a refusal
 ERROR = re.compile(r"^(?:<(?:!DOCTYPE )?html.*?(?:</html>|\Z)|HTTP \d{3}\b.*|Reason: .*)",
                    re.M | re.S | re.I)  # fmt: skip
 BEGIN = re.compile(r"^\s*(?=\{|\[\s*[\"\]{])|(?<=[}\]])(?=[{\[])", re.MULTILINE)

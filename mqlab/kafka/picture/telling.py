@@ -283,7 +283,7 @@ def explain_change(
     known: Known, event: Event | None, part: Partition | None, newest: Batch | None, name: str = ""
 ) -> Telling:
     """Explain a change in a role's memory for the picture. The important one is that a marker has
-    become durable: readers can then go on; a change by plain data is told in the story, and folded
+    become durable: readers can then go on; a change by plain data is in the story, and folded
     elsewhere. An empty Telling adds nothing to the fact. `part`: the partition of a leader, else
     None; `newest`: the batch that the event is about, and `name` its transaction."""
     if isinstance(event, Request):
