@@ -209,9 +209,11 @@ def _show_run(
     tell = what.explain_missing if kind == "sometimes" else what.explain
     says = tell(system, schedule, claim)
     light = "" if kind == "sometimes" else claim
-    lost = len(schedule) if kind == "can_always" else 0
+    marked = _light(system, claim, what)
+    # judged at the end of the execution only: it is red in the last snapshot of the trace
+    lost = len(Play(marked, schedule).trace) if kind == "can_always" else 0
     card = Card(
-        False, says, light, schedule, _light(system, claim, what), light,
+        False, says, light, schedule, marked, light,
         states=states, trial=trial.name, lost=lost, shortest=False,
     )  # fmt: skip
     card.trace()

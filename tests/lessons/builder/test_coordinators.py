@@ -101,6 +101,13 @@ def test_each_claim_that_a_wrong_one_breaks_is_a_light_of_its_run():
     assert not lights[card.light] and lights["runs"]
 
 
+def test_in_simulated_time_what_is_never_reached_is_red_at_the_end_only():
+    with Host(right(3)) as host:  # without a timer
+        card = search_trial(TRIALS["never again"], host)
+    trace = card.trace()
+    assert card.light == "ended" and card.lost == card.step == len(trace) > len(card.schedule)
+
+
 @pytest.mark.parametrize(
     ("belief", "loses"),
     [
