@@ -63,7 +63,7 @@ from ..messages import (
     TransactionMetadataEntry,
     TxnID,
 )
-from ..pending_ack import PendingAck
+from ..pending_ack import PendingAck, apply_record
 from ..states import ENDED, PREVIOUS, AckType, MarkerType, TxnStatus
 from ..subscription import Subscription
 from ..topic import Topic
@@ -187,7 +187,8 @@ def draw_subscriptions(
         log = disk.log(name_pending_ack_log(partition, name)).read(0)
         records = [record for record in log if record not in not_applied]
         entries_drawn = range(disk.log(partition).end)
-        rows.append(draw_subscription(name, cursor, pending, records, written, entries_drawn))
+        refused = _find_refused(cluster.config, pending, records, entries_drawn.stop - 1)
+        rows.append(draw_subscription(name, cursor, pending, refused, written, entries_drawn))
     return tuple(rows)
 
 
@@ -195,21 +196,19 @@ def draw_subscription(
     name: str,
     cursor: Cursor,
     pending: PendingAck,
-    records: Iterable[PendingAckEntry],
+    refused: Refused,
     written: Written,
     drawn: range,
 ) -> Progress:
     """Draw one subscription's row below its partition's entries: stretches of what is acknowledged,
     of what is pending in which transaction, and where another transaction was refused
-    (TransactionConflict). `records`: the applied ones of the pending-ack log; `written` names
-    transactions; `drawn`: the entries that are shown."""
+    (TransactionConflict: `refused`). `written` names transactions; `drawn`: the entries shown."""
     spans = [(0, cursor.mark_delete)] if cursor.mark_delete >= 0 else []  # acknowledged for good
     # individual: stretches of what was acknowledged above mark-delete, after a gap
     for first, last in cursor.individual:
         spans += [(at, at) for at in range(max(first, drawn.start), min(last + 1, drawn.stop))]
     stretches = [Stretch(first, last) for first, last in spans]
     holders = {position: txn for txn, acked in pending.of_txn for position in acked}
-    refused = _find_refused(records, pending, holders)
     if pending.cumulative is not None:
         txn, upto = pending.cumulative
         loser = next((t for (kind, _), t in refused.items() if kind is AckType.CUMULATIVE), None)
@@ -236,27 +235,36 @@ def _name_holders(
 
 
 def _find_refused(
-    records: Iterable[PendingAckEntry], pending: PendingAck, holders: dict[AckPosition, TxnID]
+    config: PulsarConfig, pending: PendingAck, records: Iterable[PendingAckEntry], lac: int
 ) -> Refused:
     """Find the acknowledgements that were refused, as long as their transactions are open: by kind
     (individual, cumulative) and entry, the transaction that was refused last. An ACK is written to
-    the log before it is checked; so it was refused if its transaction does not hold the position
-    now (`holders`), or had acknowledged it before."""
+    the log before it is checked, so the log is replayed; `lac`: the last confirmed entry. A replay
+    knows no plain acknowledgements and no rule of a learner: so what a transaction does not hold
+    now (`pending`) was refused, and what it holds was granted once."""
     refused: Refused = {}
-    granted: set[AckPosition] = set()
+    granted: set[tuple[TxnID, AckPosition]] = set()
+    held = {(txn, position) for txn, acked in pending.of_txn for position in acked}
+    holder = None if pending.cumulative is None else pending.cumulative[0]
+    replayed, cursor = PendingAck(), Cursor()
     for record in records:
+        done = apply_record(config, replayed, cursor, record, lac)
+        replayed, cursor = done.pending, done.cursor
         if record.op != "ACK":
             refused = {at: txn for at, txn in refused.items() if txn != record.txn}
             continue
         for position in record.positions:
+            key, mine = (record.ack_type, position.position), (record.txn, position)
             if record.ack_type is AckType.CUMULATIVE:
-                holds_it = pending.cumulative is not None and pending.cumulative[0] == record.txn
+                was_granted = holder == record.txn and not done.conflict
             else:
-                holds_it = holders.get(position) == record.txn
-            if holds_it and position not in granted:
-                granted.add(position)
-            else:
-                refused[record.ack_type, position.position] = record.txn
+                was_granted = mine in held and not (done.conflict and mine in granted)
+            if not was_granted:
+                refused[key] = record.txn
+                continue
+            granted.add(mine)
+            if refused.get(key) == record.txn:
+                del refused[key]  # granted at last
     return refused
 
 

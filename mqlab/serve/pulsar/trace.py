@@ -246,7 +246,7 @@ class Model(Seen):
         durable = (sub for sub in self.list_subs(topic) if sub.durable)
         drawn = range(entries[0].base, topic.lac + 1)
         return tuple(
-            draw_subscription(cut(sub.name), sub.cursor, sub.pending, (), self.written, drawn)
+            draw_subscription(cut(sub.name), sub.cursor, sub.pending, {}, self.written, drawn)
             for sub in islice(durable, SUBSCRIPTIONS)
         )
 

@@ -232,6 +232,20 @@ def test_who_was_refused_is_crossed_as_long_as_it_is_open() -> None:
     assert row(slot, "Failover")[1] == (Stretch(0, 0, "T1", refused="T2"),)
 
 
+def test_who_was_refused_first_and_granted_later_is_not_crossed() -> None:
+    first = "run shop: ack s orders-0@0 txn=t1, ack s orders-0@0 orders-0@1 txn=t2, abort t1"
+    assert row(f"{first}\nrun shop: ack s orders-0@0 txn=t2")[1] == (Stretch(0, 0, "T2"),)
+    assert row(f"{first}\nrun shop: ack s orders-0@1 txn=t2")[1] == (Stretch(1, 1, "T2"),)
+
+
+def test_a_cumulative_acknowledgement_that_goes_back_is_crossed_and_a_single_one_is_not() -> None:
+    upto = "run shop: ack-cumulative s orders-0@2 txn=t1"
+    back = f"{upto}, ack-cumulative s orders-0@1 txn=t1"
+    assert row(back, "Failover")[1] == (Stretch(0, 2, "T1", refused="T1"),)
+    single = f"{upto}, ack s orders-0@2 txn=t1"
+    assert row(single, "Failover")[1] == (Stretch(0, 2, "T1"), Stretch(2, 2, "T1"))
+
+
 def test_all_of_it_is_on_the_disk_of_a_partition_that_is_down() -> None:
     both = "run shop: ack s orders-0@0 txn=t1, ack s orders-0@0 txn=t2, ack s orders-0@1"
     assert row(f"{both}\nkill orders-0") == row(both) != (0, ())
