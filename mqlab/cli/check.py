@@ -178,8 +178,9 @@ def _choose_path(args: argparse.Namespace) -> Path:
 def run_java(args: argparse.Namespace) -> int:
     """Let a broker's own Java client write transactions and their history, check the history, and
     print what was found. A client that ends early leaves a history that is checked as far as it
-    goes. Returns 1 for anomalies, else 0; UserError where there is no history or, without
-    anomalies, the client ended early."""
+    goes. Returns 1 for anomalies, else 0. Raises UserError for an option that cannot be meant (a
+    number out of range, an address without a broker, a history that exists), where no history was
+    written and, without anomalies, where the client ended early."""
     from ..real.program import RealBrokerError
 
     if not 1 <= args.transactions <= MOST_TRANSACTIONS:

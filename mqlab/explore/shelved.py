@@ -251,10 +251,10 @@ class ShelvedLevels(Levels):
     # -- the folder -----------------------------------------------------------------------
 
     def _put(self, make: Make, rows: Words, parts: dict[str, NDArray[Any]]) -> None:
-        """Store a complete level on disk: judge its worlds block by block, and write rows, news,
-        the log of what was worked out in Python, and the search's counts. `make` makes an array of
-        zeros; `rows`: the level's worlds, by columns; `parts`: what else is stored of them, by
-        name."""
+        """Store a complete level on disk: judge its worlds block by block, and write rows, news
+        (where claims need them again: `search.lasting`), the log of what was worked out in Python,
+        and the search's counts. `make` makes an array of zeros; `rows`: the level's worlds, by
+        columns; `parts`: what else is stored of them, by name."""
         search, first, count = self.search, self.search.states, rows.shape[1]
         news = make(count, np.uint64)
         for begin in range(0, count, BLOCK):

@@ -22,9 +22,9 @@ from .session import start
 
 def write() -> None:
     """Write the archive of classes that later JVMs start from: run an empty query in a JVM that
-    saves the classes it has loaded when it exits. Archives for other versions of Java or PySpark
-    are deleted. Raises IncomeError where Spark cannot start, OSError where nothing can be
-    written."""
+    saves the classes it has loaded when it exits. Folders kept for
+    other versions of Java or PySpark are deleted. Raises IncomeError where Spark cannot start,
+    OSError where nothing can be written."""
     from .warm import warm_up  # needs PySpark, which may not be there
 
     folder = find_folder()

@@ -2,8 +2,9 @@
 
 The coordinators know which transactions live; a topic knows how many are open in it, and that all
 after its maxReadPosition waits for the oldest of these. So each topic is asked first, then the
-coordinators, then the topics that are held back once more: where its place is the same, and no
-coordinator has a transaction that begins there, what holds it back will never be ended.
+coordinators for their transactions, then the topics that are held back once more: where its place
+is the same, and no coordinator has a transaction that begins there, what holds it back will never
+be ended.
 
 Offsets count the entries of the topic's ledgers that are still there.
 """
@@ -142,9 +143,10 @@ class _Reader:
     listed: bool = False  # whether the coordinators have listed their open transactions
 
     def read(self) -> Reading:
-        """Read the coordinators, the topics, then, where there are few enough, the open
-        transactions, and last the topics' subscriptions. A refused request costs its part only, and
-        is noted as a gap; raises Unreadable where all are refused."""
+        """Read the coordinators' statistics, the topics, then the open transactions (where a
+        coordinator is loaded and they are few enough), and last the topics' subscriptions. A
+        refused request costs its part only, and is noted as a gap. Raises Unreadable where nothing
+        was learned of a coordinator, a transaction or what is open in a topic (`told`)."""
         # (_try: a request's result, or the second argument where it is refused)
         states, open_count = self._try(COORDINATORS, ((), 0), self._read_coordinators)
         topics_read = [self._read_topic(name) for name in self._list_topics()]
@@ -155,6 +157,7 @@ class _Reader:
             if self.listed and len(self.txns) < open_count:
                 gap = Gap(SLOW, UNLISTED(n=open_count, m=len(self.txns)), failed=True)
                 self.admin.gaps.append(gap)
+            # filtered: a saved list, which may have been made with -t or of one coordinator
             whole = not self.admin.filtered or (states and len(self.txns) >= open_count)
             if self.listed and not whole:
                 self.listed = False

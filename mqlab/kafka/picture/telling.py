@@ -137,8 +137,9 @@ class Known(Protocol):
 def explain_request(known: Known, sender: str, body: object) -> Telling:
     """Explain a request for the picture: to which transaction it belongs, its label, and whether it
     may be folded away or hidden because it teaches nothing. `sender`: the node that sends it.
-    `_current` names the open transaction of an id (with `begins`, also one that this request
-    begins), `find_last` the latest, of this epoch if possible."""
+    `_current` names the id's latest transaction of this epoch, else its next one (with `begins`,
+    the next also where this request begins one), `find_last` the latest, of this epoch if
+    possible."""
     match body:
         case Produce(batch=batch, txn_id=txn_id):
             txn_name = _current(known, txn_id, batch.epoch) if batch.transactional else ""

@@ -128,14 +128,16 @@ def _read_partition(number: int, plan: Plan, part: int) -> Send:
 def take_part(
     broker: Broker, number: int, waiting: Gathering, part: int, answer: Any
 ) -> tuple[Broker, Effects]:
-    """Take a leader's answer for partition number `part` of the waiting fetch number `number`: the
+    """Take a leader's answer for number `part` of `plan.reads` of the waiting fetch `number`: the
     records read, or, while the partitions are watched, the notice of new ones, on which all are
     read again. After a read, read the next partition; after the last, answer the client if there is
-    enough, or else watch the partitions until there is or the client's time is over."""
+    enough, one was refused or it does not wait, or else watch the partitions until there is or the
+    client's time is over."""
     plan: Plan = waiting.plan
     if isinstance(answer, Watched):
         if plan.phase != WATCHING:
-            # Another notice has begun a read already, which will find these records, too.
+            # Another notice, or the timer, has begun a read already, which will find these records,
+            # too.
             return broker, ()
         return _read_again(broker, number, waiting, READING)
     answer = _in_wire_format(broker, answer)
