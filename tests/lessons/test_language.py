@@ -43,17 +43,14 @@ run app: init, begin, send orders-0 a, commit
 run reader: poll orders-0
 """
 QUESTION = """
-[torn]
-question = "ordered"
-
-[[torn.options]]
-says = "recording"
-why = "It is."
-right = true
-
-[[torn.options]]
-says = "b"
-why = "It is not."
+[one]
+asks = '''
+ordered
++ recording
+    It is.
+- b
+    It is not.
+'''
 """
 Open = Callable[..., Path]
 

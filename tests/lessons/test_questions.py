@@ -14,18 +14,18 @@ from mqlab.lessons.questions import CALL, find_question, read_questions
 
 TORN = """
 [torn]
-question = "What does a reader get?"
 until = "poll"
 shows = ["readers: read_committed"]
+asks = '''
+What does
+a reader get?
 
-[[torn.options]]
-says = "a"
-why = "It is committed."
-
-[[torn.options]]
-says = "nothing"
-why = "There is no marker yet."
-right = true
+- a
+    It is committed.
++ nothing
+    There is no
+    marker yet.
+'''
 """
 RUN = """
 system kafka partitions=1 readers=reader
@@ -37,6 +37,7 @@ run reader: poll orders-0
 def test_a_question_is_read_from_its_file() -> None:
     (question,) = read_questions("07", TORN).values()
     assert (question.name, question.answer, question.until) == ("07-torn", 1, "poll")
+    assert question.text == "What does a reader get?"
     assert question.options == ("a", "nothing") and question.shows == ("readers: read_committed",)
     assert question.explanations[1] == "There is no marker yet."
 
@@ -44,12 +45,13 @@ def test_a_question_is_read_from_its_file() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ("right = true\n", "", "one of them is right"),
-        ('says = "a"\n', 'says = "a"\nright = true\n', "one of them is right"),
-        ('why = "It is committed."\n', "", "says something and why"),
+        ("+ nothing", "- nothing", "one of them is right"),
+        ("- a", "+ a", "one of them is right"),
+        ("    It is committed.\n", "", "says something and why"),
+        ("    There is no\n    marker yet.\n", "", "says something and why"),
         ("until =", "unitl =", "nothing is called 'unitl'"),
-        ("right =", "rihgt =", "nothing is called 'rihgt'"),
-        ("question =", "shows2 =", "nothing is called 'shows2'"),
+        ("What does\na reader get?", "", "has a text"),
+        ("- a\n    It is committed.\n", "", "at least two options"),
     ],
 )
 def test_a_file_that_is_not_in_the_form_says_which_question(old: str, new: str, says: str) -> None:

@@ -28,6 +28,7 @@ from jinja2.ext import babel_extract
 from mqlab import __version__
 from mqlab.cli.scenario import explain
 from mqlab.kernel.catalogue import PARAGRAPH, find_catalogue, unwrap
+from mqlab.lessons.questions import load_questions
 from mqlab.registry import SYSTEMS
 from mqlab.scenario.golden import DASHES, split_blocks
 from mqlab.scenario.language import ASKS, HEAD
@@ -37,7 +38,6 @@ from .sources import ROOT, list_committed, relative
 #: files of TOML, by domain, and the keys whose texts are said
 TABLES = {
     "mqlab": {
-        "mqlab/lessons/questions/*.toml": {"question", "says", "why"},
         "mqlab/lessons/misconceptions.toml": {
             "belief", "truth", "question", "experiment", "points",
         },
@@ -102,6 +102,10 @@ def _list_messages(domain: str) -> Iterator[tuple[str, Message]]:
             for term in data.get("terms", ()):
                 yield relative(path), (term["en"], "term")
     if domain == "mqlab":
+        for path in sorted(ROOT.glob("mqlab/lessons/questions/*.toml")):
+            for asked in load_questions(path.stem).values():
+                for text in (asked.text, *asked.options, *asked.explanations):
+                    yield relative(path), (text, "")
         for path in list_committed():
             if path.suffix == ".py" and relative(path).startswith(SPEAKING):
                 tree = ast.parse(path.read_text("utf-8"))

@@ -4,20 +4,20 @@ A lab says `Predict("07-first-marker", trace=torn, step=17)`. The words are here
 so that neither a notebook nor what is made of it (a page, a print) shows the answer:
 
     [first-marker]
-    question = "What does a read_committed reader get now?"
     until = "Fetch @0"               # the step that answers: words of its line, or "now"
     shows = ["readers: committed"]   # the panel that answers, and the line of it with these words
+    asks = '''
+    What does a read_committed reader get now?
 
-    [[first-marker.options]]
-    says = "both records: the commit has returned"
-    why = "commit returns before any marker is written."
+    - both records: the commit has returned
+        commit returns before any marker is written.
+    + nothing: no marker is written yet
+        A partition shows a transaction when its own marker is in its own log.
+    '''
 
-    [[first-marker.options]]
-    says = "nothing: no marker is written yet"
-    why = "A partition shows a transaction when its own marker is in its own log."
-    right = true
-
-`until` and `shows` may be left out: the trace then plays to its last step.
+`+` is the right option, `-` a wrong one; below it stands why. The file has no blanks before the
+question and the options. `until` and `shows` may be left out: the trace then plays to its last
+step.
 """
 
 from __future__ import annotations
@@ -31,12 +31,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from mqlab.kernel import Lang, pick, spoken
+from mqlab.kernel import Lang, spoken, tr
 
-KEYS = {"question", "options", "until", "shows"}
-OPTION_KEYS = {"says", "why", "right"}
-SAID = ("question", "says", "why")  # in the language that is spoken
-
+KEYS = {"asks", "until", "shows"}
 #: the call in a notebook's cell: the name, and what was kept of an answer
 CALL = re.compile(
     r"""\bPredict\(\s*(["'])(?P<name>[0-9a-z-]{1,60})\1"""
@@ -89,25 +86,21 @@ def read_questions(lab: str, text: str, lang: Lang = "en") -> dict[str, Question
 def _question(name: str, entry: dict[str, Any], lang: Lang) -> Question:
     """Make a question of its TOML entry, in one language. Raises ValueError for an unknown key, a
     missing text, fewer than two options, or where not exactly one option is right."""
-    options = entry.get("options", [])
-    unknown_keys = [
-        *(entry.keys() - KEYS),
-        *(key for option in options for key in option.keys() - OPTION_KEYS),
-    ]
-    if unknown_keys:
-        raise ValueError(f"{name}: nothing is called {unknown_keys[0]!r} in a question")
-    if "question" not in entry or len(options) < 2:
+    if unknown := sorted(entry.keys() - KEYS):
+        raise ValueError(f"{name}: nothing is called {unknown[0]!r} in a question")
+    text, *options = re.split(r"^(?=[-+] )", entry.get("asks", ""), flags=re.MULTILINE)
+    if not text.strip() or len(options) < 2:
         raise ValueError(f"{name}: a question has a text and at least two options")
-    right = [index for index, option in enumerate(options) if option.get("right")]
-    if len(right) != 1 or not all(option.get("says") and option.get("why") for option in options):
+    right = [place for place, option in enumerate(options) if option.startswith("+")]
+    says, why = zip(*(option[2:].split("\n", 1) for option in options), strict=True)
+    if len(right) != 1 or not all(map(str.strip, (*says, *why))):
         raise ValueError(f"{name}: each option says something and why; one of them is right")
-    texts = pick(entry, SAID, lang)
+
+    def say(text: str) -> str:
+        """A text of several lines as one, in the language."""
+        return tr(" ".join(text.split())).of(lang)
+
     return Question(
-        name,
-        texts["question"],
-        tuple(option["says"] for option in texts["options"]),
-        tuple(option["why"] for option in texts["options"]),
-        right[0],
-        entry.get("until"),
-        tuple(entry.get("shows", ())),
-    )
+        name, say(text), tuple(map(say, says)), tuple(map(say, why)), right[0],
+        entry.get("until"), tuple(entry.get("shows", ())),
+    )  # fmt: skip
