@@ -199,7 +199,7 @@ HEAD = (
 )  # fmt: skip
 #: the marks of each passage whose verdicts were shown
 _LOCKED: dict[str, str] = {}
-#: letter of an article, verdict, what it says, the lab that shows it
+#: letters of articles, verdict, what they say, the lab that shows it
 Row = tuple[str, str, str, str]
 
 
@@ -268,8 +268,8 @@ def list_rows() -> dict[int, Row]:
     is spoken."""
     data = tomllib.loads((FOLDER / "article_rows.toml").read_text("utf-8"))
     return {
-        int(number): (row["in"], row["verdict"], tr(row["says"]).of(), row["lab"])
-        for number, row in data["rows"].items()
+        int(number): (letters, verdict, tr(says).of(), lab)
+        for number, (letters, verdict, says, lab) in data.items()
     }
 
 

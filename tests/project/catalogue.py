@@ -28,6 +28,7 @@ from jinja2.ext import babel_extract
 from mqlab import __version__
 from mqlab.cli.scenario import explain
 from mqlab.kernel.catalogue import PARAGRAPH, find_catalogue, unwrap
+from mqlab.lessons.lab15 import list_rows
 from mqlab.lessons.questions import load_questions
 from mqlab.registry import SYSTEMS
 from mqlab.scenario.golden import DASHES, split_blocks
@@ -42,13 +43,11 @@ TABLES = {
             "belief", "truth", "question", "experiment", "points",
         },
         "mqlab/lessons/articles.toml": {"says", "tells", "about"},
-        "mqlab/lessons/article_rows.toml": {"says"},
         "mqlab/lessons/choice.toml": {"says"},
         "mqlab/lessons/on_call.toml": {"says", "tells", "belief", "looks"},
         "mqlab/lessons/decision.toml": {
             "says", "title", "price", "does", "limits", "versions", "processes", "watch", "not_for",
         },
-        "mqlab/lessons/atlas/glossary.toml": {"means"},
         "mqlab/inspect/*/findings.toml": {"title", "risk", "says", "advice"},
     },
     "labs": {
@@ -99,13 +98,8 @@ def _list_messages(domain: str) -> Iterator[tuple[str, Message]]:
             data = tomllib.loads(path.read_text("utf-8"))
             for text in _list_values(data, keys):
                 yield relative(path), (text, "")
-            for term in data.get("terms", ()):
-                yield relative(path), (term["en"], "term")
     if domain == "mqlab":
-        for path in sorted(ROOT.glob("mqlab/lessons/questions/*.toml")):
-            for asked in load_questions(path.stem).values():
-                for text in (asked.text, *asked.options, *asked.explanations):
-                    yield relative(path), (text, "")
+        yield from _list_read()
         for path in list_committed():
             if path.suffix == ".py" and relative(path).startswith(SPEAKING):
                 tree = ast.parse(path.read_text("utf-8"))
@@ -134,6 +128,22 @@ def _list_messages(domain: str) -> Iterator[tuple[str, Message]]:
         for name, story in list_stories():
             for text in _list_comments(story):
                 yield name, (text, "")
+
+
+def _list_read() -> Iterator[tuple[str, Message]]:
+    """What is said in tables that have a form of their own: questions, rows of articles, terms."""
+    lessons = ROOT / "mqlab" / "lessons"
+    for path in sorted(lessons.glob("questions/*.toml")):
+        for asked in load_questions(path.stem).values():
+            for text in (asked.text, *asked.options, *asked.explanations):
+                yield relative(path), (text, "")
+    for _, _, text, _ in list_rows().values():
+        yield relative(lessons / "article_rows.toml"), (text, "")
+    path = lessons / "atlas" / "glossary.toml"
+    for term, means in tomllib.loads(path.read_text("utf-8")).items():
+        yield relative(path), (term, "term")
+        if isinstance(means, str):
+            yield relative(path), (means, "")
 
 
 def list_stories() -> Iterator[tuple[str, str]]:

@@ -34,11 +34,9 @@ def read_terms() -> tuple[Term, ...]:
     data = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
     return tuple(
         Term(
-            term["en"],
-            tr(term["en"], "term").of("zh"),
-            MEANS[term["as"]] if "as" in term else tr(term["means"]),
+            en, tr(en, "term").of("zh"), tr(means) if isinstance(means, str) else MEANS[means["as"]]
         )
-        for term in data["terms"]
+        for en, means in data.items()
     )
 
 
