@@ -23,11 +23,9 @@ from ..kernel import (
     Program,
     Property,
     Snapshot,
-    Stage,
     System,
     Telling,
     Text,
-    Words,
     World,
 )
 from ..kernel.claims import Claim, check_named, claims_by_key, list_properties, select_lights
@@ -35,7 +33,7 @@ from ..kernel.options import SORTED, Programs
 from ..kernel.reasons import Unguarded
 from ..kernel.text import BadValue
 from ..kernel.usages import Reader, Usages
-from .picture import explain, explain_fault
+from .picture import NO_SENTENCES, Sentences, explain, explain_fault
 
 
 @dataclass(frozen=True)
@@ -55,13 +53,8 @@ class Model(System):
     calls: ClassVar[Mapping[str, Callable[..., Any]]] = {}
     #: what its words mean, by kind
     readers: ClassVar[Mapping[str, Reader]] = {}
-    #: why a step happens, by the name of its message, record or timer (see `picture.explain`)
-    whys: ClassVar[Mapping[str, Words]] = {}
-    #: which of these an outsider would notice, and which begin a stage of a transaction
-    told: ClassVar[tuple[str, ...]] = ()
-    stages: ClassVar[Mapping[str, Stage]] = {}
-    #: what is true in the place of these sentences while a safeguard is off
-    unguards: ClassVar[Unguarded] = {}
+    #: why its steps happen
+    sentences: ClassVar[Sentences] = NO_SENTENCES
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -106,7 +99,7 @@ class Model(System):
     def annotate(
         self, world: World, role: str, event: Event | None, effect: Effect | None
     ) -> Telling:
-        return explain(self, self.whys, self.told, self.stages, world, role, event, effect)
+        return explain(self, self.sentences, world, role, event, effect)
 
     def explain(self, fact: Fact) -> Text:
         return explain_fault(fact)
@@ -124,7 +117,7 @@ class Model(System):
         return self.guards
 
     def unguarded(self) -> Unguarded:
-        return self.unguards
+        return self.sentences.unguarded
 
 
 def check_among(field: str, names: tuple[str, ...], of: str, known: tuple[str, ...]) -> None:

@@ -3,14 +3,14 @@
 A step is explained by the name of what it does: a message by its class (or the `key` it gives
 itself), a record by its first word, a timer by the first word of its name. What changes memory
 only is `change`, with the name of the message that did it. A model lists its sentences under these
-names, in its `picture.py`, which of them an outsider would notice (`TOLD`), and with which a
-transaction comes to its next stage (`STAGES`). What it lists no sentence for teaches nothing here,
-and is folded.
+names, in its `why.toml`. What it lists no sentence for teaches nothing here, and is folded.
 """
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Collection, Iterable, Mapping
+from pathlib import Path
 
 from ..kernel import (
     NOTHING,
@@ -34,9 +34,10 @@ from ..kernel import (
     Text,
     Words,
     World,
+    frozen,
 )
 from ..kernel.moves import current
-from ..kernel.reasons import DROPPED
+from ..kernel.reasons import DROPPED, Unguarded
 from .records import Record
 
 LATE = Words("It was sent on a connection that has broken since; it arrives all the same.")
@@ -83,21 +84,48 @@ def draw_log(
 # ---- the sentence why ------------------------------------------------------------------
 
 
+@frozen
+class Sentences:
+    """What a model says of its steps, by the names that the module's head describes. `whys`: why
+    each happens; `told`: which of them a reader who knows no protocol notices; `stages`: which
+    stage of a transaction one begins; `unguarded`: what is true in the place of a sentence while a
+    safeguard is off."""
+
+    whys: Mapping[str, Words]
+    told: Collection[str]
+    stages: Mapping[str, Stage]
+    unguarded: Unguarded
+
+
+NO_SENTENCES = Sentences({}, (), {}, {})
+
+
+def read_sentences(module: str) -> Sentences:
+    """Read the `why.toml` beside a module's file."""
+    data = tomllib.loads(Path(module).with_name("why.toml").read_text("utf-8"))
+    whys = {name: Words(why) for name, why in data["whys"].items()}
+    stages = {
+        name: Stage[stage] for stage, names in data.get("stages", {}).items() for name in names
+    }
+    unguarded = {
+        safeguard: {whys[name]: Words(without) for name, without in instead.items()}
+        for safeguard, instead in data["unguarded"].items()
+    }
+    return Sentences(whys, data["told"], stages, unguarded)
+
+
 def explain(
     system: System,
-    whys: Mapping[str, Words],
-    told: Collection[str],
-    stages: Mapping[str, Stage],
+    sentences: Sentences,
     world: World,
     role: str,
     event: Event | None,
     effect: Effect | None,
 ) -> Telling:
     """Explain an effect of a model's step, or its event where `effect` is None, by the sentence
-    that the model has for it (`whys`, by the names that the module's head describes). An effect or
-    a timer without a sentence is folded away (hidden until a reader unfolds it). `told`: the names
-    of what a reader who knows no protocol notices; `stages`: the names that begin a transaction's
-    stage, and which; `world`: the one after it; `role`: the role's name."""
+    that the model has for it. An effect or a timer without a sentence is folded away (hidden until
+    a reader unfolds it). `world`: the one after it; `role`: the role's name."""
+    whys = sentences.whys
     subject = _find_subject(effect)  # the message or record of the effect
     if subject is not None:
         names = (f"{name_of(subject)} by {role}", name_of(subject))
@@ -107,8 +135,8 @@ def explain(
             _txn(subject),
             fold=why is None,
             why=_say(why, subject),
-            stage=stages.get(key),
-            story=AT_NODE if key in told else None,
+            stage=sentences.stages.get(key),
+            story=AT_NODE if key in sentences.told else None,
         )
     match effect, event:
         case Return(value=value), _:

@@ -99,7 +99,7 @@ def test_every_safeguard_says_what_is_true_without_it(name):
     for off, rows in model.unguarded().items():
         assert rows, off
         for usual, without in rows.items():
-            assert usual in model.whys.values(), usual
+            assert usual in model.sentences.whys.values(), usual
             assert re.match(r"[^ A-Z].*\.$", without.en), without
             assert re.match(".*[一-鿿].*。$", translate(without.en)), without
 

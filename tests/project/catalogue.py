@@ -49,6 +49,7 @@ TABLES = {
             "says", "title", "price", "does", "limits", "versions", "processes", "watch", "not_for",
         },
         "mqlab/inspect/*/findings.toml": {"title", "risk", "says", "advice"},
+        "mqlab/patterns/*/why.toml": {"whys", "unguarded"},
     },
     "labs": {
         "labs/lecture/lecture.toml": {
@@ -221,7 +222,7 @@ def _list_values(data: Any, keys: set[str], said: bool = False) -> Iterator[str]
     match data:
         case dict():
             for key, value in data.items():
-                yield from _list_values(value, keys, key in keys)
+                yield from _list_values(value, keys, said or key in keys)
         case list():
             for value in data:
                 yield from _list_values(value, keys, said and isinstance(value, str))

@@ -42,8 +42,9 @@ from ...kernel.claims import Claim
 from ...kernel.options import Most
 from ...kernel.text import BadValue
 from ..model import Model
+from ..picture import read_sentences
 from .claims import KEPT, SAFEGUARDS, UNKEPT, arrives, can_commit
-from .picture import STAGES, TOLD, UNGUARDED, WHYS, draw
+from .picture import draw
 from .roles import JM, SINK, SUM, JobConfig, JobManager, Operator, Sink, Source
 
 
@@ -66,10 +67,7 @@ class Barriers(Model):
     guards = SAFEGUARDS
     kept = (*KEPT, arrives, can_commit)
     unkept = UNKEPT
-    whys = WHYS
-    told = TOLD
-    stages = STAGES
-    unguards = UNGUARDED
+    sentences = read_sentences(__file__)
 
     @cached_property
     def config(self) -> JobConfig:

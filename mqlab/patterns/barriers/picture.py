@@ -12,14 +12,12 @@ from ...kernel import (
     Log,
     Reader,
     Snapshot,
-    Stage,
     Table,
     Text,
     Words,
     World,
     tr,
 )
-from ...kernel.reasons import Unguarded
 from ..picture import draw_lanes, draw_log
 from ..records import Record, read_records
 from .claims import Job
@@ -43,96 +41,6 @@ GRAPH = Words("Where {txn} is")
 HIDDEN = Words("{txn} is pending: written, hidden")
 LOST = Words("{txn} was given up by the store")
 
-WHYS = {
-    "Register": Words("Running, and doing nothing until it is deployed."),
-    "Reconnect": Words("Whether it has stopped cannot be told: if it lives it is to register."),
-    "Fail": Words("A channel broke: what was in it may be lost. The whole attempt begins again."),
-    "Deploy": Words("Everybody begins again from the same picture."),
-    "DeployResponse": Words("Ready; whatever an earlier attempt sends is refused now."),
-    "checkpoint": Words("Time for another picture."),
-    "Trigger": Words("Only the sources are told; the barrier does the rest."),
-    "Row": Words("A record goes down its channel."),
-    "Barrier": Words(
-        "Between two records: what is before it belongs to {txn}, what is after it does not."
-    ),
-    "change Barrier": Words(
-        "Its records wait, or the picture would hold some that come after the barrier."
-    ),
-    "Acknowledge": Words("This task's part of the picture."),
-    "pending": Words("Pre-commit: the output is on disk, and no reader sees it. This is the vote."),
-    "completed": Words(
-        "The decision: from now on this is where a restart begins, and its output counts."
-    ),
-    "Complete": Words("The sink may commit now."),
-    "committed": Words("Readers see it now."),
-    "aborted": Words("Newer than the restored checkpoint: it will be computed and written again."),
-    "expired": Words(
-        "The store has waited long enough. It cannot know that the checkpoint is complete."
-    ),
-    "expire": Words("A transaction of the store has its own timeout."),
-    "late Row": Words(
-        "From a channel that is gone. It will be read again, so it must not count now."
-    ),
-    "late Barrier": Words("From a channel that is gone: it says nothing now."),
-}
-
-TOLD = ("pending", "completed", "committed", "aborted", "expired", "Deploy")
-STAGES = {
-    "Trigger": Stage.RESERVE,
-    "pending": Stage.WRITE,
-    "completed": Stage.DECIDE,
-    "Complete": Stage.PUBLISH,
-    "committed": Stage.SHOW,
-    "aborted": Stage.SHOW,
-}
-
-UNGUARDED: Unguarded = {
-    "alignment": {
-        WHYS["Barrier"]: Words(
-            "between two records; but some of those after it may be counted before it."
-        ),
-        WHYS["change Barrier"]: Words(
-            "its records do not wait, so the picture may hold some that come after the barrier."
-        ),
-    },
-    "pre_commit": {
-        WHYS["Acknowledge"]: Words(
-            "this task's part of the picture; the sink has not written its output."
-        ),
-        WHYS["completed"]: Words(
-            "from now on this is where a restart begins, but its output is in memory only."
-        ),
-        WHYS["Complete"]: Words("the sink is to write its output only now."),
-    },
-    "commit_after_checkpoint": {
-        WHYS["pending"]: Words("the output is on disk, and is committed at once."),
-        WHYS["committed"]: Words(
-            "readers see it now, although its checkpoint may never be complete."
-        ),
-        WHYS["Complete"]: Words("the checkpoint is complete; the sink has committed before."),
-    },
-    "complete_on_disk": {
-        WHYS["Complete"]: Words("the sink may commit, although the checkpoint is not on disk yet."),
-        WHYS["completed"]: Words(
-            "this is where a restart begins, but the sink heard of it before it was written."
-        ),
-    },
-    "recover_and_commit": {
-        WHYS["Deploy"]: Words(
-            "everybody begins again from the same picture, and pending output of it stays pending."
-        ),
-        WHYS["completed"]: Words(
-            "this is where a restart begins, but after a restart nobody commits its output."
-        ),
-    },
-    "attempt_fencing": {
-        WHYS["DeployResponse"]: Words("ready; what an earlier attempt sends is still accepted."),
-        WHYS["late Row"]: Words(
-            "from a channel that is gone; it counts now, and again when it is read again."
-        ),
-        WHYS["late Barrier"]: Words("from a channel that is gone; it still counts."),
-    },
-}
 
 PLACES = {"triggered": (0, 0), "completed": (1, 0), "output seen": (2, 0), "void": (1, 1)}
 STATES = tuple(GraphState(name, *place) for name, place in PLACES.items())

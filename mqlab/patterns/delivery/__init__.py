@@ -34,8 +34,9 @@ from ...kernel.options import Order
 from ...kernel.text import BadValue
 from ...kernel.usages import number
 from ..model import Model
+from ..picture import read_sentences
 from .claims import CLAIMS, SAFEGUARDS
-from .picture import TOLD, UNGUARDED, WHYS, draw_world, explain_repeat
+from .picture import draw_world, explain_repeat
 from .roles import (
     ACCOUNTING,
     AFTER,
@@ -85,9 +86,7 @@ class DeliverySystem(Model):
     readers: ClassVar = {"NUMBER:PENCE": _read_order, "OFFSET": number}
     guards: ClassVar = SAFEGUARDS
     kept: ClassVar = CLAIMS
-    whys: ClassVar = WHYS
-    told = TOLD
-    unguards: ClassVar = UNGUARDED
+    sentences = read_sentences(__file__)
 
     def __post_init__(self) -> None:
         super().__post_init__()

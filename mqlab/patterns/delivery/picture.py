@@ -19,54 +19,9 @@ from ...kernel import (
     World,
     tr,
 )
-from ...kernel.reasons import Unguarded
 from ..picture import draw_lanes
 from .claims import Path, list_booked, list_lost, list_ordered, list_queued, passed_position
 from .roles import ACCOUNTING, BOOKS, ORDERS, QUEUE, SHOP, Booking, FetchResponse, Message
-
-#: why a step happens, by the class of its message or record, or its timer
-WHYS = {
-    "Publish": Words("Whether it arrives the shop cannot see: it can only wait for an answer."),
-    "Message": Words("The order is in the queue."),
-    "PublishResponse": Words("What the queue has acknowledged it must not lose."),
-    "Write": Words("Acknowledged, and in memory only: if the queue dies now, the order is gone."),
-    "FetchResponse": Words("The queue hands it out and keeps it: its log forgets nothing."),
-    "Commit": Words(
-        "Here accounting would go on after a crash, and the order below is not fetched again."
-    ),
-    "Booking": Words("The amount is in the books."),
-    "retry": Words(
-        "The shop's patience is over. Lost, or only slow? It cannot tell, and asks again."
-    ),
-    "change": Words("The shop does not send again: whether this arrives is luck now."),
-}
-
-TOLD = ("Message", "PublishResponse", "Write", "Commit", "Booking")
-
-UNGUARDED: Unguarded = {
-    "send_again": {
-        WHYS["Publish"]: Words(
-            "whether it arrives the shop cannot see, and it will not send it again."
-        )
-    },
-    "append_first": {
-        WHYS["PublishResponse"]: Words("the order is acknowledged, and may be in memory only."),
-        WHYS["Message"]: Words("the order is in the log only now, after it was acknowledged."),
-    },
-    "recognise": {
-        WHYS["Message"]: Words(
-            "the order is in the queue; nothing checks whether it was there before."
-        )
-    },
-    "one_write": {
-        WHYS["Booking"]: Words(
-            "the amount is in the books; the position is not in the same write."
-        ),
-        WHYS["Commit"]: Words(
-            "accounting goes on from here after a crash, whether or not the amount is in the books."
-        ),
-    },
-}
 
 COLUMNS = ("order", "amount", "queue", "books")
 
@@ -129,9 +84,7 @@ def explain_repeat(world: World, effect: Effect | None) -> Text | None:
     """The sentence of a step whose meaning depends on what was before it; None for the others."""
     match effect:
         case Append(entry=Message(order=order)) if list_queued(world).count(order) > 1:
-            return tr(
-                "The same order is at two offsets now: the queue did not look at its number."
-            )
+            return tr("The same order is at two offsets now: the queue did not look at its number.")
         case Append(entry=Booking(order=order)) if list_booked(world).count(order) > 1:
             return tr("This order is in the books a second time.")
         case Append(entry=Booking(position=int())):

@@ -36,8 +36,9 @@ from ...kernel.claims import Claim
 from ...kernel.options import Most
 from ..client import Client
 from ..model import Model
+from ..picture import read_sentences
 from .claims import KEPT, QUEUE, SAFEGUARDS, SHOP, UNKEPT, WAREHOUSE, can_apply, has_arrived
-from .picture import TOLD, UNGUARDED, WHYS, draw
+from .picture import draw
 from .roles import Consumer, PlaceOrder, Queue, Shop
 
 
@@ -59,9 +60,7 @@ class MessageTransaction(Model):
     kept = (*KEPT, has_arrived, can_apply)
     unkept = UNKEPT
     calls: ClassVar = {"order TRANSACTION": PlaceOrder}
-    whys = WHYS
-    told = TOLD
-    unguards = UNGUARDED
+    sentences = read_sentences(__file__)
 
     def nodes(self) -> tuple[NodeSpec, ...]:
         relay = partial(Shop.recover, self.config, QUEUE)

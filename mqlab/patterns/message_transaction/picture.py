@@ -19,7 +19,6 @@ from ...kernel import (
     replace,
     tr,
 )
-from ...kernel.reasons import Unguarded
 from ..picture import draw_lanes, draw_log
 from ..records import Record, read_latest, read_records
 from .claims import QUEUE, SHOP, WAREHOUSE, list_applied, list_ordered
@@ -38,55 +37,6 @@ from .roles import (
 GRAPH = Words("How far {txn} has come")
 BEHIND = Words("{txn} is ordered, its goods are not set aside yet")
 
-WHYS = {
-    "PlaceOrder": Words("The application stores an order."),
-    "ordered": Words(
-        "One local transaction: order and message are written together, or neither is."
-    ),
-    "answer ok": Words("The order counts from now on; the warehouse has not heard of it."),
-    "answer failed": Words("An order is stored once."),
-    "Publish": Words("The message is taken out of the outbox, perhaps not for the first time."),
-    "message": Words(
-        "The queue keeps it. A plain queue cannot tell a repetition from a new message."
-    ),
-    "PublishResponse": Words("It is safe there, so the shop need not send it again."),
-    "sent": Words("The outbox is emptied of it."),
-    "Poll": Words("The warehouse asks for the oldest message."),
-    "PollResponse": Words(
-        "Given, but not crossed out: without an acknowledgement it is given again."
-    ),
-    "applied": Words(
-        "Another local transaction: the effect, and that it has been done, in one write."
-    ),
-    "Acknowledge": Words("It is applied, so it need not come again."),
-    "acked": Words("The position moves on after it."),
-    "AcknowledgeResponse": Words("On to the next message."),
-    "retry": Words("Not acknowledged, so again."),
-    "stop shop": Words(
-        "What is written will be sent after the restart, for the message is written too."
-    ),
-}
-
-TOLD = ("ordered", "answer ok", "answer failed", "message", "applied", "acked")
-
-UNGUARDED: Unguarded = {
-    "outbox": {
-        WHYS["ordered"]: Words("the order is written, and its message is only in memory."),
-        WHYS["stop shop"]: Words("the order is written, and its message is gone with the memory."),
-    },
-    "publish_again": {
-        WHYS["Publish"]: Words(
-            "the message is sent once: if the connection breaks, it is not sent again."
-        )
-    },
-    "redelivery": {
-        WHYS["PollResponse"]: Words("given, and crossed out at once: it is not given again.")
-    },
-    "acknowledge_last": {WHYS["Acknowledge"]: Words("it is acknowledged before it is applied.")},
-    "applies_once": {
-        WHYS["applied"]: Words("the effect is written, and nothing says that it has been done.")
-    },
-}
 
 WAY = ("ordered", "in the queue", "applied", "acknowledged")
 STATES = tuple(GraphState(name, place, 0) for place, name in enumerate(WAY))

@@ -41,8 +41,9 @@ from ...kernel import NodeSpec, Snapshot, World, tr
 from ...kernel.options import Most
 from ...kernel.text import BadValue
 from ..model import Model
+from ..picture import read_sentences
 from .claims import KEPT, SAFEGUARDS, UNKEPT
-from .picture import STAGES, TOLD, UNGUARDED, WHYS, draw
+from .picture import draw
 from .roles import DRIVER, SINK, Driver, Partition, QueryConfig, Store
 
 
@@ -64,10 +65,7 @@ class MicroBatches(Model):
     guards = SAFEGUARDS
     kept = KEPT
     unkept = UNKEPT
-    whys = WHYS
-    told = TOLD
-    stages = STAGES
-    unguards = UNGUARDED
+    sentences = read_sentences(__file__)
 
     @cached_property
     def config(self) -> QueryConfig:

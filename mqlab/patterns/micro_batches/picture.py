@@ -14,14 +14,12 @@ from ...kernel import (
     Log,
     Reader,
     Snapshot,
-    Stage,
     Table,
     Text,
     Words,
     World,
     tr,
 )
-from ...kernel.reasons import Unguarded
 from ..picture import draw_lanes, draw_log
 from ..records import Record, read_records
 from .claims import Query
@@ -46,97 +44,6 @@ from .roles import (
 GRAPH = Words("Where {txn} is")
 HIDDEN = Words("{txn} is in an open transaction: hidden")
 
-WHYS = {
-    "order": Words("An order arrives in topic Order, and stays."),
-    "trigger": Words("Time for another batch."),
-    "retry": Words("A call has failed: the batch is begun again, from its offsets."),
-    "recovery driver": Words(
-        "It looks at its two logs: what offsets has and commits has not is run again."
-    ),
-    "LatestOffset": Words("How far do the orders go by now?"),
-    "LatestOffsetResponse": Words("The batch may go as far as this."),
-    "offsets": Words("offsets/N: from now on {txn} has these orders, however often it is run."),
-    "Fetch": Words("The orders of {txn}, by their offsets."),
-    "FetchResponse": Words("The same offsets give the same orders."),
-    "InitProducer": Words("Fence first: after this no earlier process can change the output."),
-    "InitProducerResponse": Words("The progress record says which batch is in the output."),
-    "Write": Words("The rows of {txn} and its progress record, in one transaction."),
-    "WriteResponse": Words("Written; the transaction is still open."),
-    "Commit": Words("All is written: end the transaction."),
-    "CommitResponse": Words("Only the note in the checkpoint is missing."),
-    "Fenced": Words("A newer process writes by now."),
-    "pending": Words("On disk, and no reader sees it."),
-    "seen": Words("Readers see it at once."),
-    "committed": Words("The decision: rows and progress record are there, at the same moment."),
-    "aborted": Words("Its process is gone. The batch is in doubt and will be run again."),
-    "commits": Words("commits/N: {txn} is done. The sink knew it before the checkpoint did."),
-    "late Write": Words(
-        "From a process that is dead by now: if it counted, its rows could be in twice."
-    ),
-    "late Commit": Words(
-        "From a process that is dead by now: it counts only if no newer one has fenced it."
-    ),
-}
-
-TOLD = ("order", "offsets", "pending", "seen", "committed", "aborted", "commits")
-STAGES = {
-    "offsets": Stage.RESERVE,
-    "pending": Stage.WRITE,
-    "committed": Stage.DECIDE,
-    "commits": Stage.FORGET,
-}
-
-UNGUARDED: Unguarded = {
-    "offsets_first": {
-        WHYS["offsets"]: Words(
-            "offsets/N is written when the batch is over; an earlier run may have had other orders."
-        ),
-        WHYS["CommitResponse"]: Words(
-            "the checkpoint knows nothing of this batch yet, not even its orders."
-        ),
-        WHYS["recovery driver"]: Words(
-            "a batch that was running may be in neither log; it is planned again, perhaps "
-            "with more orders."
-        ),
-    },
-    "one_transaction": {
-        WHYS["Write"]: Words("the rows are written by themselves, the progress record later."),
-        WHYS["WriteResponse"]: Words(
-            "readers see the rows already; the progress record is missing."
-        ),
-        WHYS["Commit"]: Words("the rows are there: now the progress record."),
-        WHYS["committed"]: Words("the progress record, which comes after the rows."),
-        WHYS["late Write"]: Words(
-            "from a process that is dead by now; unless it is fenced, readers see its rows at once."
-        ),
-    },
-    "reads_progress": {
-        WHYS["InitProducerResponse"]: Words(
-            "the progress record is in this answer, and the driver does not look at it."
-        ),
-        WHYS["Write"]: Words("the rows are written, even if they are in the output already."),
-    },
-    "producer_fencing": {
-        WHYS["InitProducer"]: Words(
-            "this execution gets a new epoch, but an earlier process can still change the output."
-        ),
-        WHYS["late Write"]: Words(
-            "from a process that is dead by now, and accepted: its rows can be in twice."
-        ),
-        WHYS["late Commit"]: Words(
-            "from a process that is dead by now, and accepted: it still decides."
-        ),
-    },
-    "commits_last": {
-        WHYS["commits"]: Words(
-            "commits/N says that the batch is done, although the sink may not have it."
-        ),
-        WHYS["CommitResponse"]: Words("the checkpoint had this batch as done before the sink did."),
-        WHYS["recovery driver"]: Words(
-            "a batch that commits has is not run again, even if the sink never got it."
-        ),
-    },
-}
 
 WAY = ("planned", "output seen", "done")
 STATES = tuple(GraphState(name, place, 0) for place, name in enumerate(WAY))

@@ -44,8 +44,9 @@ from ...kernel.options import Most
 from ...kernel.text import BadValue
 from ..client import Client
 from ..model import Model
+from ..picture import read_sentences
 from .claims import BROKER, KEPT, RELAY, SAFEGUARDS, SECOND, SHOP, UNKEPT, can_apply, has_arrived
-from .picture import TOLD, UNGUARDED, WHYS, draw
+from .picture import draw
 from .roles import ORDERS, SHIPMENTS, Broker, Consumer, PlaceOrder, Relay, Shop
 
 
@@ -72,9 +73,7 @@ class Outbox(Model):
     kept = (*KEPT, has_arrived, can_apply)
     unkept = UNKEPT
     calls: ClassVar = {"order TRANSACTION": PlaceOrder}
-    whys = WHYS
-    told = TOLD
-    unguards = UNGUARDED
+    sentences = read_sentences(__file__)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -21,7 +21,6 @@ from ...kernel import (
     replace,
     tr,
 )
-from ...kernel.reasons import Unguarded
 from ..picture import draw_lanes, draw_log
 from ..records import Record, read_latest, read_records
 from .claims import BROKER, RELAY, SECOND, SHOP, list_published, list_written
@@ -44,74 +43,6 @@ RELAY_TITLE = Words("relay")
 GRAPH = Words("How far {txn} has come")
 BEHIND = Words("{txn} is ordered, its effect is not here yet")
 
-WHYS = {
-    "PlaceOrder": Words("The application stores an order."),
-    "ordered": Words(
-        "One local transaction commits the order and the row of its message together."
-    ),
-    "answer ok": Words(
-        "The database has committed, so the order counts; the broker was not asked."
-    ),
-    "answer failed": Words("An order is stored once."),
-    "commit": Words("The transaction commits now, with the number that its row took at the start."),
-    "OutboxRow": Words("The oldest row without a mark. Reading it changes nothing."),
-    "Publish": Words("The row becomes a message, perhaps not for the first time."),
-    "message": Words("Everybody can read it from now on. A repetition looks like a new message."),
-    "PublishResponse": Words("The broker has stored it, so the row may be marked."),
-    "MarkSent": Words("A relay that is killed before this publishes the row once more."),
-    "sent": Words("The row is marked and will not be read again."),
-    "read": Words("The relay remembers one number, and will read from there on."),
-    "PollResponse": Words("The group is given it until it acknowledges."),
-    "applied": Words(
-        "One local transaction: the effect, the message's id, and the row of a follow-up."
-    ),
-    "Acknowledge": Words("The effect is safe, so the position may move."),
-    "acked": Words("The group's position moves on."),
-    "retry": Words("No answer came, so it asks again."),
-    "stop shop": Words(
-        "Committed rows are on the disk with their messages; the rest is rolled back."
-    ),
-    "stop relay": Words("It kept nothing: whatever has no mark will be read again."),
-    "stop broker": Words("Orders are still taken; their messages wait in the outbox."),
-}
-
-TOLD = ("ordered", "answer ok", "answer failed", "message", "sent", "applied", "acked")
-
-UNGUARDED: Unguarded = {
-    "row_with_message": {
-        WHYS["ordered"]: Words(
-            "the order is written by itself, and the row of its message in a second write."
-        ),
-        WHYS["stop shop"]: Words(
-            "an order may be there without the row of its message; then nobody publishes it."
-        ),
-    },
-    "marks_each_row": {
-        WHYS["OutboxRow"]: Words("the first row after the number that the relay remembers."),
-        WHYS["commit"]: Words(
-            "the transaction commits now; a relay that remembers one number may have passed "
-            "its row."
-        ),
-    },
-    "marked_when_stored": {
-        WHYS["MarkSent"]: Words(
-            "the row is marked before the broker has its message; a relay that is killed now "
-            "never publishes it."
-        ),
-        WHYS["stop relay"]: Words("what it has marked and not published is lost."),
-    },
-    "inbox": {
-        WHYS["applied"]: Words("the effect is written, and nothing tells a repetition by its id.")
-    },
-    "id_of_the_row": {
-        WHYS["applied"]: Words(
-            "the effect is written with the place in the topic; a repetition has another one."
-        )
-    },
-    "effect_before_ack": {
-        WHYS["Acknowledge"]: Words("the position moves before the effect is written.")
-    },
-}
 
 WAY = ("committed", "published", "applied", "marked")
 STATES = tuple(GraphState(name, place, 0) for place, name in enumerate(WAY))

@@ -33,8 +33,9 @@ from ...kernel import NodeSpec, Snapshot, World, tr
 from ...kernel.claims import Claim
 from ..client import Client
 from ..model import Model, check_among
+from ..picture import read_sentences
 from .claims import KEPT, ORCHESTRATOR, SAFEGUARDS, UNKEPT, can_end_well
-from .picture import TOLD, UNGUARDED, WHYS, draw
+from .picture import draw
 from .roles import Orchestrator, Service, StartSaga
 
 
@@ -57,9 +58,7 @@ class SagaSystem(Model):
     kept = (*KEPT, can_end_well)
     unkept = UNKEPT
     calls: ClassVar = {"start SAGA": StartSaga}
-    whys = WHYS
-    told = TOLD
-    unguards = UNGUARDED
+    sentences = read_sentences(__file__)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -35,8 +35,9 @@ from ...kernel import NodeSpec, Snapshot, World, tr
 from ...kernel.claims import Claim
 from ..client import Client
 from ..model import Model, check_among
+from ..picture import read_sentences
 from .claims import KEPT, SAFEGUARDS, TM, UNKEPT, can_confirm
-from .picture import STAGES, TOLD, UNGUARDED, WHYS, draw
+from .picture import draw
 from .roles import Coordinator, PlaceOrder, Service
 
 
@@ -60,10 +61,7 @@ class Tcc(Model):
     kept = (*KEPT, can_confirm)
     unkept = UNKEPT
     calls: ClassVar = {"order TRANSACTION": PlaceOrder}
-    whys = WHYS
-    told = TOLD
-    stages = STAGES
-    unguards = UNGUARDED
+    sentences = read_sentences(__file__)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -9,14 +9,12 @@ from ...kernel import (
     GraphState,
     Reader,
     Snapshot,
-    Stage,
     Table,
     Text,
     Words,
     World,
     tr,
 )
-from ...kernel.reasons import Unguarded
 from ..picture import draw_lanes, draw_log
 from ..records import Record, read_records
 from .claims import TM, Parties, read_balance
@@ -26,120 +24,6 @@ SERVICE = Words("service")
 GRAPH = Words("{name}: what has become of {txn}")
 HALF = Words("half of an order: {names} shows it, the others do not")
 
-WHYS = {
-    "PlaceOrder": Words("One order needs something of every service, or nothing of any."),
-    "begun": Words("After a restart one must know that something may be reserved somewhere."),
-    "Try": Words("Check, and set one piece aside."),
-    "tried": Words(
-        "Reserved, in a local transaction of its own: nobody holds a lock, others may go on."
-    ),
-    "reserved": Words("It can be confirmed now, whatever happens."),
-    "not reserved": Words("Nothing is set aside here, so the order cannot be had."),
-    "confirm": Words("The decision: everything is reserved, so everything will be used."),
-    "cancel": Words("The decision: something is missing, so what was reserved goes back."),
-    "Confirm": Words("Use what you have reserved."),
-    "Cancel": Words("Give back what you have reserved, if you have reserved anything."),
-    "confirmed": Words("Used. From now on a reader of this service sees the order."),
-    "cancelled": Words("Given back."),
-    "empty": Words("Its Try never came: nothing goes back, but the Cancel is remembered."),
-    "ConfirmResponse": Words("It need not be told again."),
-    "CancelResponse": Words("It need not be told again."),
-    "end": Words("All have followed: nothing is pending."),
-    "answer ok": Words("The order is decided; some services may still have to hear of it."),
-    "answer failed": Words("Nothing of {txn} will count."),
-    "tries": Words("An answer to a Try has not come in time; it is taken for no."),
-    "retry": Words("Somebody has not acknowledged: the same word again."),
-    "late Try": Words(
-        "A Try that was given up arrives all the same. Its Cancel may have been here before it."
-    ),
-    "stop tm": Words(
-        "What is reserved stays so until it is back; but no database holds a lock for it."
-    ),
-}
-
-TOLD = (
-    "tried",
-    "not reserved",
-    "confirm",
-    "cancel",
-    "confirmed",
-    "cancelled",
-    "answer ok",
-    "answer failed",
-)
-STAGES = {
-    "begun": Stage.RESERVE,
-    "tried": Stage.WRITE,
-    "confirm": Stage.DECIDE,
-    "cancel": Stage.DECIDE,
-    "Confirm": Stage.PUBLISH,
-    "Cancel": Stage.PUBLISH,
-    "confirmed": Stage.SHOW,
-    "cancelled": Stage.SHOW,
-    "end": Stage.FORGET,
-}
-
-UNGUARDED: Unguarded = {
-    "begun_on_disk": {
-        WHYS["Try"]: Words(
-            "check, and set one piece aside; the coordinator's disk does not know of this order."
-        ),
-        WHYS["late Try"]: Words(
-            "a Try that was given up arrives all the same, and perhaps no Cancel will follow it."
-        ),
-        WHYS["stop tm"]: Words(
-            "what is reserved may stay so for ever: a restart forgets every order that is "
-            "not decided."
-        ),
-    },
-    "decision_on_disk": {
-        WHYS["confirm"]: Words("the decision is written after Confirm has left."),
-        WHYS["cancel"]: Words("the decision is written after Cancel has left."),
-        WHYS["answer ok"]: Words(
-            "the application is told before the decision is written: after a restart it may "
-            "be another."
-        ),
-        WHYS["Confirm"]: Words(
-            "use what you have reserved, although the decision may not be on disk yet."
-        ),
-        WHYS["Cancel"]: Words(
-            "give back what you have reserved, although the decision may not be on disk yet."
-        ),
-    },
-    "until_acknowledged": {
-        WHYS["Confirm"]: Words(
-            "use what you have reserved; if the connection breaks, this is not sent again."
-        ),
-        WHYS["Cancel"]: Words(
-            "give back what you have reserved; if the connection breaks, this is not sent again."
-        ),
-    },
-    "idempotent_confirm": {
-        WHYS["confirmed"]: Words("a piece is used, even if this order was confirmed before.")
-    },
-    "idempotent_cancel": {
-        WHYS["cancelled"]: Words("a piece is given back, even if this order was cancelled before.")
-    },
-    "empty_cancel": {
-        WHYS["Cancel"]: Words("give back a piece, even if you have reserved nothing."),
-        WHYS["cancelled"]: Words(
-            "a piece is given back, even if nothing was reserved for this order."
-        ),
-    },
-    "suspended_try": {
-        WHYS["tried"]: Words(
-            "reserved, even if the Cancel has been here before: then nobody gives it back."
-        ),
-        WHYS["reserved"]: Words("a piece is reserved, although the order may be over."),
-        WHYS["late Try"]: Words(
-            "a Try that was given up is carried out, even if its Cancel has been here before it."
-        ),
-        WHYS["empty"]: Words(
-            "its Try has not come: nothing goes back, and a Try that comes later will "
-            "reserve a piece."
-        ),
-    },
-}
 
 STATES = tuple(
     GraphState(name, *place)

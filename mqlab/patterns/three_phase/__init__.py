@@ -37,8 +37,9 @@ from typing import Any
 
 from ...kernel import Snapshot, World, tr
 from ..commit import TM, AtomicCommit
+from ..picture import read_sentences
 from .claims import KEPT, SAFEGUARDS, UNKEPT, can_commit
-from .picture import STAGES, TOLD, UNGUARDED, WHYS, draw
+from .picture import draw
 from .roles import Coordinator, Participant
 
 
@@ -57,10 +58,7 @@ class ThreePhase(AtomicCommit):
     guards = SAFEGUARDS
     kept = (*KEPT, can_commit)
     unkept = UNKEPT
-    whys = WHYS
-    told = TOLD
-    stages = STAGES
-    unguards = UNGUARDED
+    sentences = read_sentences(__file__)
 
     def recover_coordinator(self) -> Any:
         return partial(Coordinator.recover, self.config, self.participants)

@@ -46,8 +46,9 @@ from ..claims import (
     reads_told,
 )
 from ..commit import TM, AtomicCommit, Parties
+from ..picture import read_sentences
 from ..records import read_latest
-from .picture import STAGES, TOLD, UNGUARDED, WHYS, draw
+from .picture import draw
 from .roles import ASK, COMMITTED, DECISIONS, LOG, ROLLED_BACK, Coordinator, Participant
 
 # ---- The safeguards of two-phase commit, and what is true with all of them: not that none waits
@@ -163,10 +164,7 @@ class TwoPhase(AtomicCommit):
     guards = SAFEGUARDS
     kept = (*KEPT, can_commit)
     unkept = UNKEPT
-    whys = WHYS
-    told = TOLD
-    stages = STAGES
-    unguards = UNGUARDED
+    sentences = read_sentences(__file__)
 
     @property
     def symmetric(self) -> tuple[str, ...]:

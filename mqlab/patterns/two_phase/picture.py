@@ -13,14 +13,12 @@ from ...kernel import (
     GraphState,
     Reader,
     Snapshot,
-    Stage,
     Table,
     Text,
     Words,
     World,
     tr,
 )
-from ...kernel.reasons import Unguarded
 from ..commit import TM, Parties
 from ..picture import draw_lanes, draw_log
 from ..records import Record, read_latest, read_records
@@ -30,93 +28,6 @@ COORDINATOR = Words("coordinator")
 GRAPH = Words("Coordinator: where {txn} is")
 LOCKED = Words("{txn} holds its locks: a reader of the row waits")
 
-WHYS = {
-    "CommitTransaction": Words(
-        "The application has worked at every participant; now all of it is to count, or nothing."
-    ),
-    "Prepare": Words("Phase one: can you commit, whatever happens from now on?"),
-    "prepared": Words(
-        "The promise is on disk before the vote leaves: a restart will not forget it."
-    ),
-    "vote yes": Words(
-        "From now on it may neither commit nor roll back by itself, and its locks stay."
-    ),
-    "vote no": Words("It has promised nothing, so it may roll back at once and forget."),
-    "commit": Words("The decision: this one record commits {txn}, whatever dies after it."),
-    "Commit": Words("Phase two: every vote was yes, and the decision is written."),
-    "Rollback": Words(
-        "One vote is missing or was no. Nothing is written: no record means rolled back."
-    ),
-    "committed": Words("Here {txn} is committed, and its locks are free."),
-    "rolled_back": Words("Here {txn} is rolled back, and its locks are free."),
-    "CommitResponse": Words("It need not be told again."),
-    "end": Words("Everybody has committed: nobody will ask, so the coordinator may forget {txn}."),
-    "Inquire": Words("It has promised to commit and does not know whether it must: it asks."),
-    "told commit": Words("The commit is written, so this is the answer for ever."),
-    "told rollback": Words("No record of a commit, so there was none and there will be none."),
-    "told to wait": Words("Votes are still being counted."),
-    "answer ok": Words(
-        "The decision is durable; participants may hear of it later than the application."
-    ),
-    "answer failed": Words("Nothing of {txn} counts anywhere."),
-    "votes": Words("A vote has not come in time. What is missing counts as no."),
-    "retry": Words("Somebody has not acknowledged the commit: it is told again."),
-    "ask": Words("Still in doubt. Time alone tells it nothing, so it can only ask again."),
-    "late Prepare": Words(
-        "The coordinator no longer waits for this vote; the participant cannot know that."
-    ),
-    "stop tm": Words(
-        "A participant that has voted yes and does not know the decision must now wait."
-    ),
-    "recovery tm": Words("It reads its decisions: what is not there was never told to anybody."),
-}  # fmt: skip
-
-TOLD = ("prepared", "commit", "committed", "rolled_back", "Inquire", "answer ok", "answer failed")
-STAGES = {
-    "Prepare": Stage.RESERVE,
-    "prepared": Stage.WRITE,
-    "commit": Stage.DECIDE,
-    "Commit": Stage.PUBLISH,
-    "Rollback": Stage.PUBLISH,
-    "committed": Stage.SHOW,
-    "rolled_back": Stage.SHOW,
-    "end": Stage.FORGET,
-}
-
-UNGUARDED: Unguarded = {
-    "prepared_on_disk": {
-        WHYS["vote yes"]: Words("the promise is in memory only: a restart forgets it.")
-    },
-    "unanimous": {
-        WHYS["votes"]: Words("a vote has not come in time, and is taken for yes."),
-        WHYS["Commit"]: Words("phase two: the decision is written, and not every vote was yes."),
-    },
-    "decision_first": {
-        WHYS["answer ok"]: Words("the application is told before the decision is written."),
-        WHYS["Commit"]: Words(
-            "phase two: every vote was yes, and the decision is not written yet."
-        ),
-        WHYS["told rollback"]: Words("no record of a commit, though there may have been one."),
-    },
-    "waits_in_doubt": {
-        WHYS["vote yes"]: Words("it has promised to commit, and may still decide by itself."),
-        WHYS["ask"]: Words("still in doubt, and it decides alone."),
-    },
-    "asks_again": {
-        WHYS["vote yes"]: Words(
-            "it may not decide by itself, and if the answer does not come it asks nobody."
-        )
-    },
-    "presumed_abort": {
-        WHYS["Rollback"]: Words(
-            "one vote is missing or was no. Nothing is written, and no record is no answer."
-        ),
-        WHYS["stop tm"]: Words(
-            "a participant that has voted yes must wait, and where nothing is written it "
-            "waits for ever."
-        ),
-    },
-}
 
 PLACES = {"voting": (0, 0), "commit": (1, 0), "end": (2, 0), "rolled back": (1, 1)}
 STATES = tuple(GraphState(name, *place) for name, place in PLACES.items())
