@@ -9,8 +9,10 @@ broker also keeps for each safeguard which of its sentences rest on it and what 
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Collection, Mapping
-from typing import Generic, TypeVar
+from pathlib import Path
+from typing import Any, Generic, TypeVar
 
 from .maps import frozen
 from .role import FAILED, UNKNOWN, ConnectionLost, Outcome
@@ -18,6 +20,18 @@ from .text import NOTHING, Made, Text, Words
 from .trace import Fact, FactKind
 
 K = TypeVar("K")
+
+
+def read_sentences(module: str) -> dict[str, Any]:
+    """Read the tables of the `why.toml` beside a module's file. Each text is a template."""
+    return _make_words(tomllib.loads(Path(module).with_name("why.toml").read_text("utf-8")))
+
+
+def _make_words(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _make_words(one) for name, one in value.items()}
+    return Words(value) if isinstance(value, str) else value
+
 
 POWER_CUT = Words(
     "A power cut takes more than memory: what was written but not flushed is gone as well."
@@ -99,6 +113,17 @@ def find_by_name(timers: Timers, name: str) -> Text:
 
 #: safeguard → a sentence that rests on it → what is true while it is off
 Unguarded = Mapping[str, Mapping[Words, Words]]
+
+
+def find_unguarded(
+    tables: Mapping[str, Mapping[str, Words]], sentences: Mapping[str, Any]
+) -> Unguarded:
+    """By safeguard, what is true in the place of a sentence, where the table has the sentence's
+    name. KeyError for a name that is not among these `sentences`."""
+    return {
+        safeguard: {sentences[name]: without for name, without in rows.items()}
+        for safeguard, rows in tables.items()
+    }
 
 
 IS_OFF = Words("{name} is off: {without}")

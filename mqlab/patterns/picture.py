@@ -8,9 +8,7 @@ names, in its `why.toml`. What it lists no sentence for teaches nothing here, an
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Collection, Iterable, Mapping
-from pathlib import Path
 
 from ..kernel import (
     NOTHING,
@@ -37,7 +35,7 @@ from ..kernel import (
     frozen,
 )
 from ..kernel.moves import current
-from ..kernel.reasons import DROPPED, Unguarded
+from ..kernel.reasons import DROPPED, Unguarded, find_unguarded, read_sentences
 from .records import Record
 
 LATE = Words("It was sent on a connection that has broken since; it arrives all the same.")
@@ -100,18 +98,16 @@ class Sentences:
 NO_SENTENCES = Sentences({}, (), {}, {})
 
 
-def read_sentences(module: str) -> Sentences:
+def read_model(module: str) -> Sentences:
     """Read the `why.toml` beside a module's file."""
-    data = tomllib.loads(Path(module).with_name("why.toml").read_text("utf-8"))
-    whys = {name: Words(why) for name, why in data["whys"].items()}
-    stages = {
-        name: Stage[stage] for stage, names in data.get("stages", {}).items() for name in names
-    }
-    unguarded = {
-        safeguard: {whys[name]: Words(without) for name, without in instead.items()}
-        for safeguard, instead in data["unguarded"].items()
-    }
-    return Sentences(whys, data["told"], stages, unguarded)
+    data = read_sentences(module)
+    stages = data.get("stages", {}).items()
+    return Sentences(
+        data["whys"],
+        data["told"],
+        {name: Stage[stage] for stage, names in stages for name in names},
+        find_unguarded(data["unguarded"], data["whys"]),
+    )
 
 
 def explain(

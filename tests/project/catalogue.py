@@ -50,6 +50,7 @@ TABLES = {
         },
         "mqlab/inspect/*/findings.toml": {"title", "risk", "says", "advice"},
         "mqlab/patterns/*/why.toml": {"whys", "unguarded"},
+        "mqlab/*/picture/why.toml": {"requests", "answers", "stopped", "recovered", "unguarded"},
     },
     "labs": {
         "labs/lecture/lecture.toml": {

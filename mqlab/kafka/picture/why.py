@@ -10,190 +10,47 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from ...kernel import NOTHING, Fact, FactKind, Made, Text, Words
-from ...kernel.reasons import POWER_CUT, Changes, Reasons, Timers, Unguarded
+from ...kernel.reasons import (
+    POWER_CUT,
+    Changes,
+    Reasons,
+    Timers,
+    Unguarded,
+    find_unguarded,
+    read_sentences,
+)
 from .. import coordinator
 from ..clients.consumer import HEARTBEAT
 from ..clients.producer import BUMPED, ENTERED, flight
 from ..clients.producer.flight import MAX_BLOCK
 from ..coordinator import OWES, SWEEP
-from ..coordinator.entry import TIMEOUT, DescribeTransactions, ListTransactions
+from ..coordinator.entry import TIMEOUT
 from ..errors import Error
 from ..group import NOW, membership
-from ..group.members import DeleteGroup, DeleteOffsets, GroupState, JoinGroup, LeaveGroup, SyncGroup
-from ..log.role import ADD, EXPIRE, FRONTIERS, DescribeProducers
+from ..group.members import GroupState
+from ..log.role import ADD, EXPIRE, FRONTIERS
 from ..messages import (
     EARLIEST,
     READ_COMMITTED,
-    AddOffsetsToTxn,
     AddPartitionsToTxn,
-    AddPartitionsToTxnResponse,
-    CreateTopic,
-    DeleteRecords,
-    DeleteTopic,
-    EndTxn,
     Fetch,
     InitProducerId,
-    InitProducerIdResponse,
     ListOffsets,
-    OffsetCommit,
-    OffsetCommitResponse,
-    OffsetFetch,
-    OffsetFetchResponse,
-    PartitionsDeleted,
     Produce,
-    ProduceResponse,
-    TxnOffsetCommit,
-    WriteTxnMarkers,
-    WriteTxnMarkersResponse,
 )
-from ..replication.controller import AlterPartition, FetchReplicaResponse, FindCoordinator, Register
 from ..replication.replica import ASKS, FOLLOWS, HW_MOVED, LEADS, NOBODY_LEADS
 from ..replication.router import PAUSE
 from ..states import ProducerState
 from . import words
 from .telling import Kind
 
-REQUESTS: dict[type, Words] = {
-    AddOffsetsToTxn: Words(
-        "The log of the group's positions joins the transaction as a partition does: it will get "
-        "a marker."
-    ),
-    TxnOffsetCommit: Words(
-        "How far the group has read travels inside the transaction and counts only if it commits."
-    ),
-    EndTxn: Words(
-        "The client only asks for the end; what counts is what the coordinator writes down."
-    ),
-    WriteTxnMarkers: Words(
-        "The decision is on disk already; it is told to each partition until that has answered."
-    ),
-    OffsetCommit: Words(
-        "A position committed by itself belongs to no transaction and counts at once."
-    ),
-    OffsetFetch: Words(
-        "A member that takes a partition over begins at the position that its group has committed."
-    ),
-    FindCoordinator: Words(
-        "The hash of the name picks one partition of an internal log; the leader of that "
-        "partition is its coordinator."
-    ),
-    JoinGroup: Words(
-        "A member that comes makes all others join again: partitions are shared out again."
-    ),
-    SyncGroup: Words(
-        "One member shares the partitions out; the others learn their part from the coordinator."
-    ),
-    LeaveGroup: Words(
-        "A member that says goodbye is replaced without waiting for its session to run out."
-    ),
-    ListOffsets: Words(
-        "Where a log ends depends on who asks: at the LSO for committed data, else at the HW."
-    ),
-    DeleteTopic: Words(
-        "A producer with a transaction open in this topic is not asked, and not told."
-    ),
-    PartitionsDeleted: Words("A topic is deleted: no group keeps a position in it."),
-    CreateTopic: Words("It has the name of the one that was deleted, and nothing else of it."),
-    DeleteRecords: Words("What is before this offset is deleted, decided or not."),
-    DeleteGroup: Words("A group and all its positions go, if nobody is in it."),
-    DeleteOffsets: Words("The group forgets how far it has read these partitions."),
-    ListTransactions: Words(
-        "The coordinator can name only what it knows; a hanging transaction is not among it."
-    ),
-    DescribeTransactions: Words(
-        "One half of the search for a hanging transaction: what does the coordinator believe?"
-    ),
-    DescribeProducers: Words(
-        "The other half of the search: who is open in this partition, whatever the coordinator "
-        "believes?"
-    ),
-    AlterPartition: Words(
-        "Which copies count as in sync is written down by the controller; a leader only asks."
-    ),
-    Register: Words("Only a node that the controller knows to be up may lead or count as in sync."),
-}
-INIT_TXN = Words(
-    "A producer asks for its id and epoch before it does anything else; that shuts out the one "
-    "that held the name before."
-)
-INIT_PLAIN = Words(
-    "Without a transactional id a producer gets a number nobody has had: it lets leaders "
-    "recognise repeats, until the process ends."
-)
-PRODUCE_TXN = Words("Data goes straight to the partition's leader; the coordinator never sees it.")
-PRODUCE_NUMBERED = Words(
-    "Producer id, epoch and sequence number travel along: by them the leader knows a repeat."
-)
-PRODUCE_PLAIN = Words(
-    "Nothing in it tells a repeat from a new record: sent twice, it is stored twice."
-)
-ADD_BY_CLIENT = Words(
-    "The coordinator must know of a partition before data goes there, or it would never get a "
-    "marker."
-)
-ADD_BY_LEADER = Words(
-    "Before it stores the record, the leader asks whether this transaction is really open."
-)
-LIST_EARLIEST = Words(
-    "Where the log begins: with auto.offset.reset=earliest, a reader without a place in it goes on "
-    "there."
-)
-FETCH_COMMITTED = Words(
-    "A reader of committed data gets nothing from the LSO on, however far the log goes."
-)
-FETCH_ALL = Words(
-    "A reader of everything is held up by the high watermark only, not by open transactions."
-)
-
+SENTENCES = read_sentences(__file__)
+#: by the name of the message; some mean something else here than there and have a name of their own
+REQUESTS: Mapping[str, Words] = SENTENCES["requests"]
 #: other answers say nothing that their words do not
-ANSWERS: dict[type, Words] = {
-    ProduceResponse: Words("Every in-sync copy holds it now: the producer may forget the record."),
-    OffsetFetchResponse: Words("-1 is a partition for which the group has no committed position."),
-    FetchReplicaResponse: Words(
-        "A follower copies by asking; from where it asks next, the leader learns how far it has "
-        "got."
-    ),
-    InitProducerIdResponse: Words("From now on the producer's requests carry this id and epoch."),
-    AddPartitionsToTxnResponse: Words(
-        "The coordinator's log names the partition now, so the end of the transaction sends a "
-        "marker there."
-    ),
-    WriteTxnMarkersResponse: Words(
-        "The marker is in this partition's log: the coordinator need not send it again."
-    ),
-    OffsetCommitResponse: Words(
-        "The positions are in the group's log; those of a transaction count once it has committed."
-    ),
-}
-
-STOPPED: dict[Kind, Words] = {
-    Kind.COORDINATOR: Words(
-        "Its memory is gone, its log is not: what was decided on disk still holds, and what had "
-        "not been sent must wait for the restart."
-    ),
-    Kind.PARTITION: Words(
-        "What the process has written stays with the operating system: a crash of the process "
-        "loses no record."
-    ),
-    Kind.GROUP: Words("Who was a member is forgotten; generations and positions are in its log."),
-    Kind.CLIENT: Words(
-        "A client keeps nothing on disk, and no broker is told: they notice only its silence, or "
-        "its successor."
-    ),
-}
-RECOVERED: dict[Kind, Words] = {
-    Kind.COORDINATOR: Words(
-        "It knows again what its log says and no more: what was not decided there, never was."
-    ),
-    Kind.PARTITION: Words(
-        "From its log and its snapshot it works out which transactions are open and what readers "
-        "may see."
-    ),
-    Kind.GROUP: Words(
-        "It reads its log again: positions count as before, pending ones wait for their marker."
-    ),
-    Kind.CLIENT: Words("The program begins at its first line and remembers nothing."),
-}
+ANSWERS: Mapping[str, Words] = SENTENCES["answers"]
+STOPPED: Mapping[Kind, Words] = {Kind[name]: why for name, why in SENTENCES["stopped"].items()}
+RECOVERED: Mapping[Kind, Words] = {Kind[name]: why for name, why in SENTENCES["recovered"].items()}
 #: by what the node says of its recovery, where that is more than what it is
 RECOVERIES = {
     OWES: Words(
@@ -338,148 +195,44 @@ def explain_fact(fact: Fact, find_kind: Callable[[str], Kind]) -> Text:
         case FactKind.IDLE if isinstance(fact.body, Produce):
             return MUTED()
         case FactKind.SEND | FactKind.IDLE:
-            return _explain_request(fact.body, find_kind(fact.node))
+            name = _name_request(fact.body, find_kind(fact.node))
+            return REQUESTS[name]() if name in REQUESTS else NOTHING
         case FactKind.LATE if isinstance(fact.body, Produce) and fact.body.batch.pid < 0:
             return LATE_PLAIN()
         case FactKind.REPLY:
-            return ANSWERS[type(fact.body)]() if type(fact.body) in ANSWERS else NOTHING
+            name = type(fact.body).__name__
+            return ANSWERS[name]() if name in ANSWERS else NOTHING
         case FactKind.RECOVERY if isinstance(fact.body, Made) and fact.body.words in RECOVERIES:
             return RECOVERIES[fact.body.words]()
     return REASONS.explain(fact, find_kind(fact.node))
 
 
-def _explain_request(body: object, sender: Kind) -> Text:
+def _name_request(body: object, sender: Kind) -> str:
+    """The name under which REQUESTS has the sentence of a request, if there is one."""
     match body:
         case InitProducerId(txn_id=txn_id):
-            return (INIT_TXN if txn_id else INIT_PLAIN)()
+            return "INIT_TXN" if txn_id else "INIT_PLAIN"
         case Produce(batch=batch):
-            numbered = PRODUCE_NUMBERED if batch.pid >= 0 else PRODUCE_PLAIN
-            return (PRODUCE_TXN if batch.transactional else numbered)()
+            numbered = "PRODUCE_NUMBERED" if batch.pid >= 0 else "PRODUCE_PLAIN"
+            return "PRODUCE_TXN" if batch.transactional else numbered
         case AddPartitionsToTxn():
-            return (ADD_BY_CLIENT if sender is Kind.CLIENT else ADD_BY_LEADER)()
+            return "ADD_BY_CLIENT" if sender is Kind.CLIENT else "ADD_BY_LEADER"
         case ListOffsets(at_ms=at_ms) if at_ms == EARLIEST:
-            return LIST_EARLIEST()
+            return "LIST_EARLIEST"
         case Fetch(isolation=isolation):
-            return (FETCH_COMMITTED if isolation == READ_COMMITTED else FETCH_ALL)()
-    return REQUESTS[type(body)]() if type(body) in REQUESTS else NOTHING
+            return "FETCH_COMMITTED" if isolation == READ_COMMITTED else "FETCH_ALL"
+    return type(body).__name__
 
 
 # What is true while a safeguard is off, in the place of the sentences that rest on it
-
-DECIDED_BEHIND = Words(
-    "the decision is written, but partitions may have been told another one before."
+UNGUARDED: Unguarded = find_unguarded(
+    SENTENCES["unguarded"],
+    {
+        **vars(words),
+        "LATE": LATE,
+        "STABLE": STABLE,
+        **REQUESTS,
+        **{f"stopped {kind.name}": why for kind, why in STOPPED.items()},
+        **{f"recovered {kind.name}": why for kind, why in RECOVERED.items()},
+    },
 )
-UNGUARDED: Unguarded = {
-    "epoch_fencing": {
-        words.WHY_EMPTY: Words(
-            "the producer has its id and epoch, and a producer with an older epoch is served "
-            "all the same."
-        ),
-        INIT_TXN: Words(
-            "a producer asks for its id and epoch first, and one that held the name before "
-            "goes on all the same."
-        ),
-        LATE: Words(
-            "it left before the connection broke and arrives only now, and nobody looks at "
-            "its epoch."
-        ),
-    },
-    "sequence_check": {
-        PRODUCE_NUMBERED: Words(
-            "producer id, epoch and sequence number travel along, and nobody compares them."
-        ),
-        INIT_PLAIN: Words(
-            "a producer gets a number nobody has had, and no leader recognises a repeat by it."
-        ),
-        LATE: Words(
-            "it left before the connection broke and arrives only now, and nobody looks at "
-            "its sequence numbers."
-        ),
-        words.WHY_DATA: Words(
-            "it is in the log at once, even if the same record is there already."
-        ),
-    },
-    "lso": {
-        words.TOLD_WRITTEN: Words("readers of committed data get it, decided or not."),
-        words.WHY_DATA: Words(
-            "it is in the log at once, and readers of committed data need not wait for the "
-            "decision."
-        ),
-        words.WHY_LSO: Words("read_committed reads up to the high watermark, as everybody does."),
-        words.WHY_FETCHED: Words("what is below the high watermark is read, decided or not."),
-        FETCH_COMMITTED: Words(
-            "a reader of committed data gets what is below the high watermark, decided or not."
-        ),
-    },
-    "aborted_index": {
-        words.TOLD_SKIPPED: Words("readers of committed data are shown what was aborted."),
-        words.WHY_LSO: Words(
-            "read_committed reads up to the LSO, and nothing tells it which records were aborted."
-        ),
-        words.WHY_FETCHED: Words(
-            "the records come without the list of aborted transactions, so a reader takes all "
-            "of them for committed."
-        ),
-    },
-    "prepare_before_markers": {
-        REQUESTS[EndTxn]: Words(
-            "the client asks for the end, and partitions are told before anything is written down."
-        ),
-        words.WHY_ANSWERED: Words(
-            "the client is answered without waiting for a decision in the log."
-        ),
-        REQUESTS[WriteTxnMarkers]: Words(
-            "a partition is told whether the decision is in the log or not."
-        ),
-        words.WHY_PREPARE_COMMIT: DECIDED_BEHIND,
-        words.TOLD_COMMIT: DECIDED_BEHIND,
-        words.TOLD_ABORT: DECIDED_BEHIND,
-        words.WHY_PREPARE_ABORT: DECIDED_BEHIND,
-        RECOVERED[Kind.COORDINATOR]: Words(
-            "it knows what its log says, and not which markers it has sent without writing "
-            "that down."
-        ),
-    },
-    "transaction_timeout": {
-        words.WHY_ONGOING: Words(
-            "the coordinator now knows which partitions will need markers, and no clock runs."
-        )
-    },
-    "verification": {
-        words.WHY_DATA: Words(
-            "it is in the log at once; of an old client's record nobody asks whether its "
-            "transaction is open."
-        )
-    },
-    "epoch_bump": {
-        words.WHY_ANSWERED: Words(
-            "the client is answered and keeps its epoch, so a late record of this transaction "
-            "looks like one of the next."
-        ),
-        LATE: Words(
-            "it left before the connection broke and arrives only now, with an epoch that is "
-            "still good."
-        ),
-    },
-    "offsets_in_transaction": {
-        REQUESTS[TxnOffsetCommit]: Words(
-            "how far the group has read is sent within the transaction, and counts at once."
-        ),
-        words.WHY_PENDING: Words(
-            "these positions count at once, whatever becomes of the transaction."
-        ),
-    },
-    "generation_fencing": {
-        words.WHY_GENERATION: Words(
-            "a generation: who is in the group and what each reads; others may commit all the same."
-        ),
-        STABLE: Words(
-            "everybody knows its part, and members of older generations may commit as well."
-        ),
-        REQUESTS[SyncGroup]: Words(
-            "one member shares the partitions out, and who is left out may still commit."
-        ),
-        words.WHY_PENDING: Words("positions as part of the transaction, no matter who sent them."),
-        words.WHY_OFFSETS: Words("these positions count at once, no matter who sent them."),
-    },
-}

@@ -42,7 +42,7 @@ from ...kernel.claims import Claim
 from ...kernel.options import Most
 from ...kernel.text import BadValue
 from ..model import Model
-from ..picture import read_sentences
+from ..picture import read_model
 from .claims import KEPT, SAFEGUARDS, UNKEPT, arrives, can_commit
 from .picture import draw
 from .roles import JM, SINK, SUM, JobConfig, JobManager, Operator, Sink, Source
@@ -67,7 +67,7 @@ class Barriers(Model):
     guards = SAFEGUARDS
     kept = (*KEPT, arrives, can_commit)
     unkept = UNKEPT
-    sentences = read_sentences(__file__)
+    sentences = read_model(__file__)
 
     @cached_property
     def config(self) -> JobConfig:

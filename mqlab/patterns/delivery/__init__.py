@@ -34,7 +34,7 @@ from ...kernel.options import Order
 from ...kernel.text import BadValue
 from ...kernel.usages import number
 from ..model import Model
-from ..picture import read_sentences
+from ..picture import read_model
 from .claims import CLAIMS, SAFEGUARDS
 from .picture import draw_world, explain_repeat
 from .roles import (
@@ -86,7 +86,7 @@ class DeliverySystem(Model):
     readers: ClassVar = {"NUMBER:PENCE": _read_order, "OFFSET": number}
     guards: ClassVar = SAFEGUARDS
     kept: ClassVar = CLAIMS
-    sentences = read_sentences(__file__)
+    sentences = read_model(__file__)
 
     def __post_init__(self) -> None:
         super().__post_init__()

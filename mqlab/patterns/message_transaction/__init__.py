@@ -36,7 +36,7 @@ from ...kernel.claims import Claim
 from ...kernel.options import Most
 from ..client import Client
 from ..model import Model
-from ..picture import read_sentences
+from ..picture import read_model
 from .claims import KEPT, QUEUE, SAFEGUARDS, SHOP, UNKEPT, WAREHOUSE, can_apply, has_arrived
 from .picture import draw
 from .roles import Consumer, PlaceOrder, Queue, Shop
@@ -60,7 +60,7 @@ class MessageTransaction(Model):
     kept = (*KEPT, has_arrived, can_apply)
     unkept = UNKEPT
     calls: ClassVar = {"order TRANSACTION": PlaceOrder}
-    sentences = read_sentences(__file__)
+    sentences = read_model(__file__)
 
     def nodes(self) -> tuple[NodeSpec, ...]:
         relay = partial(Shop.recover, self.config, QUEUE)

@@ -41,7 +41,7 @@ from ...kernel import NodeSpec, Snapshot, World, tr
 from ...kernel.options import Most
 from ...kernel.text import BadValue
 from ..model import Model
-from ..picture import read_sentences
+from ..picture import read_model
 from .claims import KEPT, SAFEGUARDS, UNKEPT
 from .picture import draw
 from .roles import DRIVER, SINK, Driver, Partition, QueryConfig, Store
@@ -65,7 +65,7 @@ class MicroBatches(Model):
     guards = SAFEGUARDS
     kept = KEPT
     unkept = UNKEPT
-    sentences = read_sentences(__file__)
+    sentences = read_model(__file__)
 
     @cached_property
     def config(self) -> QueryConfig:

@@ -44,7 +44,7 @@ from ...kernel.options import Most
 from ...kernel.text import BadValue
 from ..client import Client
 from ..model import Model
-from ..picture import read_sentences
+from ..picture import read_model
 from .claims import BROKER, KEPT, RELAY, SAFEGUARDS, SECOND, SHOP, UNKEPT, can_apply, has_arrived
 from .picture import draw
 from .roles import ORDERS, SHIPMENTS, Broker, Consumer, PlaceOrder, Relay, Shop
@@ -73,7 +73,7 @@ class Outbox(Model):
     kept = (*KEPT, has_arrived, can_apply)
     unkept = UNKEPT
     calls: ClassVar = {"order TRANSACTION": PlaceOrder}
-    sentences = read_sentences(__file__)
+    sentences = read_model(__file__)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -33,7 +33,7 @@ from ...kernel import NodeSpec, Snapshot, World, tr
 from ...kernel.claims import Claim
 from ..client import Client
 from ..model import Model, check_among
-from ..picture import read_sentences
+from ..picture import read_model
 from .claims import KEPT, ORCHESTRATOR, SAFEGUARDS, UNKEPT, can_end_well
 from .picture import draw
 from .roles import Orchestrator, Service, StartSaga
@@ -58,7 +58,7 @@ class SagaSystem(Model):
     kept = (*KEPT, can_end_well)
     unkept = UNKEPT
     calls: ClassVar = {"start SAGA": StartSaga}
-    sentences = read_sentences(__file__)
+    sentences = read_model(__file__)
 
     def __post_init__(self) -> None:
         super().__post_init__()

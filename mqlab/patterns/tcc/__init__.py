@@ -35,7 +35,7 @@ from ...kernel import NodeSpec, Snapshot, World, tr
 from ...kernel.claims import Claim
 from ..client import Client
 from ..model import Model, check_among
-from ..picture import read_sentences
+from ..picture import read_model
 from .claims import KEPT, SAFEGUARDS, TM, UNKEPT, can_confirm
 from .picture import draw
 from .roles import Coordinator, PlaceOrder, Service
@@ -61,7 +61,7 @@ class Tcc(Model):
     kept = (*KEPT, can_confirm)
     unkept = UNKEPT
     calls: ClassVar = {"order TRANSACTION": PlaceOrder}
-    sentences = read_sentences(__file__)
+    sentences = read_model(__file__)
 
     def __post_init__(self) -> None:
         super().__post_init__()

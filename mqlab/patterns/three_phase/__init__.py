@@ -37,7 +37,7 @@ from typing import Any
 
 from ...kernel import Snapshot, World, tr
 from ..commit import TM, AtomicCommit
-from ..picture import read_sentences
+from ..picture import read_model
 from .claims import KEPT, SAFEGUARDS, UNKEPT, can_commit
 from .picture import draw
 from .roles import Coordinator, Participant
@@ -58,7 +58,7 @@ class ThreePhase(AtomicCommit):
     guards = SAFEGUARDS
     kept = (*KEPT, can_commit)
     unkept = UNKEPT
-    sentences = read_sentences(__file__)
+    sentences = read_model(__file__)
 
     def recover_coordinator(self) -> Any:
         return partial(Coordinator.recover, self.config, self.participants)

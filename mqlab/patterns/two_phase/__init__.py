@@ -46,7 +46,7 @@ from ..claims import (
     reads_told,
 )
 from ..commit import TM, AtomicCommit, Parties
-from ..picture import read_sentences
+from ..picture import read_model
 from ..records import read_latest
 from .picture import draw
 from .roles import ASK, COMMITTED, DECISIONS, LOG, ROLLED_BACK, Coordinator, Participant
@@ -164,7 +164,7 @@ class TwoPhase(AtomicCommit):
     guards = SAFEGUARDS
     kept = (*KEPT, can_commit)
     unkept = UNKEPT
-    sentences = read_sentences(__file__)
+    sentences = read_model(__file__)
 
     @property
     def symmetric(self) -> tuple[str, ...]:

@@ -3,8 +3,19 @@ messages and records are in `words.py`."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ...kernel import Fact, FactKind, Outcome, Text, Words
-from ...kernel.reasons import LATE, POWER_CUT, Changes, Reasons, Timers, Unguarded
+from ...kernel.reasons import (
+    LATE,
+    POWER_CUT,
+    Changes,
+    Reasons,
+    Timers,
+    Unguarded,
+    find_unguarded,
+    read_sentences,
+)
 from ..client import calls
 from ..client.consuming import ENTERED, OPERATION_TIMEOUT, WAITS
 from ..client.producing import TIME_OUT
@@ -16,33 +27,9 @@ from ..topic.access import ALONE, FREE, QUEUED
 from . import words
 from .snapshot import Cluster
 
-STOPPED = {
-    "client": Words(
-        "Its transactions and its queues are gone; no name lets a new process take them up, so the "
-        "coordinator's timeout ends what was open."
-    ),
-    "coordinator": Words(
-        "The log stays. Until a client connects and the log is loaded again, nothing is aborted at "
-        "its deadline."
-    ),
-    "partition": Words(
-        "Messages, markers, cursors and pending acknowledgements stay; what the buffer knew, how "
-        "often a message was redelivered and the low watermarks are gone."
-    ),
-}
-RECOVERED = {
-    "client": Words(
-        "It is a new client to everybody. It fences no transaction of the process before it; a "
-        "producer may fence the sends to its topic."
-    ),
-    "coordinator": Words(
-        "Nothing is loaded yet: the first client that connects makes it read its log."
-    ),
-    "partition": Words(
-        "It reads its cursors and pending acknowledgements; the buffer recovers from its snapshot "
-        "and from what the topic holds after it."
-    ),
-}
+SENTENCES = read_sentences(__file__)
+STOPPED: Mapping[str, Words] = SENTENCES["stopped"]
+RECOVERED: Mapping[str, Words] = SENTENCES["recovered"]
 BROKEN = Words(
     "Requests in flight may still arrive, answers never do; the client asks again on a new "
     "connection."
@@ -143,132 +130,16 @@ REASONS = Reasons(
 
 
 # What is true while a safeguard is off, in the place of the sentences that rest on it
-
-TOLD_FIRST = Words("the end is told to all participants, and nothing in the log says it yet.")
-FORGOTTEN = Words("this is written down, and a coordinator that starts again does not read it.")
-UNGUARDED: Unguarded = {
-    "max_read_position": {
-        words.TOLD_WRITTEN: Words("consumers are sent it, decided or not."),
-        MAX_READ_MOVED: Words(
-            "the position is kept, and consumers are sent what is above it as well."
-        ),
-        words.PUSH: Words("it is sent although its transaction may still be open."),
-        words.SUBSCRIBED: Words("the broker pushes all that is stored, as far as it has permits."),
-        words.STORED: Words("it is stored and can be read at once, decided or not."),
-        words.STORED_PLAIN: Words("it is stored and can be read at once, whatever is before it."),
-        words.RECOVER: Words("consumers are served before the buffer knows what is open here."),
+UNGUARDED: Unguarded = find_unguarded(
+    SENTENCES["unguarded"],
+    {
+        **vars(words),
+        "BROKEN": BROKEN,
+        "COMMITTED": COMMITTED,
+        "ACKNOWLEDGED": ACKNOWLEDGED,
+        "MAX_READ_MOVED": MAX_READ_MOVED,
+        "LOG_READ": LOG_READ,
+        **{f"stopped {kind}": why for kind, why in STOPPED.items()},
+        **{f"recovered {kind}": why for kind, why in RECOVERED.items()},
     },
-    "filter_aborted": {
-        words.TOLD_SKIPPED: Words("consumers are given what was aborted."),
-        words.ABORT_MARKER: Words(
-            "the messages stay where they are, and dispatchers send them like all others."
-        ),
-        words.TELL_ABORT: Words(
-            "the partition learns of the abort and sends the messages all the same."
-        ),
-        words.PUSH: Words("whatever is at or below maxReadPosition is sent, aborted or not."),
-    },
-    "decision_before_markers": {
-        words.TOLD_COMMIT: TOLD_FIRST,
-        words.TOLD_ABORT: TOLD_FIRST,
-        words.TELL_COMMIT: TOLD_FIRST,
-        words.TELL_ABORT: TOLD_FIRST,
-        words.TELL_SUBSCRIPTION: TOLD_FIRST,
-    },
-    "retry_until_answered": {
-        BROKEN: Words(
-            "no answer comes on this connection, and a coordinator that waits for one does "
-            "not tell the end again."
-        ),
-        words.NOT_ANSWERED: Words("one participant could not do it, and nobody tells it again."),
-        words.DONE: Words("the end counts as told, whether every participant has answered or not."),
-        words.ENDED: Words("the end is in the log, whether every participant has answered or not."),
-        words.COMMIT: Words(
-            "the caller is answered even where a participant did not hear of the commit."
-        ),
-        COMMITTED: Words("the commit has returned, and a participant may have no marker."),
-        words.DECIDED_COMMIT: Words(
-            "the commit is decided, but a participant that misses it never hears of it."
-        ),
-    },
-    "replay_log": {
-        STOPPED["coordinator"]: Words(
-            "the log stays, and nobody will read it: what is open here stays open."
-        ),
-        RECOVERED["coordinator"]: Words(
-            "nothing is loaded, and the client that connects first brings nothing back."
-        ),
-        LOG_READ: Words("the coordinator is ready, and knows nothing of what its log holds."),
-        words.CONNECT: Words(
-            "the first client that connects makes the broker load the coordinator, without "
-            "what its log says."
-        ),
-        words.NEW_RECORD: FORGOTTEN,
-        words.ADD_RECORD: FORGOTTEN,
-        words.DECIDED_COMMIT: FORGOTTEN,
-        words.DECIDED_ABORT: FORGOTTEN,
-    },
-    "replay_topic": {
-        RECOVERED["partition"]: Words(
-            "it reads its cursors, its pending acknowledgements and the last snapshot, and "
-            "nothing of what the topic holds after it."
-        ),
-        words.RECOVER: Words("the buffer takes what its snapshot says for all there is."),
-        MAX_READ_MOVED: Words(
-            "a buffer that was loaded again knows of nothing open after its snapshot, so "
-            "maxReadPosition may pass it."
-        ),
-    },
-    "transaction_timeout": {
-        words.NEW_RECORD: Words(
-            "with this record the transaction exists, and no deadline will end it."
-        ),
-        STOPPED["client"]: Words(
-            "its transactions and its queues are gone, and nothing ends what was open."
-        ),
-    },
-    "low_watermark": {
-        words.MESSAGE_RECORD: Words(
-            "it is stored, and nobody asks whether its transaction has ended long ago."
-        )
-    },
-    "pending_ack_conflict": {
-        words.PENDING_RECORD: Words(
-            "it is written down and counts, no matter who has acknowledged the same before."
-        )
-    },
-    "pending_ack_log": {
-        words.ACKED: Words(
-            "it is answered from memory, and a restart of the broker knows nothing of it."
-        ),
-        ACKNOWLEDGED: Words("what a transaction has acknowledged is in memory only."),
-        STOPPED["partition"]: Words(
-            "messages, markers and cursors stay; pending acknowledgements are gone, and so is "
-            "what the buffer knew."
-        ),
-        RECOVERED["partition"]: Words(
-            "it reads its cursors and finds nothing pending; the buffer recovers from its "
-            "snapshot and from what the topic holds after it."
-        ),
-    },
-    "pending_ack_filter": {
-        words.ACK_IN_TXN: Words(
-            "the transaction acknowledges the message, and it is delivered all the same."
-        ),
-        words.REDELIVER: Words(
-            "what the consumer holds is wanted once more, and what is pending is sent too."
-        ),
-        words.PUSH: Words("it is sent even where an open transaction has acknowledged it."),
-    },
-    "redeliver_aborted": {
-        words.TOLD_GIVEN_BACK: Words(
-            "what was taken is free again, and nothing is sent once more."
-        ),
-        words.ACK_IN_TXN: Words(
-            "the message is taken out of the way, and an abort does not send it again."
-        ),
-        words.PENDING_ABORT: Words(
-            "what was pending is free again, and nothing is sent once more."
-        ),
-    },
-}
+)
