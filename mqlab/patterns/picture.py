@@ -19,6 +19,9 @@ from ..kernel import (
     Fact,
     FactKind,
     Fired,
+    Got,
+    Graph,
+    GraphState,
     Lane,
     Log,
     Put,
@@ -33,6 +36,7 @@ from ..kernel import (
     Words,
     World,
     frozen,
+    replace,
 )
 from ..kernel.moves import current
 from ..kernel.reasons import DROPPED, Unguarded, find_unguarded, read_sentences
@@ -51,21 +55,25 @@ AT_NODE = Words("{node}: {why}")
 # ---- lanes and logs --------------------------------------------------------------------
 
 
-def draw_lanes(world: World, titles: Iterable[tuple[str, Text, Text]]) -> tuple[Lane, ...]:
-    """(node, title, subtitle) of each lane, in this order."""
-    return tuple(Lane(name, title, sub, world.nodes[name].up) for name, title, sub in titles)
+def draw_lanes(world: World, titles: Iterable[tuple[str, Text]]) -> tuple[Lane, ...]:
+    """(node, what it is) of each lane, in this order."""
+    return tuple(Lane(name, Text(name), what, world.nodes[name].up) for name, what in titles)
 
 
 def draw_log(
     name: str,
     records: Iterable[Record],
-    label: Callable[[Record], str] = str,
+    label: Callable[[Record], str] | Mapping[str, str],
     control: Iterable[str] = (),
     hidden: Iterable[str] = (),
 ) -> Log:
     """Draw a log as a row of cells. `control`: the kinds of record that are drawn as decisions;
-    `hidden`: those that no reader sees; `label` writes a cell's text."""
+    `hidden`: those that no reader sees; `label` writes a cell's text, or has a short word for each
+    kind whose own name is too long."""
     decisions, unseen = {*control}, {*hidden}
+    if isinstance(label, Mapping):
+        words = label
+        label = lambda record: words.get(record.what, record.what)  # noqa: E731
     cells = (
         Cell(
             record.base,
@@ -77,6 +85,30 @@ def draw_log(
         for record in records
     )
     return Log(name, tuple(cells))
+
+
+# ---- graphs and readers ----------------------------------------------------------------
+
+
+def place_states(places: Mapping[str, tuple[int, int]]) -> tuple[GraphState, ...]:
+    """The states of a graph, each with its column and row."""
+    return tuple(GraphState(name, *place) for name, place in places.items())
+
+
+def draw_latest(idle: Graph, title: Words, name: str, records: Iterable[Record]) -> Graph:
+    """How far a node is with the latest transaction in its log: after the graph's first state, each
+    record of it is the next one. `idle`: the graph without a transaction."""
+    known = list(records)
+    if not known:
+        return idle
+    txn = known[-1].txn
+    path = (idle.states[0].name, *(record.what for record in known if record.txn == txn))
+    return replace(idle, title=title(name=name, txn=txn), path=path, txn=txn)
+
+
+def get_each(log: str, txns: Iterable[str]) -> tuple[Got, ...]:
+    """What a reader gets: the record of each of these transactions."""
+    return tuple(Got(log, txn, txn) for txn in txns)
 
 
 # ---- the sentence why ------------------------------------------------------------------

@@ -8,17 +8,16 @@ from ...kernel import (
     Frontier,
     Got,
     Graph,
-    GraphState,
     Log,
     Reader,
     Snapshot,
     Table,
-    Text,
     Words,
     World,
+    replace,
     tr,
 )
-from ..picture import draw_lanes, draw_log
+from ..picture import draw_lanes, draw_log, place_states
 from ..records import Record, read_records
 from .claims import Job
 from .roles import (
@@ -43,8 +42,8 @@ LOST = Words("{txn} was given up by the store")
 
 
 PLACES = {"triggered": (0, 0), "completed": (1, 0), "output seen": (2, 0), "void": (1, 1)}
-STATES = tuple(GraphState(name, *place) for name, place in PLACES.items())
 EDGES = (("triggered", "completed"), ("completed", "output seen"), ("triggered", "void"))
+IDLE = Graph(tr("No checkpoint yet"), place_states(PLACES), EDGES)
 SHORT = {COMMITTED: "C", ABORTED: "A", EXPIRED: "X"}
 
 
@@ -52,9 +51,8 @@ def draw(job: Job, world: World) -> Snapshot:
     """Draw the model's Snapshot: the job manager's complete checkpoints, the sources' input, the
     sink's output, what a reader sees, the state of the latest checkpoint, and what each task holds
     in memory."""
-    titles = [(JM, Text(JM), tr("job manager"))]
-    titles += [(name, Text(name), tr("source")) for name in job.sources]
-    titles += [(SUM, Text(SUM), tr("counts")), (SINK, Text(SINK), tr("output"))]
+    titles = [(JM, tr("job manager")), *((name, tr("source")) for name in job.sources)]
+    titles += [(SUM, tr("counts")), (SINK, tr("output"))]
     checkpoints = read_records(world.disk(JM), CHECKPOINTS)
     output = read_records(world.disk(SINK), OUTPUT)
     return Snapshot(
@@ -111,7 +109,7 @@ def _draw_checkpoint(world: World) -> Graph:
     # of the checkpoint that is drawn, triggered or complete; 0: there was none yet
     number = manager.number if manager is not None else (latest.number if latest else 0)
     if not number:
-        return Graph(tr("No checkpoint yet"), STATES, EDGES)
+        return IDLE
     complete = number in {done.number for done in list_completed(world.disk(JM))}
     seen = any(o.number == number and o.what == COMMITTED for o in list_outputs(world.disk(SINK)))
     path = ["triggered"]
@@ -120,7 +118,7 @@ def _draw_checkpoint(world: World) -> Graph:
     elif not is_in_flight:
         path.append("void")
     txn = f"cp{number}"
-    return Graph(GRAPH(txn=txn), STATES, EDGES, tuple(path), txn)
+    return replace(IDLE, title=GRAPH(txn=txn), path=tuple(path), txn=txn)
 
 
 def _draw_memory(job: Job, world: World) -> Table:

@@ -33,7 +33,7 @@ def draw_world(path: Path, world: World) -> Snapshot:
         ACCOUNTING: Words("counts them in its books"),
     }
     return Snapshot(
-        lanes=draw_lanes(world, ((name, Text(name), says()) for name, says in titles.items())),
+        lanes=draw_lanes(world, ((name, says()) for name, says in titles.items())),
         logs=_draw_logs(path, world),
         tables=(_draw_orders(world),),
         money=_sum_up(path, world),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import compress, pairwise
 
 from ...kernel import (
     NOTHING,
@@ -10,17 +10,16 @@ from ...kernel import (
     Frontier,
     Got,
     Graph,
-    GraphState,
     Log,
     Reader,
     Snapshot,
     Table,
-    Text,
     Words,
     World,
+    replace,
     tr,
 )
-from ..picture import draw_lanes, draw_log
+from ..picture import draw_lanes, draw_log, place_states
 from ..records import Record, read_records
 from .claims import Query
 from .roles import (
@@ -46,17 +45,16 @@ HIDDEN = Words("{txn} is in an open transaction: hidden")
 
 
 WAY = ("planned", "output seen", "done")
-STATES = tuple(GraphState(name, place, 0) for place, name in enumerate(WAY))
-EDGES = tuple(pairwise(WAY))
+PLACES = {name: (place, 0) for place, name in enumerate(WAY)}
+IDLE = Graph(tr("No batch yet"), place_states(PLACES), tuple(pairwise(WAY)))
 SHORT = {COMMITTED: "C", ABORTED: "A"}
 
 
 def draw(query: Query, world: World) -> Snapshot:
     """Draw the model's Snapshot: the partitions' orders, the driver's two logs, the sink's output,
     what a reader sees, the state of the latest batch, and what the driver holds in memory."""
-    titles = [(DRIVER, Text(DRIVER), tr("runs the batches"))]
-    titles += [(name, Text(name), tr("partition")) for name in query.sources]
-    titles += [(SINK, Text(SINK), tr("output"))]
+    partitions = ((name, tr("partition")) for name in query.sources)
+    titles = [(DRIVER, tr("runs the batches")), *partitions, (SINK, tr("output"))]
     output = read_records(world.disk(SINK), OUTPUT)
     # each log with its kinds of record that are drawn as decisions
     driver_logs = ((OFFSETS, ()), (COMMITS, (COMMITS,)))
@@ -109,15 +107,12 @@ def _draw_batch(world: World) -> Graph:
     """Of the latest batch, by the driver's two logs and the store."""
     number = len(list_planned(world.disk(DRIVER))) - 1
     if number < 0:
-        return Graph(tr("No batch yet"), STATES, EDGES)
-    steps = (
-        True,
-        find_progress(world.disk(SINK)) >= number,
-        count_done(world.disk(DRIVER)) > number,
-    )
-    path = tuple(name for name, reached in zip(WAY, steps, strict=True) if reached)
+        return IDLE
+    is_seen = find_progress(world.disk(SINK)) >= number
+    is_done = count_done(world.disk(DRIVER)) > number
     txn = name_batch(number)
-    return Graph(GRAPH(txn=txn), STATES, EDGES, path, txn)
+    path = tuple(compress(WAY, (True, is_seen, is_done)))
+    return replace(IDLE, title=GRAPH(txn=txn), path=path, txn=txn)
 
 
 def _draw_memory(world: World) -> Table:

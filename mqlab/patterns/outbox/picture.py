@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import compress, pairwise
 from typing import TYPE_CHECKING
 
 from ...kernel import (
     NOTHING,
     Frontier,
-    Got,
     Graph,
-    GraphState,
     Log,
     Reader,
     Snapshot,
     Table,
-    Text,
     Words,
     World,
     replace,
     tr,
 )
-from ..picture import draw_lanes, draw_log
-from ..records import Record, read_latest, read_records
+from ..picture import draw_lanes, draw_log, get_each, place_states
+from ..records import read_latest, read_records
 from .claims import BROKER, RELAY, SECOND, SHOP, list_published, list_written
 from .roles import (
     APPLIED,
@@ -45,8 +42,9 @@ BEHIND = Words("{txn} is ordered, its effect is not here yet")
 
 
 WAY = ("committed", "published", "applied", "marked")
-STATES = tuple(GraphState(name, place, 0) for place, name in enumerate(WAY))
+PLACES = {name: (place, 0) for place, name in enumerate(WAY)}
 EDGES = (*pairwise(WAY), ("published", "marked"), ("marked", "applied"))
+IDLE = Graph(tr("No order yet"), place_states(PLACES), EDGES)
 SHORT = {ORDERED: "order", MESSAGE: "msg", APPLIED: "appl"}
 
 
@@ -54,12 +52,12 @@ def draw(system: Outbox, world: World) -> Snapshot:
     """Draw the model's Snapshot: the databases of the shop and its consumers, the broker's topics,
     the outbox tables, and how far the messages have come."""
     titles = [
-        *((name, Text(name), tr("application")) for name in system.apps),
-        (SHOP, Text(SHOP), tr("orders and outbox")),
-        (RELAY, Text(RELAY), RELAY_TITLE()),
-        (BROKER, Text(BROKER), tr("broker", "outbox")),
-        *((name, Text(name), tr("consumer with inbox")) for name in system.consumers),
-        *([(SECOND, Text(SECOND), RELAY_TITLE())] if system.follow_up else []),
+        *((name, tr("application")) for name in system.apps),
+        (SHOP, tr("orders and outbox")),
+        (RELAY, RELAY_TITLE()),
+        (BROKER, tr("broker", "outbox")),
+        *((name, tr("consumer with inbox")) for name in system.consumers),
+        *([(SECOND, RELAY_TITLE())] if system.follow_up else []),
     ]
     return Snapshot(
         lanes=draw_lanes(world, titles),
@@ -74,28 +72,24 @@ def draw(system: Outbox, world: World) -> Snapshot:
     )
 
 
-def _label(record: Record) -> str:
-    return SHORT.get(record.what, record.what)
-
-
 def _draw_database(world: World, name: str) -> Log:
-    return draw_log(name, read_records(world.disk(name), DATABASE), _label, (SENT,))
+    return draw_log(name, read_records(world.disk(name), DATABASE), SHORT, (SENT,))
 
 
 def _draw_topics(system: Outbox, world: World) -> list[Log]:
     disk = world.disk(BROKER)
     positions = tuple(Frontier(name, disk.log(position_of(name)).end) for name in system.consumers)
-    orders = draw_log(ORDERS, read_records(disk, ORDERS), _label)
+    orders = draw_log(ORDERS, read_records(disk, ORDERS), SHORT)
     if not system.follow_up:
         return [replace(orders, frontiers=positions)]
-    more = draw_log(SHIPMENTS, read_records(disk, SHIPMENTS), _label)
+    more = draw_log(SHIPMENTS, read_records(disk, SHIPMENTS), SHORT)
     return [replace(orders, frontiers=positions), more]
 
 
 def _draw_readers(system: Outbox, world: World) -> tuple[Reader, ...]:
     ordered = list_written(world, SHOP, ORDERED)
     return (
-        Reader("orders", tuple(Got(SHOP, txn, txn) for txn in ordered)),
+        Reader("orders", get_each(SHOP, ordered)),
         *(_draw_effects(world, name, ordered) for name in system.consumers),
     )
 
@@ -104,14 +98,14 @@ def _draw_effects(world: World, name: str, ordered: list[str]) -> Reader:
     applied = list_written(world, name, APPLIED)
     behind = [txn for txn in ordered if txn not in applied]
     note = BEHIND(txn=", ".join(behind)) if behind else NOTHING
-    return Reader(name, tuple(Got(name, txn, txn) for txn in applied), note)
+    return Reader(name, get_each(name, applied), note)
 
 
 def _draw_way(system: Outbox, world: World) -> Graph:
     """How far the latest order has come."""
     ordered = list_written(world, SHOP, ORDERED)
     if not ordered:
-        return Graph(tr("No order yet"), STATES, EDGES)
+        return IDLE
     txn = ordered[-1]
     steps = (
         True,
@@ -119,8 +113,7 @@ def _draw_way(system: Outbox, world: World) -> Graph:
         all(txn in list_written(world, name, APPLIED) for name in system.consumers),
         read_latest(world.disk(SHOP), DATABASE)[txn].what == SENT,
     )
-    path = tuple(name for name, done in zip(WAY, steps, strict=True) if done)
-    return Graph(GRAPH(txn=txn), STATES, EDGES, path, txn)
+    return replace(IDLE, title=GRAPH(txn=txn), path=tuple(compress(WAY, steps)), txn=txn)
 
 
 def _draw_outboxes(system: Outbox, world: World) -> Table:

@@ -6,16 +6,15 @@ from ...kernel import (
     NOTHING,
     Got,
     Graph,
-    GraphState,
     Reader,
     Snapshot,
     Table,
-    Text,
     Words,
     World,
+    replace,
     tr,
 )
-from ..picture import draw_lanes, draw_log
+from ..picture import draw_lanes, draw_log, place_states
 from ..records import Record, read_records
 from .claims import ORCHESTRATOR, Parties, count_all
 from .roles import END, LOG, SAGA_LOG, UNDO, UNDONE
@@ -24,28 +23,24 @@ GRAPH = Words("Where {txn} is")
 HALF = Words("half of {txn} can be seen")
 
 
-STATES = (
-    GraphState("forward", 0, 0),
-    GraphState("done", 1, 0),
-    GraphState("back", 0, 1),
-    GraphState("compensated", 1, 1),
-)
+PLACES = {"forward": (0, 0), "done": (1, 0), "back": (0, 1), "compensated": (1, 1)}
 EDGES = (("forward", "done"), ("forward", "back"), ("back", "compensated"))
+IDLE = Graph(tr("No saga yet"), place_states(PLACES), EDGES)
+SHORT = {UNDONE: "U"}
 
 
 def draw(parties: Parties, world: World) -> Snapshot:
     """Draw the model's Snapshot: the orchestrator's log, each service's log, what the services have
     done, and how far the saga is."""
-    titles = [("app", Text("app"), tr("application"))]
-    titles.append((ORCHESTRATOR, Text(ORCHESTRATOR), tr("orchestrator")))
-    titles += [(name, Text(name), tr("service")) for name in parties.services]
+    titles = [("app", tr("application")), (ORCHESTRATOR, tr("orchestrator"))]
+    titles += [(name, tr("service")) for name in parties.services]
     log = list(read_records(world.disk(ORCHESTRATOR), SAGA_LOG))
     return Snapshot(
         lanes=draw_lanes(world, titles),
         logs=(
-            draw_log(ORCHESTRATOR, log, _label, control=(END,)),
+            draw_log(ORCHESTRATOR, log, SHORT, control=(END,)),
             *(
-                draw_log(name, read_records(world.disk(name), LOG), _label, control=(UNDONE,))
+                draw_log(name, read_records(world.disk(name), LOG), SHORT, control=(UNDONE,))
                 for name in parties.services
             ),
         ),
@@ -55,20 +50,16 @@ def draw(parties: Parties, world: World) -> Snapshot:
     )
 
 
-def _label(record: Record) -> str:
-    return "U" if record.what == UNDONE else record.what
-
-
 def _draw_way(log: list[Record]) -> Graph:
     """Of the latest saga."""
     if not log:
-        return Graph(tr("No saga yet"), STATES, EDGES)
+        return IDLE
     txn = log[-1].txn
     records = [record.what for record in log if record.txn == txn]
     path = ["forward", *(["back"] if UNDO in records else [])]
     if END in records:
         path.append("compensated" if UNDO in records else "done")
-    return Graph(GRAPH(txn=txn), STATES, EDGES, tuple(path), txn)
+    return replace(IDLE, title=GRAPH(txn=txn), path=tuple(path), txn=txn)
 
 
 def _draw_effects(parties: Parties, world: World) -> Table:

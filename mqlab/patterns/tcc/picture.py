@@ -6,17 +6,15 @@ from ...kernel import (
     NOTHING,
     Got,
     Graph,
-    GraphState,
     Reader,
     Snapshot,
     Table,
-    Text,
     Words,
     World,
     tr,
 )
-from ..picture import draw_lanes, draw_log
-from ..records import Record, read_records
+from ..picture import draw_lanes, draw_latest, draw_log, place_states
+from ..records import read_records
 from .claims import TM, Parties, read_balance
 from .roles import CANCELLED, CONFIRMED, DECISIONS, EMPTY, LOG, TRIED
 
@@ -25,17 +23,9 @@ GRAPH = Words("{name}: what has become of {txn}")
 HALF = Words("half of an order: {names} shows it, the others do not")
 
 
-STATES = tuple(
-    GraphState(name, *place)
-    for name, place in {
-        "nothing": (0, 0),
-        TRIED: (1, 0),
-        CONFIRMED: (2, 0),
-        EMPTY: (1, 1),
-        CANCELLED: (2, 1),
-    }.items()
-)
+PLACES = {"nothing": (0, 0), TRIED: (1, 0), CONFIRMED: (2, 0), EMPTY: (1, 1), CANCELLED: (2, 1)}
 EDGES = (("nothing", TRIED), (TRIED, CONFIRMED), (TRIED, CANCELLED), ("nothing", EMPTY))
+IDLE = Graph(SERVICE(), place_states(PLACES), EDGES)
 #: a decision is drawn as a diamond, which has room for a letter or two
 SHORT = {TRIED: "try", CONFIRMED: "C", CANCELLED: "X", EMPTY: "E", "confirm": "C", "cancel": "X"}
 FINAL = (CONFIRMED, CANCELLED, EMPTY, "confirm", "cancel")
@@ -44,33 +34,23 @@ FINAL = (CONFIRMED, CANCELLED, EMPTY, "confirm", "cancel")
 def draw(parties: Parties, world: World) -> Snapshot:
     """Draw the model's Snapshot: the logs of the coordinator and of each service, what a reader
     sees, how far each of them is, and the balances."""
-    titles = [("app", Text("app"), tr("application")), (TM, Text(TM), tr("coordinator"))]
-    titles += [(name, Text(name), SERVICE()) for name in parties.services]
+    titles = [("app", tr("application")), (TM, tr("coordinator"))]
+    titles += [(name, SERVICE()) for name in parties.services]
     logs = [(TM, DECISIONS), *((name, LOG) for name in parties.services)]
     return Snapshot(
         lanes=draw_lanes(world, titles),
         logs=tuple(
             # kinds of record that are drawn as decisions, and those that no reader sees
-            draw_log(node, read_records(world.disk(node), log), _label, FINAL, (TRIED,))
+            draw_log(node, read_records(world.disk(node), log), SHORT, FINAL, (TRIED,))
             for node, log in logs
         ),
         readers=(_draw_reader(parties, world),),
-        graphs=tuple(_draw_graph(world, name) for name in parties.services),
+        graphs=tuple(
+            draw_latest(IDLE, GRAPH, name, read_records(world.disk(name), LOG))
+            for name in parties.services
+        ),
         tables=(_draw_balances(parties, world),),
     )
-
-
-def _label(record: Record) -> str:
-    return SHORT.get(record.what, record.what)
-
-
-def _draw_graph(world: World, name: str) -> Graph:
-    records = list(read_records(world.disk(name), LOG))
-    if not records:
-        return Graph(SERVICE(), STATES, EDGES)
-    txn = records[-1].txn
-    path = ("nothing", *(record.what for record in records if record.txn == txn))
-    return Graph(GRAPH(name=name, txn=txn), STATES, EDGES, path, txn)
 
 
 def _draw_balances(parties: Parties, world: World) -> Table:

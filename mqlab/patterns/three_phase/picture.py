@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from ...kernel import (
     NOTHING,
-    Got,
     Graph,
-    GraphState,
     Reader,
     Snapshot,
     Table,
-    Text,
     Words,
     World,
     tr,
 )
 from ..commit import TM, Parties
-from ..picture import draw_lanes, draw_log
-from ..records import Record, read_latest, read_records
+from ..picture import draw_lanes, draw_latest, draw_log, get_each, place_states
+from ..records import read_latest, read_records
 from .claims import read_states
 from .roles import ABORTED, COMMITTED, DECISIONS, ENDED, LOG, PRECOMMITTED, UNCERTAIN
 
@@ -33,13 +30,13 @@ PLACES = {
     COMMITTED: (3, 0),
     ABORTED: (2, 1),
 }
-STATES = tuple(GraphState(name, *place) for name, place in PLACES.items())
 EDGES = (
     ("working", UNCERTAIN),
     (UNCERTAIN, PRECOMMITTED),
     (PRECOMMITTED, COMMITTED),
     (UNCERTAIN, ABORTED),
 )
+IDLE = Graph(PARTICIPANT(), place_states(PLACES), EDGES)
 SHORT = {UNCERTAIN: "unc", PRECOMMITTED: "pre", COMMITTED: "C", ABORTED: "A"}
 OPEN = (UNCERTAIN, PRECOMMITTED)
 
@@ -47,32 +44,22 @@ OPEN = (UNCERTAIN, PRECOMMITTED)
 def draw(parties: Parties, world: World) -> Snapshot:
     """Draw the model's Snapshot: the logs of the coordinator and of each participant, what readers
     of each participant see, how far each of them is, and what each knows."""
-    titles = [("app", Text("app"), tr("application")), (TM, Text(TM), tr("coordinator"))]
-    titles += [(name, Text(name), PARTICIPANT()) for name in parties.participants]
+    titles = [("app", tr("application")), (TM, tr("coordinator"))]
+    titles += [(name, PARTICIPANT()) for name in parties.participants]
     logs = [(TM, DECISIONS), *((name, LOG) for name in parties.participants)]
     return Snapshot(
         lanes=draw_lanes(world, titles),
         logs=tuple(
-            draw_log(node, read_records(world.disk(node), log), _label, control=ENDED, hidden=OPEN)
+            draw_log(node, read_records(world.disk(node), log), SHORT, control=ENDED, hidden=OPEN)
             for node, log in logs
         ),
         readers=tuple(_draw_reader(world, name) for name in parties.participants),
-        graphs=tuple(_draw_graph(world, name) for name in parties.participants),
+        graphs=tuple(
+            draw_latest(IDLE, GRAPH, name, read_records(world.disk(name), LOG))
+            for name in parties.participants
+        ),
         tables=(_draw_states(parties, world),),
     )
-
-
-def _label(record: Record) -> str:
-    return SHORT[record.what]
-
-
-def _draw_graph(world: World, name: str) -> Graph:
-    records = list(read_records(world.disk(name), LOG))
-    if not records:
-        return Graph(PARTICIPANT(), STATES, EDGES)
-    txn = records[-1].txn
-    path = ("working", *(record.what for record in records if record.txn == txn))
-    return Graph(GRAPH(name=name, txn=txn), STATES, EDGES, path, txn)
 
 
 def _draw_states(parties: Parties, world: World) -> Table:
@@ -89,5 +76,4 @@ def _draw_reader(world: World, name: str) -> Reader:
     last = read_latest(node.disk, LOG)
     held = ", ".join(txn for txn, record in last.items() if record.what in OPEN)
     done = (txn for txn, record in last.items() if record.what == COMMITTED and node.up)
-    got = tuple(Got(name, txn, txn) for txn in done)
-    return Reader(name, got, LOCKED(txn=held) if held else NOTHING)
+    return Reader(name, get_each(name, done), LOCKED(txn=held) if held else NOTHING)

@@ -27,7 +27,6 @@ from ...kernel import (
     Send,
     Snapshot,
     Table,
-    Text,
     Words,
     World,
     frozen,
@@ -154,9 +153,8 @@ class TwoPhaseSet(Model):
         )
 
     def draw(self, world: World) -> Snapshot:
-        titles = [("tm", Text("tm"), MANAGER())]
-        titles += [(name, Text(name), RESOURCE()) for name in self.resources]
-        titles.append(("urge", Text("urge"), URGE()))
+        managers = ((name, RESOURCE()) for name in self.resources)
+        titles = (("tm", MANAGER()), *managers, ("urge", URGE()))
         rows = tuple((n, world.role(n).state) for n in ("tm", *self.resources) if world.role(n))
         table = Table(STATES(), ("", "state"), rows)
         return Snapshot(lanes=draw_lanes(world, titles), tables=(table,))

@@ -8,20 +8,18 @@ from __future__ import annotations
 
 from ...kernel import (
     NOTHING,
-    Got,
     Graph,
-    GraphState,
     Reader,
     Snapshot,
     Table,
-    Text,
     Words,
     World,
+    replace,
     tr,
 )
 from ..commit import TM, Parties
-from ..picture import draw_lanes, draw_log
-from ..records import Record, read_latest, read_records
+from ..picture import draw_lanes, draw_log, get_each, place_states
+from ..records import read_latest, read_records
 from .roles import COMMITTED, DECISIONS, LOG, PREPARED, ROLLED_BACK
 
 COORDINATOR = Words("coordinator")
@@ -30,8 +28,8 @@ LOCKED = Words("{txn} holds its locks: a reader of the row waits")
 
 
 PLACES = {"voting": (0, 0), "commit": (1, 0), "end": (2, 0), "rolled back": (1, 1)}
-STATES = tuple(GraphState(name, *place) for name, place in PLACES.items())
 EDGES = (("voting", "commit"), ("commit", "end"), ("voting", "rolled back"))
+IDLE = Graph(COORDINATOR(), place_states(PLACES), EDGES)
 SHORT = {PREPARED: "prep", COMMITTED: "C", ROLLED_BACK: "R", "commit": "C", "end": "end"}
 DECISION = (COMMITTED, ROLLED_BACK, "commit")
 
@@ -39,24 +37,20 @@ DECISION = (COMMITTED, ROLLED_BACK, "commit")
 def draw(parties: Parties, world: World) -> Snapshot:
     """Draw the model's Snapshot: the logs of the coordinator and of each participant, what readers
     of each participant see, how far the transaction is, and what each knows."""
-    titles = [("app", Text("app"), tr("application")), (TM, Text(TM), COORDINATOR())]
-    titles += [(name, Text(name), tr("participant")) for name in parties.participants]
+    titles = [("app", tr("application")), (TM, COORDINATOR())]
+    titles += [(name, tr("participant")) for name in parties.participants]
     logs = [(TM, DECISIONS), *((name, LOG) for name in parties.participants)]
     return Snapshot(
         lanes=draw_lanes(world, titles),
         logs=tuple(
             # kinds of record that are drawn as decisions, and those that no reader sees
-            draw_log(node, read_records(world.disk(node), log), _label, DECISION, (PREPARED,))
+            draw_log(node, read_records(world.disk(node), log), SHORT, DECISION, (PREPARED,))
             for node, log in logs
         ),
         readers=tuple(_draw_reader(world, name) for name in parties.participants),
         graphs=(_draw_graph(parties, world),),
         tables=(_draw_knowledge(parties, world),),
     )
-
-
-def _label(record: Record) -> str:
-    return SHORT[record.what]
 
 
 def list_txns(parties: Parties, world: World) -> list[str]:
@@ -82,12 +76,12 @@ def name_state(parties: Parties, world: World, txn: str) -> str:
 def _draw_graph(parties: Parties, world: World) -> Graph:
     txns = list_txns(parties, world)
     if not txns:
-        return Graph(COORDINATOR(), STATES, EDGES)
+        return IDLE
     txn = txns[-1]
     now = name_state(parties, world, txn)
     way = {"voting": (), "commit": ("voting",), "rolled back": ("voting",)}
     path = (*way.get(now, ("voting", "commit")), now)
-    return Graph(GRAPH(txn=txn), STATES, EDGES, path, txn)
+    return replace(IDLE, title=GRAPH(txn=txn), path=path, txn=txn)
 
 
 def _draw_knowledge(parties: Parties, world: World) -> Table:
@@ -106,5 +100,5 @@ def _draw_reader(world: World, name: str) -> Reader:
     node = world.nodes[name]
     done = [t for t, r in read_latest(node.disk, LOG).items() if r.what == COMMITTED]
     doubt = node.roles[0].doubt if node.up else ()
-    got = tuple(Got(name, txn, txn) for txn in done) if node.up else ()
+    got = get_each(name, done if node.up else ())
     return Reader(name, got, LOCKED(txn=", ".join(doubt)) if doubt else NOTHING)
