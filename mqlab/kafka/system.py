@@ -32,7 +32,6 @@ from ..kernel import (
 )
 from ..kernel.claims import check_named, select_lights
 from ..kernel.options import LISTED, SORTED, Most, Order, Pairs, Programs, Rules
-from ..kernel.reasons import Unguarded
 from ..kernel.text import BadValue, tr
 from ..kernel.usages import Usages, any_text, bare, number, one_of
 from .claims import CLAIMS, properties, replicated_claims
@@ -472,6 +471,10 @@ class KafkaSystem(System):
     claims: tuple[str, ...] = ()
 
     name = "kafka"
+    guards = SAFEGUARDS
+    unguards = UNGUARDED
+    glossary = TERMS
+    verbs = CALLS
     retrying = ("retry", "add")
     orderable: ClassVar = {"prepared": ("reply", "markers")}
     most_replicas: ClassVar[int] = 3
@@ -537,9 +540,6 @@ class KafkaSystem(System):
             f"Kafka · transaction.version {self.transaction_version}{client}{self.label_missing()}"
         )
 
-    def terms(self) -> tuple[tuple[Text, Text], ...]:
-        return tuple(TERMS.items())
-
     # -- nodes ---------------------------------------------------------------------------
 
     @cached_property
@@ -593,9 +593,6 @@ class KafkaSystem(System):
 
     # -- what a scenario may say -----------------------------------------------------------
 
-    def usages(self) -> Usages:
-        return CALLS
-
     def call(self, words: tuple[str, ...]) -> Any:
         cluster = self.cluster
         led = leaders_of(self)
@@ -615,15 +612,9 @@ class KafkaSystem(System):
     def explain(self, fact: Fact) -> Text:
         return explain_fact(fact, partial(find_kind, self.cluster))
 
-    def unguarded(self) -> Unguarded:
-        return UNGUARDED
-
     def name_effect(self, role: str, effect: Effect) -> Named | None:
         return name_effect(role, effect)
 
     @cached_property
     def _properties(self) -> tuple[Property, ...]:
         return properties(self.cluster, self.client, self.claims)
-
-    def safeguards(self) -> Mapping[str, Text]:
-        return SAFEGUARDS

@@ -64,10 +64,13 @@ MOST_CALLS = 2_000  # of one application: an execution has no more facts than th
 class Written:
     """What a system line can say of a system: its name, and its fields.
 
-    `orderable`: the pieces of each step that `order.STEP=` puts in order.
+    `orderable`: the pieces of each step that `order.STEP=` puts in order. `guards`: every safeguard
+    with its sentence. `verbs`: what an application may call.
     """
 
     name = ""
+    guards: ClassVar[Mapping[str, Text]] = {}
+    verbs: ClassVar[Usages] = Usages({})
     orderable: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
     def __post_init__(self) -> None:
@@ -97,7 +100,7 @@ class Written:
 
     def usages(self) -> Usages:
         """What an application may call."""
-        return Usages({})
+        return self.verbs
 
     def call(self, words: tuple[str, ...]) -> Any:
         """A verb of a `run app: …` line as a call; raises ValueError with advice."""
@@ -105,7 +108,7 @@ class Written:
 
     def safeguards(self) -> Mapping[str, Text]:
         """Every safeguard with its sentence."""
-        return {}
+        return self.guards
 
 
 S = TypeVar("S", bound=Written)

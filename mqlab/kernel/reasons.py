@@ -24,7 +24,8 @@ K = TypeVar("K")
 
 def read_sentences(module: str) -> dict[str, Any]:
     """Read the tables of the `why.toml` beside a module's file. Each text is a template."""
-    return _make_words(tomllib.loads(Path(module).with_name("why.toml").read_text("utf-8")))
+    text = Path(module).with_name("why.toml").read_text("utf-8")
+    return {name: _make_words(table) for name, table in tomllib.loads(text).items()}
 
 
 def _make_words(value: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated, Any, ClassVar
@@ -70,7 +70,9 @@ class System(Written):
     of the names of timers that only ask again, as "retry" of `retry o-0`. `judged_between_steps`:
     lights are judged when a step is over, as a search does, and not after each of its effects: for
     a role that knows how far a step will have come before it has done it. `disks`: what nodes find
-    on their disks when they start for the first time; no line can say that.
+    on their disks when they start for the first time; no line can say that. `unguards`: which
+    sentences why rest on a safeguard, and what is true while it is off; `glossary`: the broker's
+    own words that a picture of it shows, with one sentence each.
     """
 
     disks: Annotated[tuple[tuple[str, MemoryDisk], ...], UNWRITTEN] = field(
@@ -81,6 +83,8 @@ class System(Written):
     both_ways: ClassVar[bool] = False
     retrying: ClassVar[tuple[str, ...]] = ()
     judged_between_steps: ClassVar[bool] = False
+    unguards: ClassVar[Unguarded] = {}
+    glossary: ClassVar[Mapping[Text, Text]] = {}
 
     def label(self) -> Text:
         """How a picture names the system; the system line where nothing shorter is said."""
@@ -92,8 +96,8 @@ class System(Written):
         return f" · off: {', '.join(off)}" if off else ""
 
     def terms(self) -> tuple[tuple[Text, Text], ...]:
-        """The broker's own words that a picture of it shows, with one sentence each."""
-        return ()
+        """The words of its glossary, each with its sentence."""
+        return tuple(self.glossary.items())
 
     @property
     def symmetric(self) -> tuple[str, ...]:
@@ -124,7 +128,7 @@ class System(Written):
 
     def unguarded(self) -> Unguarded:
         """Which sentences why rest on a safeguard, and what is true while it is off."""
-        return {}
+        return self.unguards
 
     def name_effect(self, role: str, effect: Effect) -> Named | None:
         """What an effect of a role is called where a stop shows if it was done; None: left out."""

@@ -46,7 +46,6 @@ class Model(System):
     claims: tuple[str, ...] = ()
 
     title: ClassVar[Text]
-    guards: ClassVar[Mapping[str, Text]] = {}
     kept: ClassVar[tuple[Claim[Any], ...]] = ()
     unkept: ClassVar[tuple[Claim[Any], ...]] = ()
     #: what an application may call, by its usage (see `kernel/usages.py`)
@@ -112,9 +111,6 @@ class Model(System):
     def chosen(self) -> tuple[Claim[Any], ...]:
         """The claims that a correct model keeps with these options."""
         return self.kept
-
-    def safeguards(self) -> Mapping[str, Text]:
-        return self.guards
 
     def unguarded(self) -> Unguarded:
         return self.sentences.unguarded

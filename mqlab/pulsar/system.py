@@ -8,7 +8,7 @@ A client has transactions, producers and consumers; `app` and `shop` are two pro
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Annotated, Any
@@ -29,7 +29,6 @@ from ..kernel import (
 )
 from ..kernel.claims import check_named, select_lights
 from ..kernel.options import LISTED, SORTED, Most, Programs
-from ..kernel.reasons import Unguarded
 from ..kernel.text import BadValue, tr
 from ..kernel.usages import Usages, any_text, bare, number, one_of
 from .claims import CLAIMS, properties
@@ -308,6 +307,10 @@ class PulsarSystem(System):
     claims: tuple[str, ...] = ()
 
     name = "pulsar"
+    guards = SAFEGUARDS
+    unguards = UNGUARDED
+    glossary = TERMS
+    verbs = CALLS
     retrying = ("retry",)
 
     def __post_init__(self) -> None:
@@ -323,9 +326,6 @@ class PulsarSystem(System):
     def label(self) -> Text:
         """How a picture names the system."""
         return Text(f"Pulsar{self.label_missing()}")
-
-    def terms(self) -> tuple[tuple[Text, Text], ...]:
-        return tuple(TERMS.items())
 
     @cached_property
     def config(self) -> PulsarConfig:
@@ -351,9 +351,6 @@ class PulsarSystem(System):
     def nodes(self) -> tuple[NodeSpec, ...]:
         return nodes(self)
 
-    def usages(self) -> Usages:
-        return CALLS
-
     def call(self, words: tuple[str, ...]) -> Any:
         return parse_call(words, self.config)
 
@@ -372,9 +369,6 @@ class PulsarSystem(System):
         calls = [call for program in lists for call in program]
         return len(lists) < len(programs) or not calls or any(isinstance(c, Commit) for c in calls)
 
-    def safeguards(self) -> Mapping[str, Text]:
-        return SAFEGUARDS
-
     def annotate(
         self, world: World, role: str, event: Event | None, effect: Effect | None
     ) -> Telling:
@@ -382,9 +376,6 @@ class PulsarSystem(System):
 
     def explain(self, fact: Fact) -> Text:
         return explain_fact(fact, find_kind(self.cluster, fact.node))
-
-    def unguarded(self) -> Unguarded:
-        return UNGUARDED
 
     def name_effect(self, role: str, effect: Effect) -> Named | None:
         return name_effect(effect)

@@ -28,7 +28,6 @@ from ..kernel import (
 )
 from ..kernel.claims import check_named, select_lights
 from ..kernel.options import LISTED, SORTED, Most, Order, Pairs, Programs, Rules
-from ..kernel.reasons import Unguarded
 from ..kernel.text import BadValue, say_unknown, shorten, tr
 from ..kernel.usages import Usages, any_text, number, one_of
 from . import application
@@ -227,6 +226,10 @@ class RocketMQSystem(System):
     claims: tuple[str, ...] = ()
 
     name = "rocketmq"
+    guards = SAFEGUARDS
+    unguards = UNGUARDED
+    glossary = TERMS
+    verbs = CALLS
     retrying = ("heartbeat",)
     judged_between_steps = True
     orderable: ClassVar = {"end_transaction": ("message", "op")}
@@ -261,9 +264,6 @@ class RocketMQSystem(System):
     def label(self) -> Text:
         """How a picture names the system."""
         return Text(f"RocketMQ {self.release}{self.label_missing()}")
-
-    def terms(self) -> tuple[tuple[Text, Text], ...]:
-        return tuple(TERMS.items())
 
     @property
     def registers_early(self) -> bool:
@@ -301,9 +301,6 @@ class RocketMQSystem(System):
     def nodes(self) -> tuple[NodeSpec, ...]:
         return nodes(self)
 
-    def usages(self) -> Usages:
-        return CALLS
-
     def is_refused(self, client: str, server: str) -> bool:
         return server == self.config.broker and client in dict(self.producers)
 
@@ -324,15 +321,9 @@ class RocketMQSystem(System):
     def explain(self, fact: Fact) -> Text:
         return explain_fact(fact, find_kind(self.cluster, fact.node))
 
-    def unguarded(self) -> Unguarded:
-        return UNGUARDED
-
     def name_effect(self, role: str, effect: Effect) -> Named | None:
         return name_effect(effect)
 
     @cached_property
     def _properties(self) -> tuple[Property, ...]:
         return properties(self.cluster, self.claims)
-
-    def safeguards(self) -> Mapping[str, Text]:
-        return SAFEGUARDS
