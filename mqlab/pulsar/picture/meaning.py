@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 from ...kernel import (
@@ -22,6 +22,7 @@ from ...kernel import (
     name_plainly,
     replace,
 )
+from ...kernel.reasons import read_sentences
 from ...kernel.role import Outcome
 from ...kernel.story import TOLD_YES
 from ...kernel.text import NOTHING
@@ -31,12 +32,9 @@ from ..errors import ServerError
 from ..messages import (
     Ack,
     AckResponse,
-    AddPartitionToTxn,
-    AddSubscriptionToTxn,
     Answer,
     BufferSnapshot,
     CloseConsumer,
-    CloseProducer,
     DeleteTopic,
     EndTxn,
     EndTxnOnPartition,
@@ -46,23 +44,16 @@ from ..messages import (
     EndTxnResponse,
     Flow,
     LedgerEntry,
-    NewTxn,
     NewTxnResponse,
-    OpenProducer,
     PendingAckEntry,
     ProducerOpened,
     PushMessage,
-    RecoverBuffer,
-    Redeliver,
     Seek,
     SendMessage,
     SendReceipt,
     Subscribe,
-    Subscribed,
-    TcClientConnect,
     TransactionMetadataEntry,
     TxnID,
-    Unsubscribe,
 )
 from ..states import MarkerType, TxnAction, TxnStatus
 from . import words as sentences
@@ -126,24 +117,8 @@ TOLD_PENDING = {
     "COMMIT": (Stage.SHOW, sentences.TOLD_TAKEN),
     "ABORT": (Stage.SHOW, sentences.TOLD_GIVEN_BACK),
 }
-#: requests that mean the same whatever they carry
-REQUESTS: dict[type, Words] = {
-    TcClientConnect: sentences.CONNECT,
-    NewTxn: sentences.NEW,
-    AddPartitionToTxn: sentences.ADD_PARTITION,
-    AddSubscriptionToTxn: sentences.ADD_SUBSCRIPTION,
-    EndTxnOnSubscription: sentences.TELL_SUBSCRIPTION,
-    OpenProducer: sentences.OPEN,
-    CloseProducer: sentences.CLOSE_PRODUCER,
-    Subscribe: sentences.SUBSCRIBE,
-    Subscribed: sentences.SUBSCRIBED,
-    PushMessage: sentences.PUSH,
-    Redeliver: sentences.REDELIVER,
-    Seek: sentences.SEEK,
-    CloseConsumer: sentences.CLOSE,
-    Unsubscribe: sentences.UNSUBSCRIBE,
-    RecoverBuffer: sentences.RECOVER,
-}
+#: requests that mean the same whatever they carry, by the names of their classes
+REQUESTS: Mapping[str, Words] = read_sentences(__file__)["requests"]
 
 
 def annotate(
@@ -296,7 +271,7 @@ def _explain_request(body: object, written: Written) -> Telling:
             return Telling(why=sentences.READER())
         case Flow():
             return Telling(fold=True)
-    sentence = REQUESTS.get(type(body), sentences.ADMIN)
+    sentence = REQUESTS.get(type(body).__name__, sentences.ADMIN)
     return Telling(txn_name, why=sentence())
 
 

@@ -134,6 +134,7 @@ UNGUARDED: Unguarded = find_unguarded(
     SENTENCES["unguarded"],
     {
         **vars(words),
+        **SENTENCES["requests"],
         "BROKEN": BROKEN,
         "COMMITTED": COMMITTED,
         "ACKNOWLEDGED": ACKNOWLEDGED,

@@ -62,21 +62,6 @@ COMMITS = Words("a transaction can commit")
 
 # ---- client → coordinator --------------------------------------------------------------
 
-CONNECT = Words(
-    "The first client that connects makes the broker load the coordinator's log; the broker's own "
-    "start does not."
-)
-NEW = Words(
-    "An id and a timeout are all that a transaction begins with; nothing is known of it in any "
-    "partition."
-)
-ADD_PARTITION = Words(
-    "The coordinator must know where to tell the end, so a partition is registered before the "
-    "first message goes there."
-)
-ADD_SUBSCRIPTION = Words(
-    "An acknowledgement becomes part of the transaction: this subscription will be told the end."
-)
 COMMIT = Words(
     "The caller is answered after every participant: when a commit returns, all markers are "
     "written."
@@ -99,9 +84,6 @@ BEGUN = Words(
 
 TELL_COMMIT = Words("The decision is written, so it can be told now, to all participants at once.")
 TELL_ABORT = Words("The partition keeps the messages and learns that nobody may read them.")
-TELL_SUBSCRIPTION = Words(
-    "What this transaction has acknowledged here becomes final, or free again."
-)
 ANSWERED = Words("One participant fewer has to answer; the caller is answered after the last.")
 NOT_ANSWERED = Words(
     "One participant could not do it: all of them are told again a second later, without limit."
@@ -122,10 +104,6 @@ SWALLOWED = Words(
     "The broker recognises this sequence number and stores nothing; the producer gets a success."
 )
 STALE = Words("The low watermark says that this transaction has ended: its message is refused.")
-OPEN = Words(
-    "A producer that wants the topic alone is let in, queued or refused; one that fences throws "
-    "the others out."
-)
 OPENED = Words(
     "The epoch is on the disk, so the producer that had the topic before is fenced from now on."
 )
@@ -138,17 +116,6 @@ NOT_OPEN = Words(
     "The topic does not know this producer (any more). A real broker closes the connection, and "
     "the client opens its producer again."
 )
-CLOSE_PRODUCER = Words("When nobody is left, the first producer that waits gets the topic.")
-SUBSCRIBE = Words(
-    "The subscription stays when its consumers go; its cursor says where they begin to read."
-)
-SUBSCRIBED = Words(
-    "From now on the broker pushes, as far as it has permits and maxReadPosition allows."
-)
-PUSH = Words(
-    "It is at or below maxReadPosition and no aborted transaction has written it, so it may be "
-    "sent."
-)
 ACK = Words("A plain acknowledgement counts at once, whatever a transaction has pending there.")
 ACK_IN_TXN = Words(
     "The message is taken out of the way until the transaction ends, and given back if it aborts."
@@ -160,18 +127,11 @@ CONFLICT = Words(
     "Somebody was first: the message is acknowledged or pending already, or the subscription's "
     "one cumulative acknowledgement is taken."
 )
-REDELIVER = Words("What the consumer holds is wanted once more; what is pending is left out.")
-SEEK = Words(
-    "The cursor moves to another place, back or ahead. Consumers are closed, and come back there."
-)
 READER = Words(
     "A reader's subscription goes with the reader; where it begins, the reader says itself."
 )
-CLOSE = Words("The consumer goes, the subscription stays.")
 CLOSED = Words("The broker closes this consumer, and its client subscribes again.")
-UNSUBSCRIBE = Words("The subscription goes, with its cursor and its pending acknowledgements.")
 ADMIN = Words("An operator looks or acts; no consumer or producer takes part.")
-RECOVER = Words("Until the buffer knows again what is open here, nobody is sent anything.")
 
 # ---- what is written -------------------------------------------------------------------
 
