@@ -21,23 +21,34 @@ from mqlab.registry import system
 from mqlab.registry.searches import searches_of
 
 
-def each_fault(rows):
-    """A test for each row: `find_fault`."""
-    names = ("fault", "line", "budget", "broken")
-    return pytest.mark.parametrize(names, rows, ids=[row[0].__name__ for row in rows])
+def make_tests(rows, claims, cases):
+    """The three tests of a table of faults: each is found, by the claim that it breaks; without it
+    the same search keeps every claim; and each of the claims is broken by a row, or by a case of
+    the lessons."""
+    names, ids = ("fault", "line", "budget", "broken"), [row[0].__name__ for row in rows]
+    systems = sorted({(line, budget) for _, line, budget, _ in rows}, key=repr)
 
+    @pytest.mark.parametrize(names, rows, ids=ids)
+    def test_a_deliberate_fault_is_found(fault, line, budget, broken):
+        with spoil(system(line), fault) as found:
+            verdict = explore(found, budget)
+        assert broken in verdict.counterexamples, verdict
 
-def each_system(rows):
-    """A test for each system and budget in these rows, once: `find_nothing`."""
-    searched = sorted({(line, budget) for _, line, budget, _ in rows}, key=repr)
-    return pytest.mark.parametrize(("line", "budget"), searched)
+    @pytest.mark.parametrize(("line", "budget"), systems)
+    def test_without_the_fault_nothing_is_found(line, budget):
+        verdict = explore(system(line), budget)
+        assert verdict.complete, verdict
+        assert not verdict.counterexamples, verdict
 
+    def test_every_claim_is_broken_by_a_fault_or_a_case():
+        broken = {name for *_, name in rows} | {case.broken for case in cases}
+        assert broken == names_of(claims)
 
-def find_fault(fault, line, budget, broken):
-    """Searches the system with the fault, and asserts that its claim is found broken."""
-    with spoil(system(line), fault) as found:
-        verdict = explore(found, budget)
-    assert broken in verdict.counterexamples, verdict
+    return (
+        test_a_deliberate_fault_is_found,
+        test_without_the_fault_nothing_is_found,
+        test_every_claim_is_broken_by_a_fault_or_a_case,
+    )
 
 
 @contextmanager
@@ -76,21 +87,9 @@ def find_quickly(fault, systems):
     return None
 
 
-def find_nothing(line, budget):
-    """Searches the unchanged system to the end, and asserts that it keeps every claim."""
-    verdict = explore(system(line), budget)
-    assert verdict.complete, verdict
-    assert not verdict.counterexamples, verdict
-
-
 def names_of(claims):
     """The names of claims."""
     return {claim.name for claim in claims}
-
-
-def broken_by(rows, cases):
-    """The names of the claims that a row or a case of the lessons breaks."""
-    return {broken for *_, broken in rows} | {case.broken for case in cases}
 
 
 def changed(value, kind):

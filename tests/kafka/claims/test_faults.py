@@ -25,15 +25,7 @@ from mqlab.kafka.states import PREPARED
 from mqlab.kernel import Call, Map, Reply, Response, Send
 from mqlab.registry.cases.kafka import NEXT, SEARCHES, SHORT, TWIN
 from tests.kafka.claims.patches import PATCHES, READ
-from tests.models.faults import (
-    broken_by,
-    changed,
-    each_fault,
-    each_system,
-    find_fault,
-    find_nothing,
-    names_of,
-)
+from tests.models.faults import changed, make_tests
 
 
 class AskedLater(Leader):
@@ -177,15 +169,8 @@ FAULTS = [
 ]
 
 
-@each_fault(FAULTS)
-def test_a_deliberate_fault_is_found(fault, line, budget, broken):
-    find_fault(fault, line, budget, broken)
-
-
-@each_system(FAULTS)
-def test_without_the_fault_nothing_is_found(line, budget):
-    find_nothing(line, budget)
-
-
-def test_every_claim_is_broken_by_a_fault_or_a_case():
-    assert broken_by(FAULTS, SEARCHES.cases) == names_of((*LIT, *CLAIMS.values()))
+(
+    test_a_deliberate_fault_is_found,
+    test_without_the_fault_nothing_is_found,
+    test_every_claim_is_broken_by_a_fault_or_a_case,
+) = make_tests(FAULTS, (*LIT, *CLAIMS.values()), SEARCHES.cases)

@@ -123,21 +123,30 @@ GIVEN = FetchResponse(0, ORDER)
 
 
 class Node:
-    """A queue with its disk; `do` gives the effects of an event."""
+    """A node with its disk, which runs one of the roles; `do` gives the effects of an event."""
 
-    def __init__(self, *off):
-        self.config = DeliveryConfig(on=frozenset(SAFEGUARDS) - {*off})
-        self.disk = MemoryDisk()
-        self.restart()
+    kind: type
+
+    def __init__(self, config):
+        self.config, self.disk = config, MemoryDisk()
+        self.first = self.restart()
 
     def restart(self):
-        self.role, _ = Queue.recover(self.config, self.disk, 0)
+        self.role, effects = self.kind.recover(self.config, self.disk, 0)
+        return effects
 
     def do(self, event):
         self.role, effects = self.role.step(event, self.disk)
         for effect in effects:
             self.disk = self.disk.apply(effect)
         return effects
+
+
+class QueueNode(Node):
+    kind = Queue
+
+    def __init__(self, *off):
+        super().__init__(DeliveryConfig(on=frozenset(SAFEGUARDS) - {*off}))
 
     def publish(self, order=ORDER):
         return self.do(Request(SHOP, Publish(order)))
@@ -147,47 +156,47 @@ class Node:
 
 
 def test_it_writes_first_and_acknowledges_what_is_safe():
-    queue = Node()
+    queue = QueueNode()
     assert queue.publish() == (Append(ORDERS, Message(ORDER, 0)),)
     assert queue.do(Appended(ORDERS, 1)) == (QUEUE_ACK,)
 
 
 def test_an_order_that_it_has_is_acknowledged_and_not_written():
-    queue = Node()
+    queue = QueueNode()
     queue.publish()
     queue.do(Appended(ORDERS, 1))
     assert queue.publish() == (QUEUE_ACK,)
 
 
 def test_an_order_that_is_not_safe_yet_is_acknowledged_when_it_is():
-    queue = Node()
+    queue = QueueNode()
     queue.publish()
     assert queue.publish() == ()
     assert queue.do(Appended(ORDERS, 1)) == (QUEUE_ACK, QUEUE_ACK)
 
 
 def test_a_number_decides_and_not_the_amount():
-    queue = Node()
+    queue = QueueNode()
     queue.publish()
     twin = Order("580540", ORDER.pence)
     assert queue.publish(twin) == (Append(ORDERS, Message(twin, 1)),)
 
 
 def test_without_recognising_the_same_order_lies_at_two_offsets():
-    queue = Node("recognise")
+    queue = QueueNode("recognise")
     queue.publish()
     assert queue.publish() == (Append(ORDERS, Message(ORDER, 1)),)
 
 
 def test_what_is_in_the_log_is_known_after_a_restart():
-    queue = Node()
+    queue = QueueNode()
     queue.publish()
     queue.restart()
     assert queue.publish() == (QUEUE_ACK,)
 
 
 def test_without_appending_first_the_acknowledgement_leaves_before_the_order_is_written():
-    queue = Node("append_first")
+    queue = QueueNode("append_first")
     ack, note = queue.publish()
     assert ack == QUEUE_ACK
     assert note == Send("queue", Write(ORDER))
@@ -197,7 +206,7 @@ def test_without_appending_first_the_acknowledgement_leaves_before_the_order_is_
 
 
 def test_without_appending_first_a_restart_has_forgotten_what_was_acknowledged():
-    queue = Node("append_first")
+    queue = QueueNode("append_first")
     queue.publish()
     queue.restart()
     assert queue.role.unwritten == ()
@@ -205,14 +214,14 @@ def test_without_appending_first_a_restart_has_forgotten_what_was_acknowledged()
 
 
 def test_a_fetch_is_answered_when_its_message_is_safe():
-    queue = Node()
+    queue = QueueNode()
     assert queue.fetch() == ()
     queue.publish()
     assert queue.do(Appended(ORDERS, 1)) == (QUEUE_ACK, Reply(BOOKS, GIVEN))
 
 
 def test_what_was_handed_out_before_is_called_so():
-    queue = Node()
+    queue = QueueNode()
     queue.publish()
     queue.do(Appended(ORDERS, 1))
     assert queue.fetch(0) == (Reply(BOOKS, GIVEN),)
@@ -220,7 +229,7 @@ def test_what_was_handed_out_before_is_called_so():
 
 
 def test_a_fetch_without_an_offset_goes_on_at_the_committed_position():
-    queue = Node()
+    queue = QueueNode()
     for order, end in ((ORDER, 1), (OTHER, 2)):
         queue.publish(order)
         queue.do(Appended(ORDERS, end))
@@ -230,14 +239,14 @@ def test_a_fetch_without_an_offset_goes_on_at_the_committed_position():
 
 
 def test_a_late_commit_does_not_undo_a_newer_one():
-    queue = Node()
+    queue = QueueNode()
     queue.do(Request(BOOKS, Commit(2)))
     kept, _ = queue.do(Request(BOOKS, Commit(1)))
     assert kept == Put("positions", "accounting", 2)
 
 
 def test_a_committed_position_keeps_nobody_from_an_older_offset():
-    queue = Node()
+    queue = QueueNode()
     queue.publish()
     queue.do(Appended(ORDERS, 1))
     queue.do(Request(BOOKS, Commit(1)))
@@ -246,33 +255,18 @@ def test_a_committed_position_keeps_nobody_from_an_older_offset():
 
 # ---- Accounting's decisions: in which order an amount and a position become durable
 
-ACCOUNTING_ORDER = Order("580538", 31678)
-COUNTED = Append("books", Booking(ACCOUNTING_ORDER, 0), notify=False)
-TOGETHER = Append("books", Booking(ACCOUNTING_ORDER, 0, position=1), notify=False)
+COUNTED = Append("books", Booking(ORDER, 0), notify=False)
+TOGETHER = Append("books", Booking(ORDER, 0, position=1), notify=False)
 COMMITTED, NOTED = Send("queue", Commit(1)), Put("notes", "queue", 1)
 NEXT = Send("queue", Fetch(1))
 ON = frozenset(SAFEGUARDS)
 TWO_WRITES = DeliveryConfig(on=ON - {"one_write"})
 
 
-class AccountingNode:
-    """Accounting with its disk; `do` gives the effects of an event."""
+class AccountingNode(Node):
+    kind = Accounting
 
-    def __init__(self, config):
-        self.config, self.disk = config, MemoryDisk()
-        self.first = self.restart()
-
-    def restart(self):
-        self.role, effects = Accounting.recover(self.config, self.disk, 0)
-        return effects
-
-    def do(self, event):
-        self.role, effects = self.role.step(event, self.disk)
-        for effect in effects:
-            self.disk = self.disk.apply(effect)
-        return effects
-
-    def give(self, offset=0, order=ACCOUNTING_ORDER, corr=0):
+    def give(self, offset=0, order=ORDER, corr=0):
         return self.do(Response("queue", corr, FetchResponse(offset, order)))
 
     def confirm(self):
@@ -341,7 +335,7 @@ def test_without_a_position_of_its_own_the_same_order_is_counted_again():
     node.give()
     node.confirm()
     counted, _ = node.give()
-    assert counted == Append("books", Booking(ACCOUNTING_ORDER, 1), notify=False)
+    assert counted == Append("books", Booking(ORDER, 1), notify=False)
 
 
 def test_a_seek_asks_from_there_and_no_answer_from_before_it_counts():

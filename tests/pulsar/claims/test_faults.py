@@ -27,14 +27,7 @@ from mqlab.registry.cases.pulsar import (
     SHARED,
     SHOP,
 )
-from tests.models.faults import (
-    broken_by,
-    each_fault,
-    each_system,
-    find_fault,
-    find_nothing,
-    names_of,
-)
+from tests.models.faults import make_tests
 from tests.pulsar.claims.patches import PATCHES
 
 ALONE = f"pulsar {ORDER}"
@@ -175,15 +168,8 @@ FAULTS = [
 ]
 
 
-@each_fault(FAULTS)
-def test_a_deliberate_fault_is_found(fault, line, budget, broken):
-    find_fault(fault, line, budget, broken)
-
-
-@each_system(FAULTS)
-def test_without_the_fault_nothing_is_found(line, budget):
-    find_nothing(line, budget)
-
-
-def test_every_claim_is_broken_by_a_fault_or_a_case():
-    assert broken_by(FAULTS, SEARCHES.cases) == names_of((*LIT, *CLAIMS.values()))
+(
+    test_a_deliberate_fault_is_found,
+    test_without_the_fault_nothing_is_found,
+    test_every_claim_is_broken_by_a_fault_or_a_case,
+) = make_tests(FAULTS, (*LIT, *CLAIMS.values()), SEARCHES.cases)
