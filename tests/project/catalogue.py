@@ -50,7 +50,9 @@ TABLES = {
         },
         "mqlab/inspect/*/findings.toml": {"title", "risk", "says", "advice"},
         "mqlab/patterns/*/why.toml": {"whys", "unguarded"},
-        "mqlab/*/picture/why.toml": {"requests", "answers", "stopped", "recovered", "unguarded"},
+        "mqlab/*/picture/why.toml": {
+            "requests", "answers", "errors", "stopped", "recovered", "unguarded",
+        },
     },
     "labs": {
         "labs/lecture/lecture.toml": {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...kernel import Text, Words, tr
+from ...kernel.reasons import read_sentences
 from ..errors import Error
 from ..messages import READ_COMMITTED, READ_UNCOMMITTED
 
@@ -149,82 +150,7 @@ MEANS = {name.en: means for name, means in TERMS.items()}
 # What an error means to the one who gets it: the rule that refused, one sentence each
 
 RULES: dict[Error, Words] = {
-    Error.PRODUCER_FENCED: Words(
-        "A newer instance holds this transactional id: its epoch is higher, and the older one is "
-        "shut out for good."
-    ),
-    Error.INVALID_PRODUCER_EPOCH: Words(
-        "The epoch is older than the newest that was seen here: the producer of this has been "
-        "replaced or timed out."
-    ),
-    Error.INVALID_TXN_STATE: Words(
-        "The state of this transaction does not allow it: what is decided is not decided again."
-    ),
-    Error.INVALID_PRODUCER_ID_MAPPING: Words(
-        "The coordinator does not know this producer id under this name: it was forgotten, or "
-        "somebody else has the name."
-    ),
-    Error.OUT_OF_ORDER_SEQUENCE_NUMBER: Words(
-        "It is not the next number of this producer: to store it now would change the order for "
-        "good."
-    ),
-    Error.UNKNOWN_PRODUCER_ID: Words(
-        "The leader has forgotten this producer, so it cannot tell a repeat from a new record."
-    ),
-    Error.TRANSACTION_ABORTABLE: Words(
-        "This transaction cannot go on, but its producer can: it aborts and begins the next."
-    ),
-    Error.CONCURRENT_TRANSACTIONS: Words(
-        "The end of the last transaction is not finished yet: ask again in a moment."
-    ),
-    Error.TRANSACTION_COORDINATOR_FENCED: Words(
-        "A newer coordinator has written here: what the older one sends no longer counts."
-    ),
-    Error.NOT_COORDINATOR: Words(
-        "Another broker leads this part of the coordinator's log: the client looks it up again."
-    ),
-    Error.COORDINATOR_LOAD_IN_PROGRESS: Words(
-        "It still reads its log: before it knows all that was decided, it answers nobody."
-    ),
-    Error.COORDINATOR_NOT_AVAILABLE: Words(
-        "Nobody can decide just now: the record would not be safe, or nobody leads the log."
-    ),
-    Error.NOT_LEADER_OR_FOLLOWER: Words(
-        "This node does not lead the partition any more: the client must ask who does."
-    ),
-    Error.FENCED_LEADER_EPOCH: Words(
-        "It speaks for an older leadership: the controller has named another leader since."
-    ),
-    Error.NOT_ENOUGH_REPLICAS: Words(
-        "Fewer copies are in sync than min.insync.replicas asks for: nothing is stored."
-    ),
-    Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND: Words(
-        "It is in the leader's log, but too few copies hold it: nobody promises that it stays."
-    ),
-    Error.MESSAGE_TOO_LARGE: Words(
-        "The batch is larger than max.message.bytes of its topic: it will never be taken."
-    ),
-    Error.INVALID_TIMESTAMP: Words(
-        "Its stamp is further ahead of the broker's clock than message.timestamp.after.max.ms."
-    ),
-    Error.UNKNOWN_TOPIC_OR_PARTITION: Words(
-        "There is no such partition now; a producer asks again, for it may come."
-    ),
-    Error.TOPIC_ALREADY_EXISTS: Words("A topic of this name is there: delete it first."),
-    Error.OFFSET_OUT_OF_RANGE: Words(
-        "The log does not hold this offset: it ends before it, or begins after it."
-    ),
-    Error.MEMBER_ID_REQUIRED: Words(
-        "The coordinator has made a member id: the consumer joins once more, with this id."
-    ),
-    Error.GROUP_ID_NOT_FOUND: Words("The coordinator of this name knows no such group."),
-    Error.NON_EMPTY_GROUP: Words("Somebody is in the group: only an empty one may be deleted."),
-    Error.GROUP_SUBSCRIBED_TO_TOPIC: Words(
-        "Somebody in the group reads this topic: a position in use may not be deleted."
-    ),
-    Error.REBALANCE_IN_PROGRESS: Words(
-        "The group shares its partitions out again: every member must join again first."
-    ),
+    **{Error[name]: rule for name, rule in read_sentences(__file__)["errors"].items()},
     **dict.fromkeys(
         (Error.UNKNOWN_MEMBER_ID, Error.ILLEGAL_GENERATION, Error.FENCED_INSTANCE_ID), WHY_FENCED
     ),
