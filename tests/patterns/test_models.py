@@ -55,21 +55,6 @@ def test_a_call_that_there_is_not_is_refused_with_what_to_write(name):
         SYSTEMS[name]().call(("fly", "away"))
 
 
-@pytest.mark.parametrize(
-    ("line", "why"),
-    [
-        ("two_phase refuses=money", "refuses=money: expected some of participants=orders,stock"),
-        ("three_phase participants=", "refuses=: expected some of participants="),
-        ("tcc lacking=gold", "lacking=gold: expected some of services=stock,money"),
-        ("saga refuses=gold", "refuses=gold: expected some of services=orders,money,stock"),
-        ("barriers rows=21", "rows=21: a picture has room for 20"),
-    ],
-)
-def test_a_party_that_there_is_not_is_refused_with_the_known_ones(line, why):
-    with pytest.raises(ValueError, match=why):
-        system(line)
-
-
 def test_a_model_is_searched_by_its_own_name_with_its_own_bounds(capsys):
     assert main(["explore", "tcc", "--off", "empty_cancel"]) == 1
     said = capsys.readouterr().out

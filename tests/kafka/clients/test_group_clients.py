@@ -179,14 +179,3 @@ def test_a_killed_worker_begins_with_nothing_but_what_was_committed():
     )
     polled = [told for call, told in outcomes(trace, "worker") if call.startswith("poll")]
     assert polled == ["ok a, b", "ok b"]
-
-
-def test_what_no_consumer_can_be_told():
-    for words, advice in (
-        ("subscribe g", "subscribe GROUP TOPIC"),
-        ("send-offsets g orders-0@1 generation=one", "generation=N"),
-        ("seek orders-0", "TOPIC-PARTITION@OFFSET"),
-        ("lag nowhere-0", "no partition"),
-    ):
-        with pytest.raises(ValueError, match=advice):
-            run(f"system kafka groups=1 readers=reader\nrun reader: {words}")

@@ -136,25 +136,6 @@ def test_a_replica_that_follows_refuses_in_the_askers_own_terms():
     assert isinstance(role, Replica) and role.role is None and not role.leads
 
 
-@pytest.mark.parametrize(
-    ("line", "says"),
-    [
-        ("replicas=4", "replicas=4: expected 1 to 3"),
-        ("replicas=2 min_isr=3", "min_isr=3: expected 1 to 2, as many as there are"),
-        ("min_isr=2", "min_isr=2: expected 1 to 1, as many as there are"),
-    ],
-)
-def test_impossible_numbers_of_replicas_are_refused(line, says):
-    with pytest.raises(ValueError, match=says):
-        system(f"kafka {line}")
-
-
-@pytest.mark.parametrize("line", ["topic_replicas=2", "replicas=2 min_isr=2 topic_replicas=1"])
-def test_topics_have_no_more_replicas_and_no_fewer_than_in_sync(line):
-    with pytest.raises(ValueError, match=r"topic_replicas=\d: expected"):
-        system(f"kafka {line}")
-
-
 def test_topics_may_have_fewer_replicas_than_the_coordinators_log():
     line = f"kafka partitions=1 replicas=2 topic_replicas=1 {APP} 'controller=elect coordinator 2'"
     lanes = [spec.name for spec in system(line).nodes()]

@@ -8,7 +8,6 @@ from mqlab.kafka import KafkaSystem
 from mqlab.kafka.messages import PartitionsDeleted
 from mqlab.kernel import FactKind, Run
 from mqlab.scenario import parse_script, perform, system_of
-from mqlab.scenario.language import ScenarioError
 
 HEAD = "system kafka partitions=1 groups=1 readers=reader admins=admin"
 OPEN = "run app: init, begin, send orders-0 a, flush"
@@ -204,28 +203,6 @@ RUN = "run app: init, begin, send orders-0 a, commit\n"
 def scenario(text):
     script = parse_script(text)
     return perform(script, system_of(script.system, {"kafka": KafkaSystem})).trace
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("system kafka colour=red", "no option 'colour'"),
-        ("system kafka partitions=two", "expected a whole number"),
-        ("system kafka transaction_version=0 client=v2", "no real Kafka has"),
-        (WORDS_HEAD + "off gravity", "no safeguard 'gravity'; there are:"),
-        (WORDS_HEAD + "run app: dance", "no call 'dance'; there are: init, begin"),
-        (WORDS_HEAD + "run app: send orders-9 a", "no partition 'orders-9'; there are: orders-0, "),
-        (WORDS_HEAD + "run app: describe {a}", "expected one word without"),
-        (
-            WORDS_HEAD + "run coordinator: init",
-            "no client 'coordinator' that takes calls; there are: app",
-        ),
-    ],
-)
-def test_what_cannot_be_said_is_refused_with_advice(text, says):
-    with pytest.raises(ScenarioError) as error:
-        scenario(text)
-    assert says in str(error.value)
 
 
 def test_kafkas_own_names_are_the_same_in_both_languages():

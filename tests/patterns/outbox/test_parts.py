@@ -16,7 +16,6 @@ from mqlab.kernel import (
     SetTimer,
 )
 from mqlab.patterns.client import Answer
-from mqlab.patterns.outbox import Outbox
 from mqlab.patterns.outbox.claims import SAFEGUARDS
 from mqlab.patterns.outbox.roles import (
     DATABASE,
@@ -205,8 +204,3 @@ def test_effect_id_and_follow_up_are_one_write_before_the_acknowledgement():
     assert entries(disk) == ["applied T1 @0 #0"]
     assert isinstance(effects[0], Append) and isinstance(effects[-1], Send)
     assert bodies(run(role, ask(ReadOutbox()), disk=disk)[2]) == [OutboxRow("T1", 0)]
-
-
-def test_an_outbox_has_a_consumer():
-    with pytest.raises(ValueError, match="expected one name at least"):
-        Outbox(consumers=())

@@ -76,59 +76,6 @@ def test_every_call_has_its_advice() -> None:
             parse_call((verb, *["x=1"] * 9), CONFIG)
 
 
-@pytest.mark.parametrize(
-    ("words", "why"),
-    [
-        ("send orders-0", CALLS.by_verb["send"].text),
-        ("send orders-9 a", "no partition 'orders-9'; there are: orders-0, dlq-0, gone-0"),
-        ("send orders-0 a colour=red", CALLS.by_verb["send"].text),
-        ("new-transaction t{", "one word without"),
-        ("send orders-0 a sequence=x", "sequence=x: expected a whole number"),
-        ("subscribe orders-0 s type=Round", "type=Round"),
-        ("subscribe orders-0 s dead_letter=dlq-0", "expected max_redeliver=1 or more"),
-        ("subscribe orders-0 s batch_index_ack=2", "batch_index_ack=2: expected 0 or 1"),
-        ("reader orders-0 r type=Shared", CALLS.by_verb["reader"].text),
-        ("ack s orders-0", "expected PARTITION@POSITION"),
-        ("delete-ledger s", "no partition 's'"),
-        ("delete-ledger orders-0 records=1", "records=1: of a pending-ack log, as in delete-led"),
-        ("delete-ledger orders-0 s records=all", "records=all: expected a whole number"),
-        ("end-by-id commit 2/0", "those are: 0, 1"),
-        ("end-by-id forget 0/0", CALLS.by_verb["end-by-id"].text),
-        ("coordinator-stats 7", "those are: 0, 1"),
-        (
-            "create-namespace orders-0",
-            "no partition without a namespace 'orders-0'; there are: gone-0",
-        ),
-        ("dance", "no call 'dance'; there are: new-transaction, producer, "),
-        ("comit t1", "no call 'comit'; did you mean commit?"),
-    ],
-)
-def test_what_is_no_call_is_told_what_would_be(words: str, why: str) -> None:
-    with pytest.raises(ValueError) as refused:
-        parse_call(tuple(words.split()), CONFIG)
-    assert why in str(refused.value)
-
-
-@pytest.mark.parametrize(
-    ("options", "why"),
-    [
-        ({"dedup": "2"}, "dedup=2: expected 0 or 1"),
-        ({"auto_skip": "yes"}, "auto_skip"),
-        ({"auto_skip": "2"}, "auto_skip=2: expected 0 or 1"),
-        ({"snapshot_count": "0"}, "snapshot_count=0: expected at least 1"),
-        ({"coordinators": "17"}, "a cluster has 16"),
-        ({"partitions": "101"}, "a picture has room for 100"),
-        ({"off": "gravity"}, "no safeguard 'gravity'"),
-        ({"app": "dance"}, "no call 'dance'"),
-        ({"nobody": "commit t1"}, "no option 'nobody'; there are: topic"),
-    ],
-)
-def test_what_cannot_be_is_refused_in_words(options: dict[str, str], why: str) -> None:
-    with pytest.raises(ValueError) as refused:
-        PulsarSystem.from_options(options)
-    assert why in str(refused.value)
-
-
 def test_without_a_coordinator_there_are_plain_messages_only() -> None:
     run = run_scenario(
         "system pulsar coordinators=0\nrun app: send orders-0 a, new-transaction t1, "

@@ -254,11 +254,3 @@ run a: consume""")
         one for one in told if one.startswith("consume: ok o") or one.startswith("consume: ok p")
     ]
     assert got == ["consume: ok o0", "consume: ok p1", "consume: ok o1"]
-
-
-@pytest.mark.parametrize(
-    ("given", "says"), [("c:orders", "no node 'c'"), ("a:order", "did you mean orders")]
-)
-def test_who_subscribes_what_is_a_consumer_and_a_topic(given, says):
-    with pytest.raises(ValueError, match=says):
-        drive(f"{SHARED}{given}\nrun app: send orders-0 o0")

@@ -12,7 +12,7 @@ from mqlab.rocketmq import SAFEGUARDS, RocketMQSystem
 from mqlab.rocketmq.log import COMMIT_LOG
 from mqlab.rocketmq.picture.view import read_book
 from mqlab.rocketmq.states import PREVIOUS, HalfState
-from mqlab.rocketmq.system import CALLS, parse_call
+from mqlab.rocketmq.system import parse_call
 from mqlab.scenario import load
 
 QUEUES = ("orders-0",)
@@ -31,38 +31,6 @@ def test_a_call_is_written_as_it_is_read(words):
     assert str(call) == words
     line = RocketMQSystem(programs=(("app", (call,)),)).line()
     assert words in line
-
-
-@pytest.mark.parametrize(
-    ("words", "why"),
-    [("send-in-transaction orders-0", CALLS.by_verb["send-in-transaction"].text),
-     ("send orders-9 o1", "no queue 'orders-9'; there are: orders-0"),
-     ("send orders-0 o1 colour=red", CALLS.by_verb["send"].text),
-     ("listener COMMIT_MESSAGE", "listener EXECUTE CHECK"),
-     ("listener UNKNOWN UNKNOW", "no answer 'UNKNOWN'; did you mean UNKNOW?"),
-     ("end PERHAPS o1", "no state 'PERHAPS'; there are: COMMIT_MESSAGE, "),
-     ("end UNKNOW o1 queue_offset=x", "queue_offset=x: expected a whole number"),
-     ("jump", "no call 'jump'; there are: send-in-transaction, send, "),
-     ("consum", "no call 'consum'; did you mean consume?")],
-)  # fmt: skip
-def test_what_is_no_call_is_told_what_would_be(words, why):
-    with pytest.raises(ValueError) as refused:
-        parse_call(tuple(words.split()), QUEUES)
-    assert why in str(refused.value)
-
-
-@pytest.mark.parametrize(
-    ("options", "why"),
-    [({"release": "6"}, "release=6: expected 4.9 or 5.5"), ({"early": "1"}, "expected on or off"),
-     ({"model": "x"}, "expected clustering or broadcasting"), ({"in_sync": "3"}, "expected 1 or 2"),
-     ({"flush": "now"}, "expected async or sync"), ({"off": "gravity"}, "no safeguard 'gravity'"),
-     ({"check_interval_ms": "0"}, "expected at least 1"), ({"app": "dance"}, "no call 'dance'"),
-     ({"queues": "101"}, "a picture has room for 100")],
-)  # fmt: skip
-def test_what_cannot_be_is_refused_in_words(options, why):
-    with pytest.raises(ValueError) as refused:
-        RocketMQSystem.from_options(options)
-    assert why in str(refused.value)
 
 
 def test_a_line_is_read_back():
