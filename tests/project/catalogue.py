@@ -51,7 +51,8 @@ TABLES = {
         "mqlab/inspect/*/findings.toml": {"title", "risk", "says", "advice"},
         "mqlab/patterns/*/why.toml": {"whys", "unguarded"},
         "mqlab/*/picture/why.toml": {
-            "requests", "answers", "errors", "stopped", "recovered", "unguarded",
+            "requests", "answers", "errors", "ends", "checks", "statements", "stopped", "recovered",
+            "unguarded",
         },
     },
     "labs": {

@@ -62,7 +62,7 @@ from ..producer import End, SendInTransaction
 from ..states import SendStatus, TransactionType
 from . import words as sentences
 from .view import Book, Cluster, read_world
-from .why import Kind
+from .why import SENTENCES, Kind
 
 # ---- What a RocketMQ fact means: its transaction, whether it may be folded, one sentence why
 #
@@ -76,11 +76,6 @@ from .why import Kind
 #     statement, row             that of the order
 #     record                     whose it is, and what it being durable decides
 
-ENDS: dict[int, tuple[Words, str]] = {
-    TransactionType.COMMIT_TYPE: (sentences.END_COMMIT, "COMMIT"),
-    TransactionType.ROLLBACK_TYPE: (sentences.END_ROLLBACK, "ROLLBACK"),
-    TransactionType.NOT_TYPE: (sentences.END_UNKNOW, "UNKNOW"),
-}
 TOLD_ENDS: dict[int, Words] = {
     TransactionType.COMMIT_TYPE: sentences.TOLD_COMMIT,
     TransactionType.ROLLBACK_TYPE: sentences.TOLD_ROLLBACK,
@@ -93,17 +88,8 @@ TOLD_MESSAGES: dict[Words, Words] = {
     sentences.DELIVERED: sentences.TOLD_SHOWN,
     sentences.DELIVERED_AGAIN: sentences.TOLD_AGAIN,
 }
-FROM_CHECK: dict[int, Words] = {
-    TransactionType.COMMIT_TYPE: sentences.CHECK_COMMIT,
-    TransactionType.ROLLBACK_TYPE: sentences.CHECK_ROLLBACK,
-    TransactionType.NOT_TYPE: sentences.CHECK_UNKNOW,
-}
-STATEMENTS: dict[str, Words] = {
-    "put": sentences.STATEMENT_PUT,
-    "get": sentences.STATEMENT_GET,
-    "insert": sentences.STATEMENT_INSERT,
-    "delete": sentences.STATEMENT_DELETE,
-}
+#: of an end, by its type's name: the word in its label
+END_WORDS = {"COMMIT_TYPE": "COMMIT", "ROLLBACK_TYPE": "ROLLBACK", "NOT_TYPE": "UNKNOW"}
 
 
 # ---- requests ------------------------------------------------------------------------
@@ -132,7 +118,9 @@ def explain_request(book: Book, body: object, most: int = 15) -> Telling:
                 record=Text(message.words),
             )
         case Statement(verb=verb, key=key):
-            return Telling(book.name_order(key), label=Text(str(body)), why=STATEMENTS[verb]())
+            return Telling(
+                book.name_order(key), label=Text(str(body)), why=SENTENCES["statements"][verb]()
+            )
         case Heartbeat():
             return Telling(fold=True, label=Text("Heartbeat"), why=sentences.HEARTBEAT())
         case HeartbeatResponse():  # an answer, but sent as a request of the broker's own
@@ -168,9 +156,9 @@ def _explain_consumer(book: Book, body: object) -> Telling:
 
 
 def _explain_end(book: Book, end: EndTransaction) -> Telling:
-    words, name = ENDS.get(end.end, (sentences.END_WRONG, str(end.end)))
-    if end.from_check:
-        words = FROM_CHECK.get(end.end, sentences.END_WRONG)
+    kind = TransactionType(end.end).name if end.end in TOLD_ENDS else ""
+    words = SENTENCES["checks" if end.from_check else "ends"].get(kind, sentences.END_WRONG)
+    name = END_WORDS.get(kind, str(end.end))
     return Telling(
         find_ended(book, end),
         label=Text(f"{name} {end.words}".rstrip()),

@@ -176,7 +176,10 @@ UNGUARDED: Unguarded = find_unguarded(
         "MOVED_ON": MOVED_ON,
         "FAILURE": FAILURE,
         "CONSUMED": CONSUMED,
-        **{f"stopped {kind.name}": why for kind, why in STOPPED.items()},
-        **{f"recovered {kind.name}": why for kind, why in RECOVERED.items()},
+        **{
+            f"{table} {name}": why
+            for table in ("stopped", "recovered", "ends", "checks", "statements")
+            for name, why in SENTENCES[table].items()
+        },
     },
 )

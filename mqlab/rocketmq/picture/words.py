@@ -71,41 +71,12 @@ HALF = Words(
 PLAIN = Words(
     "An ordinary message belongs to no transaction: consumers may read it as soon as it is stored."
 )
-END_COMMIT = Words(
-    "The end is sent one-way: nobody answers it and nothing repeats it, so a lost one is left to "
-    "the check."
-)
-END_ROLLBACK = Words(
-    "A rollback is sent one-way too; without it the half message would be checked, not delivered."
-)
-END_UNKNOW = Words("UNKNOW decides nothing: the broker writes nothing down and will ask later.")
 END_WRONG = Words("No such end exists: the broker refuses it while it reads the header.")
-CHECK_COMMIT = Words(
-    "The answer names the copy that was put back, and commits as the sender's own end would have."
-)
-CHECK_ROLLBACK = Words(
-    "The answer names the copy that was put back; with its op record the questions stop."
-)
-CHECK_UNKNOW = Words(
-    "The process asked cannot tell yet: this check is used up, and the next round asks again."
-)
 ASKED = Words("check {order} ({times} of {most})")
 QUESTION = Words(
     "The broker asks a live producer of the group, which need not be the one that sent the half "
     "message."
 )
-STATEMENT_PUT = Words(
-    "This is the local transaction: it happens in the service's own database, and RocketMQ takes "
-    "no part in it."
-)
-STATEMENT_GET = Words(
-    "The answer to a check must come from the shared database; memory is lost with its process."
-)
-STATEMENT_INSERT = Words(
-    "The row is written only if there is none. The answer is what is there now, so of two that "
-    "insert the same row one hears of the other."
-)
-STATEMENT_DELETE = Words("The service takes its row back; the broker knows nothing of rows.")
 HEARTBEAT = Words("Only by heartbeats does the broker know whom it can ask.")
 RESUME = Words(
     "An operator takes such a half message back into the half topic; its checks are counted again."
