@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Protocol, TypeVar
 
 from mqlab.real.program import Program
@@ -30,17 +31,30 @@ OWN = frozenset({CONTROL, CLUSTER})
 @dataclass
 class Programs:
     """A broker's programs. `package`: whose modules they stand in, and register when these are
-    imported."""
+    imported; `profiles`: where one makes sense that names none; `needs`: of each of them."""
 
     package: str
+    profiles: tuple[str, ...]
+    needs: tuple[str, ...] = ()
     _known: dict[str, Program] = field(default_factory=dict)
 
-    def register(self, make: Callable[[R], Program]) -> Callable[[R], R]:
-        """What makes a program of the function below it. Raises ValueError for a name that
-        another one has."""
+    def register(
+        self,
+        name: str,
+        reference: str,
+        *,
+        profiles: tuple[str, ...] = (),
+        needs: tuple[str, ...] = (),
+        version: str = "",
+        settings: Mapping[str, str] = MappingProxyType({}),
+    ) -> Callable[[R], R]:
+        """What makes a program of the function below it; the fields are those of a `Program`.
+        Raises ValueError for a name that another one has."""
 
         def keep(run: R) -> R:
-            self.add(make(run))
+            where, given = profiles or self.profiles, tuple(settings.items())
+            all_needs = (*self.needs, *needs)
+            self.add(Program(name, reference, run, where, all_needs, version, given))
             return run
 
         return keep

@@ -17,6 +17,7 @@ from mqlab.real.kafka.client import (
     GROUP,
     NOT_OFFERED,
     READ_COMMITTED,
+    READ_UNCOMMITTED,
     TC,
     TRANSACTION,
     Lab,
@@ -113,6 +114,18 @@ def broker_config(lab: Lab, name: str, value: str) -> None:
     resource = Row(resource_type=4, resource_name="1", configs=(config,))
     answer = lab.raw().ask(44, 1, resources=(resource,), validate_only=False)
     lab.note(ADMIN, "broker", question, word(answer.responses[0].error_code))
+
+
+def log_each(lab: Lab, **ends: int) -> None:
+    """`Lab.log` of partitions, one after the other: `orders_0=2`."""
+    for name, end in ends.items():
+        lab.log(name.replace("_", "-"), end)
+
+
+def read_both(lab: Lab, partition: str) -> None:
+    """What a consumer of each isolation level gets."""
+    for isolation in (READ_COMMITTED, READ_UNCOMMITTED):
+        lab.read(partition, isolation)
 
 
 def commit_plain(lab: Lab, group: str, member: Any = None, **positions: int) -> str:

@@ -14,6 +14,13 @@ from mqlab.real.kafka.producer import say_version
 
 
 class Producer(producer.Producer):
+    @classmethod
+    def opened(cls, lab: Lab, txn_id: str | None, who: str = "app") -> Producer:
+        """One that has asked for its id; its topic is there."""
+        made = cls(lab, txn_id, who)
+        made.init()
+        return made
+
     def twin(self, who: str) -> Producer:
         """Another instance with the same transactional id."""
         return Producer(self.lab, self.txn_id, who)
@@ -54,6 +61,14 @@ class Producer(producer.Producer):
             if error != "ok":
                 return error
         return self.produce(partition, *values)
+
+    def send_and_commit(self, partition: str, *values: str) -> None:
+        self.send(partition, *values)
+        self.commit()
+
+    def send_and_abort(self, partition: str, *values: str) -> None:
+        self.send(partition, *values)
+        self.abort()
 
     def send_offsets(self, group: str, member: Any = None, **positions: int) -> str:
         """sendOffsetsToTransaction of topic `orders`: `orders_0=5`; a legacy client says so to

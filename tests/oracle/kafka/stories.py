@@ -12,11 +12,12 @@ SOURCES = Path(__file__).parent / "java"
 CLIENT = "4.3.1"
 
 
-def play_java(lab: Lab, source: str, *arguments: str) -> None:
-    """Run one of our Java stories.
+def play_java(lab: Lab, story: str, *arguments: str) -> None:
+    """Run one of our Java stories (`java/Stories.java`).
 
     Raises RealBrokerError where Java is missing or the story comes to no end.
     """
     path = JARS.class_path(CLIENT)
     lab.clients["kafka-clients"] = CLIENT
-    play(lab, ["java", *JAVA_FLAGS, "-cp", path, str(SOURCES / source)], *arguments)
+    command = ["java", *JAVA_FLAGS, "-cp", path, str(SOURCES / "Stories.java")]
+    play(lab, command, story, *arguments)

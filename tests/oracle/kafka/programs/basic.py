@@ -13,7 +13,9 @@ from tests.oracle.kafka.admin import (
     commit_plain,
     list_offsets,
     list_transactions,
+    log_each,
     producers,
+    read_both,
     stable_offset,
 )
 from tests.oracle.kafka.groups import Member
@@ -31,30 +33,25 @@ def basic_commit(lab: Lab) -> None:
     lab.log("orders-0", end=1)
     describe(lab, "order-service")
     app.commit()
-    lab.log("orders-0", end=2)
-    lab.log("orders-1", end=2)
+    log_each(lab, orders_0=2, orders_1=2)
     describe(lab, "order-service", "CompleteCommit")
     for partition in ("orders-0", "orders-1"):
         lab.fetch(partition)
-    for isolation in (READ_COMMITTED, READ_UNCOMMITTED):
-        lab.read("orders-0", isolation)
+    read_both(lab, "orders-0")
 
 
 @program("basic-abort", "TransactionsTest#testBasicTransactions")
 def basic_abort(lab: Lab) -> None:
     """A committed transaction, then an aborted one behind it."""
     app = Producer.start(lab, "order-service")
-    app.send("orders-0", "c1", "c2")
-    app.commit()
-    app.send("orders-0", "x1")
-    app.abort()
+    app.send_and_commit("orders-0", "c1", "c2")
+    app.send_and_abort("orders-0", "x1")
     lab.log("orders-0", end=5)
     describe(lab, "order-service", "CompleteAbort")
     lab.fetch("orders-0")
     lab.fetch("orders-0", 4)
     lab.fetch("orders-0", 5)
-    for isolation in (READ_COMMITTED, READ_UNCOMMITTED):
-        lab.read("orders-0", isolation)
+    read_both(lab, "orders-0")
 
 
 @program("empty-transaction", "TransactionsTest#testEmptyAbortAfterCommit")
@@ -65,8 +62,7 @@ def empty_transaction(lab: Lab) -> None:
     describe(lab, "order-service")
     error = app.end(False)
     describe(lab, "order-service", "CompleteAbort" if error == "ok" else "Empty")
-    app.send("orders-0", "a")
-    app.commit()
+    app.send_and_commit("orders-0", "a")
     lab.log("orders-0", end=2)
     describe(lab, "order-service", "CompleteCommit")
 
@@ -100,8 +96,7 @@ def worked_example(lab: Lab) -> None:
         lab.log("orders-0", end=end, dump=end == 14)
     for offset in (0, 4, 7, 8, 11, 13):
         lab.fetch("orders-0", offset)
-    for isolation in (READ_COMMITTED, READ_UNCOMMITTED):
-        lab.read("orders-0", isolation)
+    read_both(lab, "orders-0")
 
 
 @program(
@@ -110,13 +105,10 @@ def worked_example(lab: Lab) -> None:
 def undecided_not_visible(lab: Lab) -> None:
     """An open transaction in the middle holds back what was committed behind it."""
     lab.topic("orders")
-    q, p = Producer(lab, "Q", "q"), Producer(lab, "P", "p")
-    q.init()
-    p.init()
+    q, p = Producer.opened(lab, "Q", "q"), Producer.opened(lab, "P", "p")
     q.send("orders-0", "x1")
     p.send("orders-0", "y1", "y2")
-    q.send("orders-0", "x2")
-    q.commit()
+    q.send_and_commit("orders-0", "x2")
     lab.log("orders-0", end=5)
     for isolation in (READ_COMMITTED, READ_UNCOMMITTED):
         lab.read("orders-0", isolation)
@@ -149,8 +141,7 @@ def multi_partition_atomic(lab: Lab) -> None:
     """Three partitions of two topics; one was added and never written."""
     lab.topic("orders", 2)
     lab.topic("bills")
-    app = Producer(lab, "A")
-    app.init()
+    app = Producer.opened(lab, "A")
     app.add("orders-0", "orders-1", "bills-0")
     describe(lab, "A")
     app.add("orders-1")
@@ -203,8 +194,7 @@ def delete_topic(lab: Lab, name: str) -> None:
 def deleted_in_mid_transaction(lab: Lab) -> None:
     """Deleted and created again: the marker is the first entry of the new one. Deleted for good:
     the transaction is over there, with everything else."""
-    app = Producer(lab, "order-service", "app")
-    app.init()
+    app = Producer.opened(lab, "order-service", "app")
     for again in (True, False):
         for name in ("orders", "payments"):
             lab.topic(name)
@@ -245,8 +235,7 @@ DAY_MS, MINUTE_MS = 24 * 3_600_000, 60_000
 @program("fetch-edges", "UnifiedLog#read: at, between and beyond LSO and log end")
 def fetch_edges(lab: Lab) -> None:
     lab.topic("orders")
-    app, plain = Producer(lab, "A"), Producer(lab, None, "plain")
-    app.init()
+    app, plain = Producer.opened(lab, "A"), Producer(lab, None, "plain")
     plain.send("orders-0", "n0")
     app.send("orders-0", "a1", "a2")
     # The newest record for certain: two sends may come within one millisecond of the clock.
@@ -265,8 +254,7 @@ def offsets_by_time(lab: Lab) -> None:
     marker, stamped by the broker's clock, is found as well as any record."""
     lab.topic("orders")
     early = Producer(lab, None, "early")
-    app = Producer(lab, "A")
-    app.init()
+    app = Producer.opened(lab, "A")
     early.produce("orders-0", "e0", "e1", stamps=(-2 * DAY_MS, -DAY_MS))
     app.send("orders-0", "a")
     lab.log("orders-0", end=3, dump=False)
@@ -328,9 +316,7 @@ def admin_producers(lab: Lab) -> None:
     """What a leader knows of its producers, before, during and after a transaction."""
     lab.topic("orders")
     producers(lab, "orders-0")
-    app, plain = Producer(lab, "A"), Producer(lab, None, "plain")
-    app.init()
-    plain.init()
+    app, plain = Producer.opened(lab, "A"), Producer.opened(lab, None, "plain")
     plain.produce("orders-0", "n0", "n1")
     producers(lab, "orders-0")
     app.send("orders-0", "a")
@@ -394,8 +380,7 @@ def offsets_and_records(lab: Lab) -> None:
     """Offset and output are decided together, in two partitions of two coordinators."""
     lab.topic("orders")
     lab.topic("bills")
-    app = Producer(lab, "A")
-    app.init()
+    app = Producer.opened(lab, "A")
     app.send("bills-0", "bill of 1")
     app.send_offsets("billing", orders_0=1)
     app.commit()
@@ -429,8 +414,7 @@ def generation_fencing(lab: Lab) -> None:
     lab.topic("orders")
     old = Member(lab, "billing", "old")
     old.join()
-    app = Producer(lab, "A")
-    app.init()
+    app = Producer.opened(lab, "A")
     app.send_offsets("billing", member=(old.id, old.generation), orders_0=1)
     app.commit()
     wait_for_marker(lab, "orders-0")

@@ -46,8 +46,7 @@ def failover_ongoing(lab: Lab) -> None:
     describe(lab, "order-service")
     _moved(lab, "order-service", gently=False)
     describe(lab, "order-service")
-    app.send("orders-1", "b")
-    app.commit()
+    app.send_and_commit("orders-1", "b")
     for partition in ("orders-0", "orders-1"):
         lab.log(partition, end=2)
         lab.read(partition, READ_COMMITTED)
@@ -63,8 +62,7 @@ def failover_prepared(lab: Lab) -> None:
     back): the next coordinator finds the record and writes them."""
     app = Producer.start(lab, "order-service", on=ALL)
     marker(lab, "orders-0", app.pid, app.epoch, False, coordinator_epoch=1)
-    app.send("orders-0", "a")
-    app.commit()
+    app.send_and_commit("orders-0", "a")
     describe(lab, "order-service", "PrepareCommit")
     lab.log("orders-0", end=2)
     _moved(lab, "order-service", gently=True)

@@ -112,8 +112,7 @@ def delete_under_a_transaction(lab: Lab) -> None:
     """Past the first record of an open transaction: the LSO stands at the batch that holds
     the new start; the transaction ends as any other."""
     lab.topic("orders")
-    app, plain = Producer(lab, "A"), Producer(lab, None, "plain")
-    app.init()
+    app, plain = Producer.opened(lab, "A"), Producer(lab, None, "plain")
     plain.send("orders-0", "n0")
     app.send("orders-0", "a1", "a2")
     plain.send("orders-0", "n1")

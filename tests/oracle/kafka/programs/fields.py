@@ -225,8 +225,7 @@ def record_places(lab: Lab) -> None:
     write("ordinary", plain)
     write("ordinary of now", plain, at_ms=round(time.time() * 1000))
     two = record(b"a", key=b"k") + record(b"b", key=b"k", delta=1, stamp=7)
-    app = Producer(lab, None, "app")
-    app.init()
+    app = Producer.opened(lab, None, "app")
     mine = {"pid": app.pid, "epoch": app.epoch}
     for called, seq in (("idempotent", 0), ("the same again", 0), ("the next", 2)):
         write(called, two, 2, max_ms=STAMP + 7, seq=seq, **mine)
@@ -252,8 +251,7 @@ def _send(lab: Lab, called: str, body: bytes, count: int = 1, **head: Any) -> No
 
 
 def _transaction(lab: Lab, write: Callable[..., None], txn_id: str, end: Any) -> None:
-    app = Producer(lab, txn_id, "app")
-    app.init()
+    app = Producer.opened(lab, txn_id, "app")
     if not lab.profile.v2:
         app.add("orders-0")
     mine = {"pid": app.pid, "epoch": app.epoch, "bits": TRANSACTIONAL, "txn_id": txn_id}

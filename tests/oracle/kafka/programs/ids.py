@@ -5,7 +5,14 @@ from __future__ import annotations
 from mqlab.real.kafka.admin import describe, describe_transaction
 from mqlab.real.kafka.client import READ_COMMITTED, Lab
 from mqlab.real.program import NotOffered
-from tests.oracle.kafka.admin import error_of, find_coordinator, marker, producers, producers_of
+from tests.oracle.kafka.admin import (
+    error_of,
+    find_coordinator,
+    log_each,
+    marker,
+    producers,
+    producers_of,
+)
 from tests.oracle.kafka.producer import Producer
 from tests.oracle.kafka.programs import CONTROL, JAVA, SLOW, program
 from tests.oracle.kafka.stories import play_java
@@ -33,8 +40,7 @@ def init_validation(lab: Lab) -> None:
 @program("init-epochs", "TransactionMetadata#prepareIncrementProducerEpoch (KIP-360)")
 def init_epochs(lab: Lab) -> None:
     """What one believes to have decides whether it is bumped, repeated or fenced."""
-    app = Producer(lab, "A")
-    app.init()
+    app = Producer.opened(lab, "A")
     pid = app.pid
     app.init(pid, 0)
     app.init(pid, 0)
@@ -49,11 +55,9 @@ def init_epochs(lab: Lab) -> None:
 def init_after_commit(lab: Lab) -> None:
     """Epochs over a commit, a restart and an abort."""
     app = Producer.start(lab, "order-service")
-    app.send("orders-0", "a")
-    app.commit()
+    app.send_and_commit("orders-0", "a")
     app.init()
-    app.send("orders-0", "b")
-    app.abort()
+    app.send_and_abort("orders-0", "b")
     app.init()
     lab.log("orders-0", end=4)
     describe(lab, "order-service", "Empty")
@@ -86,8 +90,7 @@ def epoch_exhaustion(lab: Lab) -> None:
     lab.log("orders-0", end=2)
     if lab.profile.v2:
         pid = ender.pid
-        ender.send("orders-0", "b")
-        ender.commit()
+        ender.send_and_commit("orders-0", "b")
         lab.log("orders-0", end=4)
         describe(lab, "end", "CompleteCommit")
         ender.end(True, pid=pid, epoch=EXHAUSTED)
@@ -109,8 +112,7 @@ def epoch_exhaustion_edges(lab: Lab) -> None:
     old = app.pid
     for believed in (EXHAUSTED - 1, 7):
         app.init(old, believed, once=True)
-    app.send("orders-0", "a")
-    app.commit()
+    app.send_and_commit("orders-0", "a")
     describe(lab, "A", "CompleteCommit")
     app.send("orders-0", "b")
     app.end(True, pid=old, epoch=EXHAUSTED, once=True)
@@ -155,11 +157,9 @@ def fencing_on_send(lab: Lab) -> None:
     old, new = _zombie(lab)
     old.produce("orders-0", "late")
     old.produce("orders-1", "late", once=True)
-    new.send("orders-0", "new")
-    new.commit()
+    new.send_and_commit("orders-0", "new")
     old.abort()
-    lab.log("orders-0", end=4)
-    lab.log("orders-1", end=0)
+    log_each(lab, orders_0=4, orders_1=0)
 
 
 @program("fencing-on-add-partitions", "TransactionsTest#testFencingOnAddPartitions")
@@ -236,8 +236,7 @@ def timeout_abort(lab: Lab) -> None:
 
 def _brought(lab: Lab, state: str, name: str, partition: str) -> Producer:
     """A producer whose transactional id is in this state at the coordinator."""
-    app = Producer(lab, name, name)
-    app.init()
+    app = Producer.opened(lab, name, name)
     if state != "Empty":
         app.send(partition, name)
     if state == "CompleteCommit":
@@ -312,15 +311,13 @@ def wrong_pid(lab: Lab) -> None:
     nobody.add("orders-0")
     nobody.add_offsets("billing")
     nobody.produce("orders-0", "x")
-    app = Producer(lab, "A")
-    app.init()
+    app = Producer.opened(lab, "A")
     app.send("orders-0", "a")
     app.end(True, pid=app.pid + 5000)
     app.add("orders-1", pid=app.pid + 5000)
     app.produce("orders-1", "x", pid=app.pid + 5000, seq=0)
     app.commit()
-    lab.log("orders-0", end=2)
-    lab.log("orders-1", end=0)
+    log_each(lab, orders_0=2, orders_1=0)
 
 
 @program(
@@ -392,11 +389,8 @@ PID_SETTINGS = {
 def id_expires(lab: Lab) -> None:
     """An idle id is forgotten with its epochs; one with an open transaction is not."""
     lab.topic("orders", 2)
-    idle, busy = Producer(lab, "idle", "idle"), Producer(lab, "busy", "busy")
-    idle.init()
-    busy.init()
-    idle.send("orders-0", "a")
-    idle.commit()
+    idle, busy = Producer.opened(lab, "idle", "idle"), Producer.opened(lab, "busy", "busy")
+    idle.send_and_commit("orders-0", "a")
     busy.send("orders-1", "b")
     gone = "TRANSACTIONAL_ID_NOT_FOUND"
     lab.wait_until(lambda: error_of(describe_transaction(lab, "idle")), gone)
@@ -408,8 +402,7 @@ def id_expires(lab: Lab) -> None:
         idle.add("orders-0")
     idle.commit()
     idle.init()
-    idle.send("orders-0", "d")
-    idle.commit()
+    idle.send_and_commit("orders-0", "d")
     busy.commit()
     lab.log("orders-0", end=4)
 
@@ -432,18 +425,15 @@ def pid_expires(lab: Lab) -> None:
     for app in (plain, idle, busy):
         app.init()
     plain.produce("orders-0", "a")
-    idle.send("orders-0", "b")
-    idle.commit()
+    idle.send_and_commit("orders-0", "b")
     busy.send("orders-1", "c")
     lab.wait_until(lambda: producers_of(lab, "orders-0"), 0)
     producers(lab, "orders-0")
     producers(lab, "orders-1")
     plain.produce("orders-0", "d", seq=7)
-    idle.send("orders-0", "e")
-    idle.commit()
+    idle.send_and_commit("orders-0", "e")
     busy.commit()
-    lab.log("orders-0", end=6)
-    lab.log("orders-1", end=2)
+    log_each(lab, orders_0=6, orders_1=2)
 
 
 @program(
@@ -455,6 +445,6 @@ def pid_expires(lab: Lab) -> None:
 )
 def java_expired(lab: Lab) -> None:
     lab.topic("orders")
-    play_java(lab, "ProducerStories.java", "expired", "6000")
+    play_java(lab, "expired", "6000")
     lab.wait_until(lambda: lab.stable_end("orders-0") == lab.end("orders-0"), True)
     lab.read("orders-0")

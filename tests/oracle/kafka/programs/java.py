@@ -7,15 +7,14 @@ from functools import partial
 from typing import Any
 
 from mqlab.real.kafka.admin import describe, fetch_offsets
-from mqlab.real.kafka.client import READ_COMMITTED, READ_UNCOMMITTED, Lab
+from mqlab.real.kafka.client import READ_COMMITTED, Lab
 from mqlab.real.kafka.programs import tell_story
-from tests.oracle.kafka.admin import stable_offset
+from tests.oracle.kafka.admin import read_both, stable_offset
 from tests.oracle.kafka.libraries import LIBRARIES, Library
 from tests.oracle.kafka.producer import Producer
 from tests.oracle.kafka.programs import JAVA, LIBRARY, program
 from tests.oracle.kafka.stories import play_java
 
-PRODUCER, ADMIN = "ProducerStories.java", "AdminStories.java"
 BOTH = ("tv2", "tv0")  # the same client speaks what the cluster's feature level allows
 java = partial(program, profiles=BOTH, needs=(JAVA,))
 
@@ -23,7 +22,7 @@ java = partial(program, profiles=BOTH, needs=(JAVA,))
 @java("java-misuse", "TransactionManager.State: calls out of turn")
 def misuse(lab: Lab) -> None:
     lab.topic("orders")
-    play_java(lab, PRODUCER, "misuse")
+    play_java(lab, "misuse")
     describe(lab, "A", "CompleteCommit")
     lab.log("orders-0", end=2)
 
@@ -34,7 +33,7 @@ def misuse(lab: Lab) -> None:
 )
 def refused_record(lab: Lab) -> None:
     lab.topic("orders")
-    play_java(lab, PRODUCER, "refused-record")
+    play_java(lab, "refused-record")
     lab.wait_until(lambda: lab.stable_end("orders-0") == lab.end("orders-0"), True)
     lab.read("orders-0", READ_COMMITTED)
 
@@ -45,7 +44,7 @@ def refused_record(lab: Lab) -> None:
 )
 def fenced(lab: Lab) -> None:
     lab.topic("orders")
-    play_java(lab, PRODUCER, "fenced")
+    play_java(lab, "fenced")
     lab.log("orders-0", end=12)
     lab.read("orders-0", READ_COMMITTED)
 
@@ -53,15 +52,14 @@ def fenced(lab: Lab) -> None:
 @java("java-timed-out", "TransactionsTest#testFencingOnTransactionExpiration")
 def timed_out(lab: Lab) -> None:
     lab.topic("orders")
-    play_java(lab, PRODUCER, "timed-out")
+    play_java(lab, "timed-out")
     lab.wait_until(lambda: lab.stable_end("orders-0") == lab.end("orders-0"), True)
-    for isolation in (READ_COMMITTED, READ_UNCOMMITTED):
-        lab.read("orders-0", isolation)
+    read_both(lab, "orders-0")
 
 
 @java("java-configs", "ProducerConfig#postProcessAndValidateIdempotenceConfigs")
 def configs(lab: Lab) -> None:
-    play_java(lab, PRODUCER, "configs")
+    play_java(lab, "configs")
 
 
 @java(
@@ -70,7 +68,7 @@ def configs(lab: Lab) -> None:
 )
 def wrong_group(lab: Lab) -> None:
     lab.topic("orders")
-    play_java(lab, PRODUCER, "wrong-group")
+    play_java(lab, "wrong-group")
     lab.wait_until(lambda: stable_offset(lab, "billing", "orders-0"), 1)
     fetch_offsets(lab, "billing", "orders-0")
 
@@ -78,11 +76,10 @@ def wrong_group(lab: Lab) -> None:
 def _copy(lab: Lab, story: str) -> None:
     lab.topic("orders")
     lab.topic("bills")
-    source = Producer(lab, None, "source")
-    source.init()
+    source = Producer.opened(lab, None, "source")
     for i in range(6):
         source.send("orders-0", *(f"o{10 * i + j}" for j in range(10)))
-    play_java(lab, PRODUCER, story)
+    play_java(lab, story)
     lab.wait_until(lambda: lab.stable_end("bills-0") == lab.end("bills-0"), True)
     lab.read("bills-0", READ_COMMITTED)
     fetch_offsets(lab, "billing", "orders-0")
@@ -105,7 +102,7 @@ def copy_one(lab: Lab) -> None:
 )
 def admin(lab: Lab) -> None:
     lab.topic("orders")
-    play_java(lab, ADMIN)
+    play_java(lab, "admin")
     lab.log("orders-0", end=6)
 
 
@@ -180,6 +177,12 @@ class Client:
         if self.call(f"produce {value}", produce):
             self.lab.note(self.who, partition, f"delivery of {value}", "".join(reports))
 
+    def transact(self, partition: str, value: str, commit: bool = True) -> None:
+        """A whole transaction of one record."""
+        self.begin()
+        self.send(partition, value)
+        self.commit() if commit else self.abort()
+
     def offsets(self, group: Any, partition: str, offset: int, called: str) -> None:
         topic, index = self.lab.split(partition)
         at = [self.ck.TopicPartition(topic, index, offset)]
@@ -196,16 +199,11 @@ def commit_abort(lab: Lab) -> None:
         app.begin()
         end()
     describe(lab, "A")
-    app.begin()
-    app.send("orders-0", "a")
-    app.commit()
-    app.begin()
-    app.send("orders-0", "x")
-    app.abort()
+    app.transact("orders-0", "a")
+    app.transact("orders-0", "x", commit=False)
     describe(lab, "A", "CompleteAbort")
     lab.log("orders-0", end=4)
-    for isolation in (READ_COMMITTED, READ_UNCOMMITTED):
-        lab.read("orders-0", isolation)
+    read_both(lab, "orders-0")
 
 
 @program("librdkafka-fenced", "TransactionsTest#testFencingOnCommit, …OnSend", profiles=LEGACY)
@@ -223,9 +221,7 @@ def fenced_confluent(lab: Lab) -> None:
             old.send("orders-0", "late")
         old.commit()
         old.abort()
-        twin.begin()
-        twin.send("orders-0", f"new {how}")
-        twin.commit()
+        twin.transact("orders-0", f"new {how}")
         del old, twin
     lab.wait_until(lambda: lab.stable_end("orders-0") == lab.end("orders-0"), True)
     lab.read("orders-0", READ_COMMITTED)
@@ -246,9 +242,7 @@ def timed_out_confluent(lab: Lab) -> None:
     slow.begin()
     new = Client(lab, "A", "new")
     new.init()
-    new.begin()
-    new.send("orders-0", "b")
-    new.commit()
+    new.transact("orders-0", "b")
     lab.log("orders-0", end=4)
 
 
@@ -257,8 +251,7 @@ def copy_confluent(lab: Lab) -> None:
     """Consume, transform, produce, every second transaction given up: exactly once."""
     lab.topic("orders")
     lab.topic("bills")
-    source = Producer(lab, None, "source")
-    source.init()
+    source = Producer.opened(lab, None, "source")
     source.send("orders-0", *(f"o{i}" for i in range(12)))
     app = Client(lab, "A", "app", max_in_flight=1)
     reader = app.ck.Consumer(

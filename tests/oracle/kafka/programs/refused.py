@@ -26,7 +26,7 @@ from mqlab.real.kafka.batches import (
 )
 from mqlab.real.kafka.client import Lab
 from mqlab.real.kafka.programs import LENGTHS, send
-from tests.oracle.kafka.admin import bytes_of, list_offsets
+from tests.oracle.kafka.admin import bytes_of, list_offsets, log_each
 from tests.oracle.kafka.producer import Producer
 
 from . import program
@@ -263,8 +263,7 @@ def two_producer_ids(lab: Lab) -> None:
             app.add("orders-0", "orders-1")
         both.append(batch(bits=TRANSACTIONAL, pid=app.pid, epoch=app.epoch, seq=0))
     send(lab, "orders-0", "of A and of B", *both, version=lab.profile.produce, txn_id="A")
-    lab.log("orders-0", end=0)
-    lab.log("orders-1", end=0)
+    log_each(lab, orders_0=0, orders_1=0)
     send(lab, "orders-0", "of A", both[0], version=lab.profile.produce, txn_id=None)
     send(lab, "orders-0", "of A as B", both[0], version=lab.profile.produce, txn_id="B")
     for version in (7, 10, 11):

@@ -17,7 +17,7 @@ from mqlab.real.kafka.client import READ_COMMITTED, Lab
 from mqlab.recordings.recording import Observation
 from tests.oracle.kafka.producer import Producer
 
-from ..admin import marker, producers
+from ..admin import log_each, marker, producers
 from . import CONTROL, FAULT, program
 
 #: above any coordinator epoch before the restart, and below or at the one after it
@@ -41,12 +41,9 @@ def _stories(lab: Lab, gently: bool) -> None:
     for app in (empty, ongoing, committing, aborting):
         app.init()
     ongoing.send("orders-1", "open")
-    committing.send("orders-2", "a")
-    committing.commit()
-    aborting.send("orders-3", "x")
-    aborting.abort()
-    lab.log("orders-2", end=2)
-    lab.log("orders-3", end=2)
+    committing.send_and_commit("orders-2", "a")
+    aborting.send_and_abort("orders-3", "x")
+    log_each(lab, orders_2=2, orders_3=2)
     for name, state in (("committed", "CompleteCommit"), ("aborted", "CompleteAbort")):
         describe(lab, name, state)
     _restarted(lab, gently)
@@ -55,15 +52,13 @@ def _stories(lab: Lab, gently: bool) -> None:
     lab.log("orders-1", end=1)
     producers(lab, "orders-1")
     ongoing.produce("orders-1", "open", seq=0)
-    ongoing.send("orders-1", "more")
-    ongoing.commit()
+    ongoing.send_and_commit("orders-1", "more")
     lab.log("orders-1", end=3)
     lab.read("orders-1", READ_COMMITTED)
     for end, (app, value) in enumerate(
         ((empty, "first"), (committing, "next of committed"), (aborting, "next of aborted")), 1
     ):
-        app.send("orders-0", value)
-        app.commit()
+        app.send_and_commit("orders-0", value)
         lab.wait_until(lambda: lab.stable_end("orders-0"), 2 * end)
     lab.read("orders-0", READ_COMMITTED)
     lab.log("orders-3", end=2)
@@ -131,23 +126,20 @@ def torn_read(lab: Lab) -> None:
     """The questions of the story. The marker that holds orders-1 is the first record there, so
     that its offsets are noted from the one after it on."""
     lab.topic("orders", 2)
-    app, billing = Producer(lab, "order-service", "app"), Producer(lab, "billing", "billing")
-    app.init()
+    app, billing = Producer.opened(lab, "order-service", "app"), Producer(lab, "billing", "billing")
     app.send("orders-0", "a")
     billing.init()
     billing.send("orders-0", "x")
     marker(lab, "orders-1", app.pid, app.epoch, False, coordinator_epoch=HELD)
     before = len(lab.notes)
-    app.send("orders-1", "b")
-    app.commit()
+    app.send_and_commit("orders-1", "b")
     lab.log("orders-0", end=3)
     lab.wait_until(lambda: len(describe_transaction(lab, "order-service").partitions), 1)
     describe(lab, "order-service")
     lab.fetch("orders-0")
     lab.fetch("orders-1", 1)
     _restarted(lab, gently=True)
-    lab.log("orders-0", end=4)
-    lab.log("orders-1", end=3)
+    log_each(lab, orders_0=4, orders_1=3)
     describe(lab, "order-service", "CompleteCommit")
     lab.fetch("orders-1", 1)
     lab.notes[before:] = map(_after_the_marker, lab.notes[before:])
@@ -174,12 +166,10 @@ def skip_leaderless_marker(lab: Lab) -> None:
     for attempt in range(24):
         before = len(lab.notes)
         partition, name = f"orders-{attempt}", f"attempt {attempt}"
-        app = Producer(lab, name, "app")
-        app.init()
+        app = Producer.opened(lab, name, "app")
         # The epoch of the coordinator grows with every restart.
         marker(lab, partition, app.pid, app.epoch, False, coordinator_epoch=3 * attempt + 1)
-        app.send(partition, "paid")
-        app.commit()
+        app.send_and_commit(partition, "paid")
         describe(lab, name, "PrepareCommit")
         _restarted(lab, gently=False)
         state = "CompleteCommit"

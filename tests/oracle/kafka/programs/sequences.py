@@ -7,6 +7,7 @@ from mqlab.real.kafka.client import READ_COMMITTED, Lab
 from tests.oracle.kafka.admin import (
     broker_config,
     list_transactions,
+    log_each,
     marker,
     producers,
     read_config,
@@ -61,8 +62,7 @@ def unknown_producer(lab: Lab) -> None:
     plain = Producer.start(lab, None, 2, who="plain")
     plain.produce("orders-0", "a", seq=42)
     plain.produce("orders-0", "b", seq=43)
-    app = Producer(lab, "A")
-    app.init()
+    app = Producer.opened(lab, "A")
     if not lab.profile.v2:
         app.add("orders-1")
     app.produce("orders-1", "c", seq=42)
@@ -85,8 +85,7 @@ def sequence_wrap(lab: Lab) -> None:
     app.produce("orders-1", "a", seq=LAST)
     app.produce("orders-1", "x", seq=1)
     app.produce("orders-1", "b", seq=0)
-    lab.log("orders-0", end=4)
-    lab.log("orders-1", end=2)
+    log_each(lab, orders_0=4, orders_1=2)
 
 
 @program(
@@ -102,16 +101,14 @@ def new_epoch(lab: Lab) -> None:
     app.produce("orders-0", "x", epoch=0, seq=1)
     app.produce("orders-0", "c", epoch=5, seq=0)
     app.produce("orders-1", "d", epoch=3, seq=7)
-    lab.log("orders-0", end=3)
-    lab.log("orders-1", end=1)
+    log_each(lab, orders_0=3, orders_1=1)
 
 
 @program("sequence-over-transactions", "the queue of an epoch and a marker's epoch")
 def over_transactions(lab: Lab) -> None:
     """Version 0 goes on counting in the next transaction, version 2 begins again at 0."""
     app = Producer.start(lab, "A")
-    app.send("orders-0", "a", "b")
-    app.commit()
+    app.send_and_commit("orders-0", "a", "b")
     app.send("orders-0", "c")
     app.produce("orders-0", "x", seq=9)
     app.commit()
@@ -129,8 +126,7 @@ def plain_write(lab: Lab) -> None:
     app.produce("orders-0", "x", transactional=False)
     app.produce("orders-1", "y", transactional=False)
     app.commit()
-    lab.log("orders-0", end=2)
-    lab.log("orders-1", end=1)
+    log_each(lab, orders_0=2, orders_1=1)
 
 
 # ---- KIP-890: a leader asks before it opens a transaction. What it refuses, and the one that
@@ -158,9 +154,7 @@ def unverified(lab: Lab) -> None:
     app.produce("orders-2", "d", version=9, seq=0)
     describe(lab, "A")
     app.commit()
-    lab.log("orders-0", end=0)
-    lab.log("orders-1", end=2)
-    lab.log("orders-2", end=0)
+    log_each(lab, orders_0=0, orders_1=2, orders_2=0)
 
 
 @program("late-batch", "UnifiedLogTest#testStaleProducerEpochReturnsRecoverableErrorForTV2Clients")
@@ -199,8 +193,7 @@ def hanging(lab: Lab) -> None:
     is found by asking both sides, and ended by an administrator's marker."""
     lab.topic("orders")
     plain = Producer(lab, None, "plain")
-    app = Producer(lab, "A")
-    app.init()
+    app = Producer.opened(lab, "A")
     broker_config(lab, VERIFY, "false")
     lab.wait_until(lambda: read_config(lab, VERIFY), "false")
     app.produce("orders-0", "a")

@@ -388,12 +388,10 @@ LEVELS_WAIT_S = 30.0
 def default_levels(lab: Lab) -> None:
     """An aborted record lies before a committed one. Who gets the aborted one?"""
     app = Producer.start(lab, "A")
-    app.send("orders-0", "aborted")
-    app.abort()
-    app.send("orders-0", "committed")
-    app.commit()
+    app.send_and_abort("orders-0", "aborted")
+    app.send_and_commit("orders-0", "committed")
     lab.wait_until(lambda: lab.stable_end("orders-0") == lab.end("orders-0"), True)
-    play_java(lab, "ConsumerStories.java", "orders")
+    play_java(lab, "levels")
     for level in LEVELS:
         lab.note("librdkafka", "broker", level or "no level", _read_first(lab, level))
 

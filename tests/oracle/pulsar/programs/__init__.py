@@ -10,9 +10,8 @@ alive, for all of its topics: so programs take their turn, and leave no transact
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from mqlab.real.program import Program
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 from ...program import ALONE, CONTROL, SLOW, Programs
 from ..admin import Admin
@@ -21,7 +20,7 @@ from ..notebook import PROFILES
 
 Run = Callable[[Lab, Admin], None]
 
-PROGRAMS = Programs(__name__)
+PROGRAMS = Programs(__name__, tuple(PROFILES))
 programs = PROGRAMS.load
 
 
@@ -30,20 +29,18 @@ def program(
     reference: str,
     *,
     needs: tuple[str, ...] = (),
-    settings: dict[str, str] | None = None,
+    settings: Mapping[str, str] = MappingProxyType({}),
 ) -> Callable[[Run], Run]:
     """Register a program. `needs`: besides its turn; `settings`: of a broker of its own."""
-    given = tuple((settings or {}).items())
-    own = CONTROL in needs or given
+    own = CONTROL in needs or settings
     all_needs = tuple(dict.fromkeys([*needs, CONTROL if own else ALONE]))
+    register = PROGRAMS.register(name, reference, needs=all_needs, settings=settings)
 
-    def make(run: Run) -> Program:
-        def opened(lab: Lab) -> None:
-            run(lab, Admin(lab))
+    def keep(run: Run) -> Run:
+        register(lambda lab: run(lab, Admin(lab)))
+        return run
 
-        return Program(name, reference, opened, tuple(PROFILES), all_needs, "", given)
-
-    return PROGRAMS.register(make)
+    return keep
 
 
-__all__ = ["ALONE", "CONTROL", "SLOW", "Admin", "Lab", "Program", "program", "programs"]
+__all__ = ["ALONE", "CONTROL", "SLOW", "Admin", "Lab", "program", "programs"]

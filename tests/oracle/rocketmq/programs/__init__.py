@@ -10,10 +10,6 @@ broker of its own, and counts offsets from 0.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from mqlab.real.program import Program as Program
-
 from ...program import CLUSTER as CLUSTER
 from ...program import CONTROL as CONTROL
 from ...program import JAVA as JAVA
@@ -21,30 +17,12 @@ from ...program import LIBRARY as LIBRARY
 from ...program import SLOW as SLOW
 from ...program import Programs
 from ..client import PROFILES
-from ..client import Lab as Lab
 
 #: rounds with settings of their own: several transactionTimeOuts, another transactionCheckMax
 ROUNDS = "rounds"
 #: a name server beside the broker; a Java client has one anyway
 NAMES = "names"
 
-Run = Callable[[Lab], None]
-
-PROGRAMS = Programs(__name__)
-programs = PROGRAMS.load
-
-
-def program(
-    name: str,
-    reference: str,
-    *,
-    profiles: tuple[str, ...] = tuple(PROFILES),
-    needs: tuple[str, ...] = (),
-    settings: dict[str, str] | None = None,
-) -> Callable[[Run], Run]:
-    """Register a program. `profiles`: where it makes sense; `needs`: besides a broker of its own;
-    `settings`: of that broker."""
-    given = tuple((settings or {}).items())
-    return PROGRAMS.register(
-        lambda run: Program(name, reference, run, profiles, (CONTROL, *needs), "", given)
-    )
+#: each has a broker of its own
+PROGRAMS = Programs(__name__, tuple(PROFILES), (CONTROL,))
+program, programs = PROGRAMS.register, PROGRAMS.load
