@@ -460,6 +460,11 @@ class Producer:
         self.lab.note(self.who, self.lab.broker, question, outcome)
         return outcome
 
+    def end_and_write(self, half: Half, end: int, from_check: bool = False) -> None:
+        """END_TRANSACTION, and the op record that it leaves in memory is written."""
+        self.end(half, end, from_check)
+        self.lab.write_ops()
+
     def end_fields(
         self, half: Half, end: int, from_check: bool, wrong: dict[str, Any]
     ) -> dict[str, Any]:
@@ -517,9 +522,9 @@ class Producer:
 
     # -- an operator -----------------------------------------------------------------------
 
-    def answer_check(self, end: int) -> None:
-        """Wait for the one check of a round, and answer it."""
-        (copy,) = self.note_checks(1)
+    def answer_round(self, end: int, **how: Any) -> None:
+        """One check round, and the answer to the one check that it sends."""
+        (copy,) = self.round(1, **how)
         self.end(copy, end, from_check=True)
 
     def resume(self, half: Half, msg_id: str) -> None:

@@ -1,8 +1,14 @@
+import static org.apache.rocketmq.client.producer.LocalTransactionState.COMMIT_MESSAGE;
+import static org.apache.rocketmq.client.producer.LocalTransactionState.ROLLBACK_MESSAGE;
+import static org.apache.rocketmq.client.producer.LocalTransactionState.UNKNOW;
+
 import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -73,35 +79,20 @@ public class ClientStories {
   static void transactions() throws Exception {
     var asked = new ConcurrentHashMap<String, AtomicInteger>();
     var checks = new AtomicInteger();
-    var producer = new TransactionMQProducer(story + "-producer");
-    at(producer).setTransactionListener(new TransactionListener() {
-      @Override
-      public LocalTransactionState executeLocalTransaction(Message message, Object arg) {
-        return switch (text(message).split(" ")[0]) {
-          case "commit" -> LocalTransactionState.COMMIT_MESSAGE;
-          case "rollback" -> LocalTransactionState.ROLLBACK_MESSAGE;
-          case "throw" -> throw new IllegalStateException("the database is away");
-          default -> LocalTransactionState.UNKNOW;
-        };
-      }
-
-      @Override
-      public LocalTransactionState checkLocalTransaction(MessageExt message) {
-        int time = asked.computeIfAbsent(text(message), key -> new AtomicInteger())
-            .incrementAndGet();
-        String times = message.getProperty("TRANSACTION_CHECK_TIMES");
-        if (!times.equals("" + time)) say("check", text(message), times + ", not " + time);
-        checks.incrementAndGet();
-        return switch (text(message)) {
-          case "unknown then commit" -> LocalTransactionState.COMMIT_MESSAGE;
-          case "unknown twice then commit" ->
-              time < 2 ? LocalTransactionState.UNKNOW : LocalTransactionState.COMMIT_MESSAGE;
-          case "throw then commit" -> LocalTransactionState.COMMIT_MESSAGE;
-          default -> LocalTransactionState.ROLLBACK_MESSAGE;
-        };
-      }
+    var producer = transacting(story, message -> switch (text(message).split(" ")[0]) {
+      case "commit" -> COMMIT_MESSAGE;
+      case "rollback" -> ROLLBACK_MESSAGE;
+      case "throw" -> throw new IllegalStateException("the database is away");
+      default -> UNKNOW;
+    }, message -> {
+      int time = asked.computeIfAbsent(text(message), key -> new AtomicInteger())
+          .incrementAndGet();
+      String times = message.getProperty("TRANSACTION_CHECK_TIMES");
+      if (!times.equals("" + time)) say("check", text(message), times + ", not " + time);
+      checks.incrementAndGet();
+      if (!text(message).endsWith("commit")) return ROLLBACK_MESSAGE;
+      return text(message).contains("twice") && time < 2 ? UNKNOW : COMMIT_MESSAGE;
     });
-    producer.start();
     createTopic(producer, story, 4);
     for (String text : List.of("commit", "rollback", "throw then commit", "unknown then commit",
         "unknown then rollback", "unknown twice then commit")) {
@@ -113,14 +104,12 @@ public class ClientStories {
     }
     System.out.println("sent");
     var got = new ConcurrentLinkedQueue<String>();
-    var consumer = consume("consumer", story, got, message -> text(message));
+    consume("consumer", story, got, ClientStories::text);
     until(() -> checks.get() == 4);
     Thread.sleep(1_000); // the broker hears the answers, or the next round would ask again
     System.out.println("asked");
     until(() -> checks.get() == 5);
     until(() -> got.size() == 4);
-    consumer.shutdown();
-    producer.shutdown();
     new TreeMap<>(asked)
         .forEach((text, times) -> say("producer", "asked about " + text, "" + times));
     sorted("consumer", "got", got);
@@ -128,22 +117,12 @@ public class ClientStories {
 
   /** A producer that dies between its local transaction and its end. */
   static void dying() throws Exception {
-    var producer = new TransactionMQProducer(prefix + "heirs-producer");
-    at(producer).setTransactionListener(new TransactionListener() {
-      @Override
-      public LocalTransactionState executeLocalTransaction(Message message, Object arg) {
-        say("producer", "dies with", text(message));
-        System.out.flush();
-        Runtime.getRuntime().halt(9);
-        return null;
-      }
-
-      @Override
-      public LocalTransactionState checkLocalTransaction(MessageExt message) {
-        return LocalTransactionState.ROLLBACK_MESSAGE;
-      }
-    });
-    producer.start();
+    var producer = transacting(prefix + "heirs", message -> {
+      say("producer", "dies with", text(message));
+      System.out.flush();
+      Runtime.getRuntime().halt(9);
+      return null;
+    }, message -> ROLLBACK_MESSAGE);
     createTopic(producer, prefix + "heirs", 1);
     var message = new Message(prefix + "heirs", "tag", "key", bytes("paid"));
     producer.sendMessageInTransaction(message, null);
@@ -151,45 +130,30 @@ public class ClientStories {
 
   /** Another producer of its group, in another process, is asked instead. */
   static void heir() throws Exception {
-    var producer = new TransactionMQProducer(prefix + "heirs-producer");
-    at(producer).setTransactionListener(new TransactionListener() {
-      @Override
-      public LocalTransactionState executeLocalTransaction(Message message, Object arg) {
-        return LocalTransactionState.COMMIT_MESSAGE;
-      }
-
-      @Override
-      public LocalTransactionState checkLocalTransaction(MessageExt message) {
-        say("heir", "is asked about", text(message));
-        return LocalTransactionState.COMMIT_MESSAGE;
-      }
+    var producer = transacting(prefix + "heirs", message -> COMMIT_MESSAGE, message -> {
+      say("heir", "is asked about", text(message));
+      return COMMIT_MESSAGE;
     });
-    producer.start();
     createTopic(producer, prefix + "heirs-hello", 1);
     // Whoever has never sent does not know the broker, and sends no heartbeat there (5.1.1).
     producer.send(new Message(prefix + "heirs-hello", bytes("hello")));
     System.out.println("ready");
     var got = new ConcurrentLinkedQueue<String>();
-    var consumer = consume("heirs-consumer", prefix + "heirs", got, message -> text(message));
+    consume("heirs-consumer", prefix + "heirs", got, ClientStories::text);
     until(() -> got.size() == 1);
     sorted("consumer", "got", got);
-    consumer.shutdown();
-    producer.shutdown();
   }
 
   // ---- consumers -----------------------------------------------------------------------------
 
   /** Two consumers of a group, each with a topic of its own: each is given half of its queues. */
   static void subscriptions() throws Exception {
-    var producer = plainProducer();
+    var producer = producer(story + "orders", 2);
+    createTopic(producer, story + "payments", 2);
     var got = new ConcurrentLinkedQueue<String>();
-    var first = named(new DefaultMQPushConsumer(story + "-group"), "first");
-    var second = named(new DefaultMQPushConsumer(story + "-group"), "second");
-    for (var topic : List.of("orders", "payments")) createTopic(producer, story + topic, 2);
-    listen(first, story + "orders", got);
-    listen(second, story + "payments", got);
-    first.start();
-    second.start();
+    var first = subscribed("first", story + "orders");
+    var second = subscribed("second", story + "payments");
+    for (var consumer : List.of(first, second)) collect(consumer, got);
     until(() -> queues(first) == 1 && queues(second) == 1);
     say("group", "queues of first, second", queues(first) + ", " + queues(second));
     for (var topic : List.of("orders", "payments")) sendToEach(producer, story + topic, 2, topic);
@@ -198,20 +162,15 @@ public class ClientStories {
     second.shutdown();
     until(() -> got.size() == 3);
     sorted("both", "got when second was gone", got);
-    first.shutdown();
-    producer.shutdown();
   }
 
   /** Two consumers of a group share the queues; when one leaves the other has them all. */
   static void clustering() throws Exception {
-    var producer = plainProducer();
-    createTopic(producer, story, 4);
+    var producer = producer(story, 4);
     var got = new ConcurrentLinkedQueue<String>();
-    var first = named(new DefaultMQPushConsumer(story + "-group"), "first");
-    var second = named(new DefaultMQPushConsumer(story + "-group"), "second");
-    for (var consumer : List.of(first, second)) listen(consumer, story, got);
-    first.start();
-    second.start();
+    var first = subscribed("first", story);
+    var second = subscribed("second", story);
+    for (var consumer : List.of(first, second)) collect(consumer, got);
     until(() -> queues(first) == 2 && queues(second) == 2);
     say("group", "queues of first, second", queues(first) + ", " + queues(second));
     sendToEach(producer, 4, "a");
@@ -224,40 +183,30 @@ public class ClientStories {
     sendToEach(producer, 4, "b");
     until(() -> got.size() == 4);
     sorted("first", "got", got);
-    first.shutdown();
-    producer.shutdown();
   }
 
   /** Every consumer of a group gets every message. */
   static void broadcasting() throws Exception {
-    var producer = plainProducer();
-    createTopic(producer, story, 2);
+    var producer = producer(story, 2);
     var got = new ConcurrentLinkedQueue<String>();
-    var all = new ArrayList<DefaultMQPushConsumer>();
-    for (String name : List.of("first", "second")) {
-      var consumer = named(new DefaultMQPushConsumer(story + "-group"), name);
-      for (var model : messageModels(consumer)) set(consumer, "setMessageModel", model);
-      listen(consumer, story, got);
-      consumer.start();
-      all.add(consumer);
+    var all = List.of(subscribed("first", story), subscribed("second", story));
+    for (var consumer : all) {
+      var models = consumer.getMessageModel().getDeclaringClass(); // it has moved in 5
+      consumer.setMessageModel(Enum.valueOf(models, "BROADCASTING"));
+      collect(consumer, got);
     }
     until(() -> all.stream().allMatch(consumer -> queues(consumer) == 2));
     sendToEach(producer, 2, "news");
     until(() -> got.size() == 4);
     sorted("consumer", "got", got);
-    all.forEach(DefaultMQPushConsumer::shutdown);
-    producer.shutdown();
   }
 
   /** Refused once, then taken; refused for ever, then in the DLQ. */
   static void retries() throws Exception {
-    var producer = plainProducer();
-    createTopic(producer, story, 1);
+    var producer = producer(story, 1);
     var got = new ConcurrentLinkedQueue<String>();
-    var consumer = named(new DefaultMQPushConsumer(story + "-group"), "consumer");
-    consumer.subscribe(story, "*");
+    var consumer = subscribed("consumer", story);
     consumer.setMaxReconsumeTimes(2);
-    consumer.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
     consumer.registerMessageListener((MessageListenerConcurrently) (messages, context) -> {
       context.setDelayLevelWhenNextConsume(1);
       var message = messages.get(0);
@@ -274,19 +223,15 @@ public class ClientStories {
     until(() -> got.size() == 5);
     sorted("consumer", "got", got);
     var dead = new ConcurrentLinkedQueue<String>();
-    var undertaker = consume("undertaker", "%DLQ%" + story + "-group", dead,
+    consume("undertaker", "%DLQ%" + story + "-group", dead,
         message -> text(message) + ", time " + message.getReconsumeTimes());
     until(() -> dead.size() == 1);
     sorted("undertaker", "got", dead);
-    undertaker.shutdown();
-    consumer.shutdown();
-    producer.shutdown();
   }
 
   /** The lite pull consumer: subscribed, it polls and commits; assigned, it seeks. */
   static void pulling() throws Exception {
-    var producer = plainProducer();
-    createTopic(producer, story, 1);
+    var producer = producer(story, 1);
     for (int i = 0; i < 5; i++) producer.send(new Message(story, bytes("m" + i)));
     var lite = new DefaultLitePullConsumer(story + "-group");
     at(lite).subscribe(story, "*");
@@ -307,14 +252,11 @@ public class ClientStories {
     say("assigned", "polled from 3", poll(assigned, 2));
     assigned.seekToBegin(queue);
     say("assigned", "polled from the beginning", poll(assigned, 5));
-    assigned.shutdown();
-    producer.shutdown();
   }
 
   /** Messages of one order in one queue; a listener that suspends sees them in order. */
   static void ordered() throws Exception {
-    var producer = plainProducer();
-    createTopic(producer, story, 4);
+    var producer = producer(story, 4);
     for (int i = 0; i < 12; i++) {
       var message = new Message(story, bytes("order " + i % 3 + " step " + i / 3));
       producer.send(message, (queues, sent, order) -> queues.get((Integer) order), i % 3);
@@ -322,9 +264,7 @@ public class ClientStories {
     var got = new ConcurrentHashMap<Integer, ConcurrentLinkedQueue<String>>();
     var count = new AtomicInteger();
     var suspended = new AtomicInteger();
-    var consumer = named(new DefaultMQPushConsumer(story + "-group"), "consumer");
-    consumer.subscribe(story, "*");
-    consumer.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
+    var consumer = subscribed("consumer", story);
     consumer.registerMessageListener((MessageListenerOrderly) (messages, context) -> {
       var message = messages.get(0);
       if (text(message).equals("order 1 step 1") && suspended.getAndIncrement() < 2) {
@@ -340,32 +280,26 @@ public class ClientStories {
     new TreeMap<>(got)
         .forEach((queue, texts) -> say("queue " + queue, "got", String.join(", ", texts)));
     say("consumer", "suspended", suspended.get() - 1 + " times");
-    consumer.shutdown();
-    producer.shutdown();
   }
 
   /** A delay level: the message comes by a topic of the broker's own, and keeps its level. */
   static void delayed() throws Exception {
-    var producer = plainProducer();
-    createTopic(producer, story, 1);
+    var producer = producer(story, 1);
     var late = new Message(story, bytes("late"));
     late.setDelayTimeLevel(2);
     producer.send(late);
     producer.send(new Message(story, bytes("at once")));
     var got = new ConcurrentLinkedQueue<String>();
-    var consumer = consume("consumer", story, got,
+    consume("consumer", story, got,
         message -> text(message) + " level " + message.getDelayTimeLevel());
     until(() -> got.size() == 2);
     sorted("consumer", "got", got);
-    consumer.shutdown();
-    producer.shutdown();
   }
 
   // ---- administration ------------------------------------------------------------------------
 
   static void querying() throws Exception {
-    var producer = plainProducer();
-    createTopic(producer, story, 2);
+    var producer = producer(story, 2);
     say("producer", "queues", "" + producer.fetchPublishMessageQueues(story).size());
     long before = System.currentTimeMillis();
     var first = producer.send(new Message(story, "tag", "k1", bytes("one")));
@@ -387,7 +321,6 @@ public class ClientStories {
     boolean now = producer.earliestMsgStoreTime(queue) >= before - 1000;
     say("producer", "earliest", now ? "now" : "old");
     say("producer", "since the beginning", "" + producer.searchOffset(queue, before - 60_000));
-    producer.shutdown();
   }
 
   // ---- what the stories share ----------------------------------------------------------------
@@ -400,15 +333,32 @@ public class ClientStories {
     return client;
   }
 
-  static <T extends ClientConfig> T named(T client, String instance) {
-    at(client).setInstanceName(story + "-" + instance);
-    return client;
+  /** A producer of transactions, started. `check`: what it answers when it is asked. */
+  static DefaultMQProducer transacting(
+      String name, Function<Message, LocalTransactionState> local,
+      Function<MessageExt, LocalTransactionState> check) throws Exception {
+    var producer = new TransactionMQProducer(name + "-producer");
+    at(producer).setTransactionListener(new TransactionListener() {
+      @Override
+      public LocalTransactionState executeLocalTransaction(Message message, Object arg) {
+        return local.apply(message);
+      }
+
+      @Override
+      public LocalTransactionState checkLocalTransaction(MessageExt message) {
+        return check.apply(message);
+      }
+    });
+    producer.start();
+    return producer;
   }
 
-  static DefaultMQProducer plainProducer() throws Exception {
+  /** A producer, started, and a topic of so many queues. */
+  static DefaultMQProducer producer(String topic, int queues) throws Exception {
     var producer = new DefaultMQProducer(story + "-producer");
     at(producer).setRetryTimesWhenSendFailed(0);
     producer.start();
+    createTopic(producer, topic, queues);
     return producer;
   }
 
@@ -427,14 +377,10 @@ public class ClientStories {
   /** Its last argument is new in 5: the topic's attributes. */
   static void askForTopic(DefaultMQProducer producer, String topic, int queues) throws Exception {
     Object[] given = {"TBW102", topic, queues, Map.of()};
-    for (var method : DefaultMQProducer.class.getMethods()) {
-      var kinds = method.getParameterTypes();
-      boolean last = kinds.length == 3 || kinds.length == 4 && kinds[3] == Map.class;
-      if (method.getName().equals("createTopic") && last) {
-        method.invoke(producer, Arrays.copyOf(given, kinds.length));
-        return;
-      }
-    }
+    var shortest = Arrays.stream(DefaultMQProducer.class.getMethods())
+        .filter(method -> method.getName().equals("createTopic"))
+        .min(Comparator.comparing(Method::getParameterCount)).get();
+    shortest.invoke(producer, Arrays.copyOf(given, shortest.getParameterCount()));
   }
 
   static void sendToEach(DefaultMQProducer producer, int queues, String text) throws Exception {
@@ -449,32 +395,43 @@ public class ClientStories {
     }
   }
 
-  static DefaultMQPushConsumer consume(
+  /** A consumer of the story's group, not started, that reads a topic from its first message on. */
+  static DefaultMQPushConsumer subscribed(String name, String topic) throws Exception {
+    return subscribed("group", name, topic);
+  }
+
+  static DefaultMQPushConsumer subscribed(String group, String name, String topic)
+      throws Exception {
+    var consumer = at(new DefaultMQPushConsumer(story + "-" + group));
+    consumer.setInstanceName(name);
+    consumer.subscribe(topic, "*");
+    consumer.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
+    return consumer;
+  }
+
+  static void consume(
       String group, String topic, ConcurrentLinkedQueue<String> got,
       Function<MessageExt, String> seen)
       throws Exception {
-    var consumer = named(new DefaultMQPushConsumer(story + "-" + group), group);
-    consumer.subscribe(topic, "*");
-    consumer.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
+    collect(subscribed(group, group, topic), got, seen);
+  }
+
+  /** What a consumer gets begins with its name. */
+  static void collect(DefaultMQPushConsumer consumer, ConcurrentLinkedQueue<String> got)
+      throws Exception {
+    String name = consumer.getInstanceName();
+    collect(consumer, got, message -> name + " " + text(message));
+  }
+
+  static void collect(
+      DefaultMQPushConsumer consumer, ConcurrentLinkedQueue<String> got,
+      Function<MessageExt, String> seen)
+      throws Exception {
     consumer.registerMessageListener((MessageListenerConcurrently) (messages, context) -> {
       messages.forEach(message -> got.add(seen.apply(message)));
       return ConsumeConcurrentlyStatus.CONSUME_SUCCESS;
     });
     consumer.start();
-    return consumer;
-  }
-
-  /** What a consumer gets begins with its name. */
-  static void listen(
-      DefaultMQPushConsumer consumer, String topic, ConcurrentLinkedQueue<String> got)
-      throws Exception {
-    consumer.subscribe(topic, "*");
-    consumer.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
-    String name = consumer.getInstanceName().substring(story.length() + 1);
-    consumer.registerMessageListener((MessageListenerConcurrently) (messages, context) -> {
-      messages.forEach(message -> got.add(name + " " + text(message)));
-      return ConsumeConcurrentlyStatus.CONSUME_SUCCESS;
-    });
   }
 
   static List<String> names(Iterable<String> got) {
@@ -487,19 +444,6 @@ public class ClientStories {
   static int queues(DefaultMQPushConsumer consumer) {
     var has = consumer.getDefaultMQPushConsumerImpl().getRebalanceImpl().getProcessQueueTable();
     return (int) has.keySet().stream().filter(queue -> queue.getTopic().startsWith(story)).count();
-  }
-
-  /** BROADCASTING: its class has moved between 4.9 and 5. */
-  static List<Object> messageModels(DefaultMQPushConsumer consumer) {
-    var all = consumer.getMessageModel().getDeclaringClass().getEnumConstants();
-    return List.of(all).stream().map(Object.class::cast)
-        .filter(model -> model.toString().equals("BROADCASTING")).toList();
-  }
-
-  static void set(Object target, String setter, Object value) throws Exception {
-    for (var method : target.getClass().getMethods()) {
-      if (method.getName().equals(setter)) method.invoke(target, value);
-    }
   }
 
   static String poll(DefaultLitePullConsumer lite, int most) throws Exception {

@@ -14,10 +14,7 @@ import java.io.IOException;
 import java.net.Socket;
 import java.util.ArrayDeque;
 import java.util.Collections;
-import java.util.List;
 import java.util.Queue;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
 import org.apache.rocketmq.client.exception.MQClientException;
 import org.apache.rocketmq.client.producer.LocalTransactionState;
 import org.apache.rocketmq.client.producer.TransactionListener;
@@ -90,17 +87,16 @@ public class Listener {
             });
         producer.setTransactionListener(listener);
         producer.start();
-        if (task.equals("dead")) {
-            send(producer, new Message(prefix + "orders", "o1".getBytes()));
-            sendPlain(producer, new Message(prefix + "orders", "o2".getBytes()));
-            send(producer, new Message(prefix + "orders", "o3".getBytes()));
-            tell("local transactions run", String.valueOf(listener.executed));
-        } else if (!task.equals("idle")) {
+        if (!task.equals("idle")) {
             Message message = new Message(prefix + "orders", "o1".getBytes());
             if (task.equals("delay")) {
                 message.setDelayTimeLevel(5);
             }
             send(producer, message);
+            if (task.equals("dead")) {
+                sendPlain(producer, new Message(prefix + "orders", "o2".getBytes()));
+                send(producer, new Message(prefix + "orders", "o3".getBytes()));
+            }
             tell("local transactions run", String.valueOf(listener.executed));
         }
         System.out.println("sent"); // the program may go on

@@ -218,9 +218,7 @@ def topics_mqadmin(lab: Lab) -> None:
 @program("java-mqadmin-groups", "org.apache.rocketmq.tools.command.consumer", needs=(JAVA,))
 def groups_mqadmin(lab: Lab) -> None:
     """Of a group that has come, and of one that has not."""
-    lab.topic("orders")
-    app = Producer(lab)
-    app.start()
+    app, _ = begin(lab)
     for words in ("o1", "o2"):
         app.end(app.send("orders-0", words), COMMIT)
     lab.log("orders", 2)

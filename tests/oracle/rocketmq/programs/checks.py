@@ -16,8 +16,7 @@ from .ends import begin
 def check_commits(lab: Lab) -> None:
     app, (o1,) = begin(lab, "o1")
     app.end(o1, UNKNOW)
-    lab.round()
-    app.answer_check(COMMIT)
+    app.answer_round(COMMIT)
     lab.written_logs(half=2, op=1, orders=1)
     app.round(0)
 
@@ -35,8 +34,7 @@ def young_half(lab: Lab) -> None:
 def check_rolls_back(lab: Lab) -> None:
     app, (o1,) = begin(lab, "o1")
     app.end(o1, UNKNOW)
-    lab.round()
-    app.answer_check(ROLLBACK)
+    app.answer_round(ROLLBACK)
     lab.write_ops()
     app.round(0)
     lab.logs(half=2, op=1, orders=0)
@@ -46,11 +44,9 @@ def check_rolls_back(lab: Lab) -> None:
 def local_transaction_throws(lab: Lab) -> None:
     """What a client sends after an exception is UNKNOW's number, and the check decides."""
     app, (o1,) = begin(lab, "o1")
-    app.end(o1, UNKNOW)
-    lab.write_ops()
+    app.end_and_write(o1, UNKNOW)
     lab.log("op", 0)
-    lab.round()
-    app.answer_check(ROLLBACK)
+    app.answer_round(ROLLBACK)
     lab.written_logs(op=1, orders=0)
 
 
@@ -91,8 +87,7 @@ def resumed_by_an_operator(lab: Lab) -> None:
     (parked,) = lab.log("discard", 1)
     app.resume(o1, parked.msg_id)
     lab.log("half", 5)
-    lab.round()
-    app.answer_check(COMMIT)
+    app.answer_round(COMMIT)
     lab.written_logs(half=6, orders=1)
     app.round(0)
 
@@ -114,10 +109,8 @@ def checker_null_then_throws(lab: Lab) -> None:
     """A checker that returns null sends nothing, one that throws sends UNKNOW; then it commits."""
     app, _ = begin(lab, "o1")
     app.round(1)
-    lab.round()
-    app.answer_check(UNKNOW)
-    lab.round(noted=False)
-    app.answer_check(COMMIT)
+    app.answer_round(UNKNOW)
+    app.answer_round(COMMIT, noted=False)
     lab.written_logs(half=4, op=1, orders=1)
 
 
@@ -144,8 +137,7 @@ def around_a_pending_half(lab: Lab) -> None:
     """What was ended behind a half that was not: the round goes past all of them."""
     app, (_, b, c) = begin(lab, "a", "b", "c")
     app.end(b, COMMIT)
-    app.end(c, COMMIT)
-    lab.write_ops()
+    app.end_and_write(c, COMMIT)
     lab.log("op", 1 if lab.profile.name == "5.5" else 2)
     app.round(1)
     lab.logs(half=4, orders=2)
@@ -174,11 +166,9 @@ def late_commit_delivers_twice(lab: Lab) -> None:
     copy."""
     app, (o1,) = begin(lab, "o1")
     app.round(1)
-    app.end(o1, COMMIT)
-    lab.write_ops()
+    app.end_and_write(o1, COMMIT)
     lab.log("orders", 1)
-    lab.round()
-    app.answer_check(COMMIT)
+    app.answer_round(COMMIT)
     lab.written_logs(half=3, op=2, orders=2)
     app.round(0)
 
@@ -189,8 +179,7 @@ def op_batch_too_slow(lab: Lab) -> None:
     app, (o1,) = begin(lab, "o1")
     app.end(o1, COMMIT)
     lab.logs(op=0, orders=1)
-    lab.round()
-    app.answer_check(COMMIT)
+    app.answer_round(COMMIT)
     lab.written_logs(half=2, op=1, orders=2)
     app.round(0)
 
@@ -199,9 +188,7 @@ def op_batch_too_slow(lab: Lab) -> None:
 def parked_for_its_age(lab: Lab) -> None:
     """Born longer ago than files are kept (fileReservedTime, 72 hours): parked, and nobody is
     asked. The round has counted a check of it all the same, before it looked at the age."""
-    lab.topic("orders")
-    app = Producer(lab)
-    app.start()
+    app, _ = begin(lab)
     app.send("orders-0", "o1", age_ms=73 * 3_600_000)
     app.round(0)
     lab.logs(half=1, discard=1)

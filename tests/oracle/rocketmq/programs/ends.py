@@ -12,9 +12,7 @@ from . import program
 
 def begin(lab: Lab, *words: str, **properties: str) -> tuple[Producer, list[Half]]:
     """A topic, a producer that the broker knows, and its halves."""
-    lab.topic("orders")
-    app = Producer(lab)
-    app.start()
+    app, _ = begin(lab)
     return app, [app.send("orders-0", word, True, 0, **properties) for word in words]
 
 
@@ -56,8 +54,7 @@ def rollback(lab: Lab) -> None:
 def committed_properties(lab: Lab) -> None:
     """What consumers see of the transaction in the message itself."""
     app, (o1,) = begin(lab, "o1", KEYS="k1", TAGS="paid")
-    app.end(o1, COMMIT)
-    lab.write_ops()
+    app.end_and_write(o1, COMMIT)
     for name, end in (("half", 1), ("orders", 1)):
         for record in lab.log(name, end):
             own = {n: v for n, v in record.properties.items() if n not in UNIQUE}
@@ -84,8 +81,7 @@ def committed_twice(lab: Lab) -> None:
 def rollback_then_commit(lab: Lab) -> None:
     """Two op records name one half: only the later one counts as done at once."""
     app, (o1,) = begin(lab, "o1")
-    app.end(o1, ROLLBACK)
-    lab.write_ops()
+    app.end_and_write(o1, ROLLBACK)
     lab.log("orders", 0)
     app.end(o1, COMMIT)
     lab.written_logs(half=1, op=2, orders=1)
@@ -118,8 +114,7 @@ def end_of_what_is_no_half(lab: Lab) -> None:
     app, (o1,) = begin(lab, "o1")
     plain = app.send("orders-0", "p1", half=False)
     app.end(plain, COMMIT)
-    app.end(o1, COMMIT)
-    lab.write_ops()
+    app.end_and_write(o1, COMMIT)
     (_, committed) = lab.log("orders", 2)
     app.end(Half("o1", committed.queue_offset, committed.physical_offset, o1.key), ROLLBACK)
     lab.written_logs(op=1, orders=2)
@@ -195,8 +190,7 @@ def delay_never_comes(lab: Lab) -> None:
     app, (o1,) = begin(lab, "o1", DELAY="1")
     time.sleep(2.5)  # the delay is one second here
     lab.log("half", 0)
-    app.end(o1, COMMIT)
-    lab.write_ops()
+    app.end_and_write(o1, COMMIT)
     lab.log("orders", 0)
     lab.round()
     lab.log("half", 0)

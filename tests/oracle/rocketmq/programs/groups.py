@@ -28,8 +28,7 @@ def sender_dies_another_answers(lab: Lab) -> None:
     app.leave()
     twin = Producer(lab, "twin")
     twin.start()
-    lab.round()
-    twin.answer_check(COMMIT)
+    twin.answer_round(COMMIT)
     lab.log("orders", 1)
 
 
@@ -65,8 +64,7 @@ def never_heard_of(lab: Lab) -> None:
     app.send("orders-0", "o1")
     app.round(0)
     app.start()
-    lab.round()
-    app.answer_check(COMMIT)
+    app.answer_round(COMMIT)
     lab.log("orders", 1)
 
 
@@ -77,8 +75,7 @@ def never_heard_of(lab: Lab) -> None:
 def immunity_commit_in_time(lab: Lab) -> None:
     """The commit comes before the first round: nothing travels."""
     app, (o1,) = begin(lab, "o1", CHECK_IMMUNITY_TIME_IN_SECONDS="60")
-    app.end(o1, COMMIT)
-    lab.write_ops()
+    app.end_and_write(o1, COMMIT)
     lab.round()
     app.round(0)
     lab.logs(half=1, op=1, orders=1)
@@ -97,9 +94,7 @@ def immunity_spends_the_checks(lab: Lab) -> None:
 @program("immunity-shorter", "TransactionalMessageUtilTest.testGetImmunityTime", needs=(ROUNDS,))
 def immunity_shorter(lab: Lab) -> None:
     """The round has no floor for it: the immune half is asked about before a plain one."""
-    lab.topic("orders")
-    app = Producer(lab)
-    app.start()
+    app, _ = begin(lab)
     app.send("orders-0", "immune", CHECK_IMMUNITY_TIME_IN_SECONDS="1")
     app.send("orders-0", "plain")
     time.sleep(1.5)
@@ -117,12 +112,10 @@ def immunity_commit_too_late(lab: Lab) -> None:
     cannot find it too late."""
     app, (o1,) = begin(lab, "o1", CHECK_IMMUNITY_TIME_IN_SECONDS="4")
     app.round(0)
-    app.end(o1, COMMIT, from_check=True)
-    lab.write_ops()
+    app.end_and_write(o1, COMMIT, from_check=True)
     lab.log("orders", 1)
     time.sleep(4.2)
-    lab.round()
-    app.answer_check(COMMIT)
+    app.answer_round(COMMIT)
     lab.written_logs(half=3, op=2, orders=2)
 
 
@@ -149,10 +142,8 @@ def a_clock_one_hour_ahead(lab: Lab) -> None:
     """A half of an hour from now is of a negative age, and asked about at once."""
     app, _ = begin(lab)
     o1 = app.send("orders-0", "o1", True, -HOUR_MS)
-    lab.round(young=True)
-    app.answer_check(COMMIT)
-    app.end(o1, COMMIT)
-    lab.write_ops()
+    app.answer_round(COMMIT, young=True)
+    app.end_and_write(o1, COMMIT)
     lab.log("orders", 2)
 
 
@@ -163,8 +154,7 @@ def the_stranger_in_the_group(lab: Lab) -> None:
     app.leave()
     reports = Producer(lab, "reports")
     reports.start()
-    lab.round()
-    reports.answer_check(ROLLBACK)
+    reports.answer_round(ROLLBACK)
     lab.write_ops()
     lab.round()
     lab.log("orders", 0)
@@ -263,8 +253,7 @@ def kill_after_a_rollback(lab: Lab) -> None:
 def kill_when_all_is_written(lab: Lab) -> None:
     app, (o1, o2) = begin(lab, "o1", "o2")
     app.end(o1, COMMIT)
-    app.end(o2, ROLLBACK)
-    lab.write_ops()
+    app.end_and_write(o2, ROLLBACK)
     lab.log("op", 1 if lab.profile.name == "5.5" else 2)
     come_back(lab, app)
     _answer(lab, app, 0)
@@ -297,8 +286,7 @@ def stop_in_each_state(lab: Lab) -> None:
     its wait and makes one more round."""
     app, (_, b, c, _) = begin(lab, "pending", "committed", "rolled-back", "asked")
     app.end(b, COMMIT)
-    app.end(c, ROLLBACK)
-    lab.write_ops()
+    app.end_and_write(c, ROLLBACK)
     app.round(2)
     come_back(lab, app, gently=True)
     lab.note("timer", "broker", "offsets", lab.progress())

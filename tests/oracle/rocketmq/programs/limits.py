@@ -16,6 +16,7 @@ from mqlab.rocketmq.remoting import MessageRecord, RequestCode, encode_propertie
 from ..client import BROKER, COMMIT, ROLLBACK, Half, Lab, Producer, outcome_of
 from . import SLOW, program
 from .consumers import DLQ, RETRY, redelivered, send_back, subscribe
+from .ends import begin
 
 MOST = 32_767  # Short.MAX_VALUE: bytes of a message's properties
 SIZES = (MOST - 1, MOST, MOST + 1)
@@ -28,20 +29,18 @@ def stored_size(lab: Lab, record: MessageRecord) -> int:
     return len(encode_properties(record.properties).encode()) - (lab.profile.name == "4.9")
 
 
-def begin(lab: Lab) -> Producer:
-    lab.topic("orders")
-    app = Producer(lab)
-    app.start()
-    return app
-
-
 class Sized:
     """Messages whose properties take so many bytes where they are written. `probe`: the first of
-    them, as it lies there; `own`: the properties of each besides."""
+    them, as it lies there, which is sent at once; `own`: the properties of each besides;
+    `subscribed`: a consumer of the group has come before."""
 
-    def __init__(self, lab: Lab, app: Producer, half: bool = False, **own: str) -> None:
-        self.lab, self.app, self.half, self.own = lab, app, half, own
+    def __init__(self, lab: Lab, half: bool = False, subscribed: bool = False, **own: str) -> None:
+        self.lab, self.half, self.own = lab, half, own
+        self.app, _ = begin(lab)
+        if subscribed:
+            subscribe(lab)
         self.room = 0
+        self.probe = self.send(PROBE)
 
     def send(self, words: str, size: int = 0) -> Half:
         pad = "p" * (size - self.room) if size else "p"
@@ -58,8 +57,7 @@ class Sized:
 
 @program("limit-properties-sent", "MessageExtEncoder#encode: Short.MAX_VALUE")
 def properties_sent(lab: Lab) -> None:
-    sized = Sized(lab, begin(lab))
-    sized.send(PROBE)
+    sized = Sized(lab)
     sized.measure(lab.log("orders", 1)[0])
     sized.send_all()
     lab.log("orders", 4)
@@ -67,8 +65,7 @@ def properties_sent(lab: Lab) -> None:
 
 @program("limit-properties-delayed", "HookUtils#transformDelayLevelMessage adds two")
 def properties_delayed(lab: Lab) -> None:
-    sized = Sized(lab, begin(lab), DELAY="1")
-    sized.send(PROBE)
+    sized = Sized(lab, DELAY="1")
     lab.target.control.end_delay(1)
     sized.measure(lab.log("orders", 1)[0])
     sized.send_all()
@@ -79,10 +76,9 @@ def properties_delayed(lab: Lab) -> None:
 @program("limit-properties-half", "TransactionalMessageBridge#parseHalfMessageInner adds three")
 def properties_of_a_half(lab: Lab) -> None:
     """And their commits, which need less room."""
-    sized = Sized(lab, begin(lab), half=True)
-    probe = sized.send(PROBE)
+    sized = Sized(lab, half=True)
     sized.measure(lab.log("half", 1)[0])
-    for half in [probe, *sized.send_all()]:
+    for half in [sized.probe, *sized.send_all()]:
         if half.queue_offset >= 0:
             sized.app.end(half, COMMIT)
     lab.written_logs(half=4, orders=4)
@@ -98,40 +94,31 @@ def properties_put_back(lab: Lab) -> None:
     """Copies that just fit are put back, but the question about them has a property more, and is
     not asked. A half that just fits, and its copy does not: a round comes as far as that and no
     further, so the small one behind it is not asked about either, until the long one has ended."""
-    sized = Sized(lab, begin(lab), half=True)
-    sized.send(PROBE)
-    lab.round()
-    sized.app.answer_check(COMMIT)
+    sized = Sized(lab, half=True)
+    sized.app.answer_round(COMMIT)
     lab.write_ops()
     sized.measure(lab.log("half", 2)[1])
     for size in SIZES[:2]:
         sized.send(str(size), size)
-    lab.round()
-    sized.app.note_checks(0)
+    sized.app.round(0)
     long = sized.send(str(SIZES[2]), SIZES[2])
     sized.send("after")
     lab.write_ops()
-    lab.round()
-    sized.app.note_checks(0)
-    sized.app.end(long, COMMIT)
-    lab.write_ops()
-    lab.round()
-    sized.app.answer_check(COMMIT)
+    sized.app.round(0)
+    sized.app.end_and_write(long, COMMIT)
+    sized.app.answer_round(COMMIT)
     lab.written_logs(half=13, orders=3)
 
 
 @program("limit-properties-asked", "MessageDecoder#encode: the length of a question")
 def properties_asked(lab: Lab) -> None:
     """The question about a half says WAIT=false besides, and has two bytes for its length too."""
-    sized = Sized(lab, begin(lab), half=True)
-    probe = sized.send(PROBE)
+    sized = Sized(lab, half=True)
     lab.round()
     sized.measure(sized.app.question())
-    sized.app.end(probe, ROLLBACK)
-    lab.write_ops()
+    sized.app.end_and_write(sized.probe, ROLLBACK)
     sized.send_all()
-    lab.round()
-    sized.app.note_checks(3)
+    sized.app.round(3)
     lab.log("half", 10)
 
 
@@ -139,7 +126,7 @@ def properties_asked(lab: Lab) -> None:
 def properties_parked(lab: Lab) -> None:
     """Too old to be asked about: a check is counted, the half is parked, or lost where it has
     become too long."""
-    app = begin(lab)
+    app, _ = begin(lab)
     old = 73 * 3_600_000
     app.send("orders-0", PROBE, True, old, colour="p")
     lab.round()
@@ -154,12 +141,10 @@ def properties_parked(lab: Lab) -> None:
 @program("limit-properties-immune", "TransactionalMessageServiceImpl#checkPrepareQueueOffset")
 def properties_immune(lab: Lab) -> None:
     """A half with an immunity of its own is put back without a question."""
-    sized = Sized(lab, begin(lab), half=True, CHECK_IMMUNITY_TIME_IN_SECONDS="600")
-    probe = sized.send(PROBE)
+    sized = Sized(lab, half=True, CHECK_IMMUNITY_TIME_IN_SECONDS="600")
     lab.round()
     sized.measure(lab.log("half", 2)[1])
-    sized.app.end(probe, COMMIT)
-    lab.write_ops()
+    sized.app.end_and_write(sized.probe, COMMIT)
     for size in SIZES[:2]:
         sized.send(str(size), size)
     lab.round()
@@ -169,9 +154,7 @@ def properties_immune(lab: Lab) -> None:
 @program("limit-properties-retried", "AbstractSendMessageProcessor#consumerSendMsgBack")
 def properties_retried(lab: Lab) -> None:
     """The copy for the group's retry topic, by way of the delayed messages."""
-    sized = Sized(lab, begin(lab))
-    subscribe(lab)
-    sized.send(PROBE)
+    sized = Sized(lab, subscribed=True)
     send_back(lab, lab.log("orders", 1)[0])
     probe = redelivered(lab, 0)
     assert probe is not None
@@ -186,9 +169,7 @@ def properties_retried(lab: Lab) -> None:
 @program("limit-properties-dead", "AbstractSendMessageProcessor#consumerSendMsgBack: level -1")
 def properties_dead(lab: Lab) -> None:
     """The copy for the dead letter queue of the group."""
-    sized = Sized(lab, begin(lab))
-    subscribe(lab)
-    sized.send(PROBE)
+    sized = Sized(lab, subscribed=True)
     send_back(lab, lab.log("orders", 1)[0], level=-1)
     sized.measure(lab.log(DLQ, 1)[0])
     sized.send_all()
@@ -200,8 +181,7 @@ def properties_dead(lab: Lab) -> None:
 @program("limit-properties-resumed", "AdminBrokerProcessor#resumeCheckHalfMessage")
 def properties_resumed(lab: Lab) -> None:
     """A plain message that an operator makes a half of: its number of checks is added."""
-    sized = Sized(lab, begin(lab))
-    sized.send(PROBE)
+    sized = Sized(lab)
     (record,) = lab.log("orders", 1)
     sized.app.resume(Half(PROBE, 0, 0, ""), record.msg_id)
     sized.measure(lab.log("half", 1)[0])
@@ -215,8 +195,7 @@ def properties_resumed(lab: Lab) -> None:
          settings={"timerWheelEnable": "true"})  # fmt: skip
 def properties_timed(lab: Lab) -> None:
     """What is delivered at a time has two properties more than what waits for it."""
-    sized = Sized(lab, begin(lab), TIMER_DELAY_MS="1000")
-    sized.send(PROBE)
+    sized = Sized(lab, TIMER_DELAY_MS="1000")
     (probe,) = lab.log("orders", 1)
     sized.measure(probe)
     sized.send_all()
@@ -242,7 +221,7 @@ DELIVERED = ("TIMER_ENQUEUE_MS", "TIMER_DEQUEUE_MS")
 @program("limit-properties-batch", "MessageExtEncoder#encode of a batch")
 def properties_in_a_batch(lab: Lab) -> None:
     """One of three; the length has two bytes there too, and none fits that is longer."""
-    app = begin(lab)
+    app, _ = begin(lab)
     for size in (100, *SIZES):
         raw = encode_properties({"colour": "p" * (size - 8)}).encode()
         batch = pack(b"before", b"") + pack(str(size).encode(), raw) + pack(b"after", b"")
@@ -276,7 +255,7 @@ def header(lab: Lab, topic: str, properties: str, **more: Any) -> dict[str, Any]
 @program("limit-body", "maxMessageSize: 4 MiB")
 def body(lab: Lab) -> None:
     """A message, a half, a batch as a whole."""
-    app = begin(lab)
+    app, _ = begin(lab)
     for size in (LARGEST - 1, LARGEST, LARGEST + 1):
         for kind in ("", "TRAN_MSG\x01true\x02PGROUP\x01order-service\x02"):
             given = header(lab, "orders", f"UNIQ_KEY\x01{size}\x02{kind}")
