@@ -6,7 +6,7 @@ from functools import partial
 
 from ..client import Consumer, Got
 from . import Admin, Lab, program
-from .visibility import ORDERS, consume, consume_again, write
+from .visibility import ORDERS, begin_and_ack, consume, consume_again, write
 
 BILLING = "billing"
 
@@ -21,8 +21,7 @@ def filled(lab: Lab, texts: str, kind: str = "Shared") -> tuple[Consumer, list[G
 @program("ack-and-commit", "TransactionProduceTest.ackCommitTest")
 def ack_and_commit(lab: Lab, admin: Admin) -> None:
     worker, got = filled(lab, "abc")
-    txn = lab.begin("worker")
-    lab.ack(worker, *got, txn=txn)
+    txn = begin_and_ack(lab, worker, *got)
     admin.transaction(txn)
     admin.pending(ORDERS, BILLING)
     admin.cursor(ORDERS, BILLING)
@@ -37,8 +36,7 @@ def ack_and_commit(lab: Lab, admin: Admin) -> None:
 
 def _abort(lab: Lab, admin: Admin, kind: str) -> None:
     worker, got = filled(lab, "abcd", kind)
-    txn = lab.begin("worker")
-    lab.ack(worker, *got[1:3], txn=txn)
+    txn = begin_and_ack(lab, worker, *got[1:3])
     lab.abort(txn)
     lab.receive_only(worker, 2 if kind == "Shared" else 4)
     admin.pending(ORDERS, BILLING)
@@ -59,12 +57,10 @@ for _kind, _reference in (
 def ack_abort_ack_commit(lab: Lab, admin: Admin) -> None:
     """And the end once more: the coordinator no longer knows the transaction."""
     worker, got = filled(lab, "ab")
-    first = lab.begin("worker")
-    lab.ack(worker, *got, txn=first)
+    first = begin_and_ack(lab, worker, *got)
     lab.abort(first)
     again = lab.receive(worker, 2)
-    second = lab.begin("worker")
-    lab.ack(worker, *again, txn=second)
+    second = begin_and_ack(lab, worker, *again)
     lab.commit(second)
     lab.redeliver(worker)
     lab.silent(worker)
@@ -120,8 +116,7 @@ def partial_ack_resets_the_count(lab: Lab, admin: Admin) -> None:
 def one_transaction_acks_twice(lab: Lab, admin: Admin) -> None:
     """A conflict with itself, and its client can no longer commit it."""
     worker, got = filled(lab, "a")
-    txn = lab.begin("worker")
-    lab.ack(worker, got[0], txn=txn)
+    txn = begin_and_ack(lab, worker, got[0])
     lab.ack(worker, got[0], txn=txn)
     lab.commit(txn)
     lab.state(txn)
@@ -133,8 +128,7 @@ def ack_of_what_is_acked(lab: Lab, admin: Admin) -> None:
     worker, got = filled(lab, "abc")
     lab.ack(worker, got[1])
     admin.cursor(ORDERS, BILLING)
-    txn = lab.begin("worker")
-    lab.ack(worker, got[1], txn=txn)
+    txn = begin_and_ack(lab, worker, got[1])
     lab.ack(worker, got[0], got[1], txn=txn)
     admin.pending(ORDERS, BILLING)
     lab.abort(txn)
@@ -197,8 +191,7 @@ def pending_survives_unload(lab: Lab, admin: Admin) -> None:
 def position_states(lab: Lab, admin: Admin) -> None:
     worker, got = filled(lab, "ab")
     admin.position(ORDERS, BILLING, got[0].wire)
-    txn = lab.begin("worker")
-    lab.ack(worker, got[0], txn=txn)
+    txn = begin_and_ack(lab, worker, got[0])
     for message in got:
         admin.position(ORDERS, BILLING, message.wire)
     lab.commit(txn)
@@ -210,8 +203,7 @@ def handle_states(lab: Lab, admin: Admin) -> None:
     """Pending acks are opened by the first transaction that acknowledges."""
     worker, got = filled(lab, "a")
     admin.pending(ORDERS, BILLING)
-    txn = lab.begin("worker")
-    lab.ack(worker, got[0], txn=txn)
+    txn = begin_and_ack(lab, worker, got[0])
     admin.pending(ORDERS, BILLING)
     lab.abort(txn)
     admin.pending(ORDERS, BILLING)
@@ -220,8 +212,7 @@ def handle_states(lab: Lab, admin: Admin) -> None:
 @program("timeout-redelivers", "TransactionEndToEndTest.transactionTimeoutTest")
 def timeout_redelivers(lab: Lab, admin: Admin) -> None:
     worker, got = filled(lab, "a")
-    txn = lab.begin("worker", 3_000)
-    lab.ack(worker, got[0], txn=txn)
+    txn = begin_and_ack(lab, worker, got[0], timeout_ms=3_000)
     lab.silent(worker)
     lab.receive(worker, 1)
     admin.status(txn, "404")
@@ -238,13 +229,11 @@ def in_pending_ack_status(lab: Lab, admin: Admin) -> None:
     lab.ack(worker, *got, txn=lab.begin("worker", 20_000))  # a busy machine is slow until here
     lab.leave(worker)
     successor = lab.subscribe("again", ORDERS, "work")
-    refused = lab.begin("again")
-    lab.ack(successor, *got, txn=refused)
+    refused = begin_and_ack(lab, successor, *got, who="again")
     lab.abort(refused)
     lab.silent(successor)
     again = lab.receive(successor, 1)
-    done = lab.begin("again", 60_000)
-    lab.ack(successor, *again, txn=done)
+    done = begin_and_ack(lab, successor, *again, who="again", timeout_ms=60_000)
     lab.commit(done)
     admin.cursor(ORDERS, "work")
 
@@ -287,8 +276,7 @@ def dead_letters(lab: Lab, admin: Admin) -> None:
     write(lab, None, "a")
     for _ in range(2):
         got = lab.receive(worker, 1)
-        txn = lab.begin("worker")
-        lab.ack(worker, got[0], txn=txn)
+        txn = begin_and_ack(lab, worker, got[0])
         lab.abort(txn)
     lab.silent(worker)
     lab.read_all("reader", f"{ORDERS}.dead")
@@ -319,8 +307,7 @@ def acknowledged_and_dead(lab: Lab, admin: Admin) -> None:
     admin.unacked(ORDERS, BILLING)
     lab.send_batch("app", ORDERS, ["c", "d", "e"])
     got = lab.receive(third, 3)
-    txn = lab.begin("worker")
-    lab.ack(third, got[0], txn=txn)
+    txn = begin_and_ack(lab, third, got[0])
     lab.commit(txn)
     lab.redeliver(third)
     got = lab.receive(third, 2)
@@ -381,8 +368,7 @@ def consume_and_produce(lab: Lab, admin: Admin) -> None:
     """What a transaction is for: acknowledge an order and write its income, or neither."""
     worker, got = filled(lab, "ab")
     for order, end in zip(got, (lab.abort, lab.commit), strict=True):
-        txn = lab.begin("worker")
-        lab.ack(worker, order, txn=txn)
+        txn = begin_and_ack(lab, worker, order)
         lab.send("worker", "income-0", f"income-of-{order.text}", txn)
         end(txn)
     lab.receive(worker, 1)
@@ -396,8 +382,7 @@ def plain_ack_beats_pending(lab: Lab, admin: Admin) -> None:
     """A plain acknowledgement is applied at once, whatever a transaction holds; its abort does
     not bring the message back."""
     worker, got = filled(lab, "ab")
-    txn = lab.begin("app")
-    lab.ack(worker, got[0], txn=txn)
+    txn = begin_and_ack(lab, worker, got[0], who="app")
     lab.ack(worker, got[0])
     admin.cursor(ORDERS, BILLING)
     admin.pending(ORDERS, BILLING)
@@ -410,8 +395,7 @@ def plain_ack_beats_pending(lab: Lab, admin: Admin) -> None:
 def plain_ack_beats_pending_exclusive(lab: Lab, admin: Admin) -> None:
     """The transaction stays counted, and its abort still rewinds."""
     worker, got = filled(lab, "abc", "Exclusive")
-    txn = lab.begin("app")
-    lab.ack(worker, got[0], txn=txn)
+    txn = begin_and_ack(lab, worker, got[0], who="app")
     lab.ack(worker, got[0])
     admin.cursor(ORDERS, BILLING)
     admin.pending(ORDERS, BILLING)
@@ -450,8 +434,7 @@ def key_shared(lab: Lab, admin: Admin) -> None:
     for text in "abc":
         lab.send("app", ORDERS, text, key=text)
     got = lab.receive(worker, 3)
-    txn = lab.begin("worker")
-    lab.ack(worker, got[1], txn=txn)
+    txn = begin_and_ack(lab, worker, got[1])
     lab.abort(txn)
     lab.receive_only(worker, 1)
     admin.cursor(ORDERS, BILLING)
@@ -463,8 +446,7 @@ def ack_pair_one_plainly_too(lab: Lab, admin: Admin) -> None:
     acknowledged plainly, too. When the topic is loaded again the whole request is refused, because
     of the second message: the first one comes again, though its transaction commits."""
     worker, got = filled(lab, "abc")
-    txn = lab.begin("worker")
-    lab.ack(worker, *got[:2], txn=txn)
+    txn = begin_and_ack(lab, worker, *got[:2])
     lab.ack(worker, got[1])
     admin.pending(ORDERS, BILLING)
     admin.cursor(ORDERS, BILLING)

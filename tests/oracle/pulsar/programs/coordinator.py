@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from . import CONTROL, Admin, Lab, program
-from .visibility import ORDERS, consume, write
+from .visibility import ORDERS, begin_and_write, consume, write
 
 
 @program("ids", "TransactionTest.testGetTxnID, TransactionCoordinatorClientTest.testNewTxn",
@@ -68,8 +68,7 @@ def log_is_cleaned(lab: Lab, admin: Admin) -> None:
 def timeout(lab: Lab, admin: Admin) -> None:
     """The coordinator aborts what is open at its deadline."""
     worker = consume(lab)
-    txn = lab.begin("app", 1_500)
-    write(lab, txn, "a")
+    txn = begin_and_write(lab, "a", timeout_ms=1_500)
     write(lab, None, "b")
     lab.receive(worker, 1)
     admin.status(txn, "404")
@@ -115,8 +114,7 @@ for _action in ("commit", "abort"):
 @program("failed-operation", "TransactionProduceTest.testCommitFailure")
 def failed_operation(lab: Lab, admin: Admin) -> None:
     """A message that is too large: the commit becomes an abort."""
-    txn = lab.begin("app")
-    write(lab, txn, "a")
+    txn = begin_and_write(lab, "a")
     lab.send("app", ORDERS, "b", txn, size=6_000_000)
     lab.commit(txn)
     lab.state(txn)
@@ -129,8 +127,7 @@ def failed_operation(lab: Lab, admin: Admin) -> None:
 )
 def admin_abort(lab: Lab, admin: Admin) -> None:
     """An operator may abort by the id; the client learns of it when it ends the transaction."""
-    txn = lab.begin("app")
-    write(lab, txn, "a")
+    txn = begin_and_write(lab, "a")
     admin.abort(txn)
     admin.transaction(txn)
     lab.state(txn)
@@ -143,8 +140,7 @@ def admin_abort(lab: Lab, admin: Admin) -> None:
 @program("missing-topic", "TransactionBufferClientTest.testEndTopicNotExist")
 def missing_topic(lab: Lab, admin: Admin) -> None:
     """A topic that was deleted is no obstacle."""
-    txn = lab.begin("app")
-    write(lab, txn, "a")
+    txn = begin_and_write(lab, "a")
     write(lab, txn, "p", topic="payments-0")
     admin.delete(ORDERS)
     lab.commit(txn)
@@ -187,8 +183,7 @@ def most_active(lab: Lab, admin: Admin) -> None:
 @program("ended-twice", "TransactionMetadataStoreServiceTest")
 def ended_twice(lab: Lab, admin: Admin) -> None:
     """Two commits sent together on an open transaction: one marker, and the second is refused."""
-    txn = lab.begin("app")
-    write(lab, txn, "a")
+    txn = begin_and_write(lab, "a")
     lab.end_twice("app", txn, "commit")
     admin.log(ORDERS)
 
@@ -198,13 +193,11 @@ def commit_said_no(lab: Lab, admin: Admin) -> None:
     """The answer to a commit was lost, so its client asks again. An application that takes this
     error for an abort pays twice."""
     worker = consume(lab)
-    first = lab.begin("app", 60_000)
-    write(lab, first, "pay")
+    first = begin_and_write(lab, "pay", timeout_ms=60_000)
     lab.commit(first)
     lab.reopen(first)
     lab.commit(first)
-    second = lab.begin("app", 60_000)
-    write(lab, second, "pay")
+    second = begin_and_write(lab, "pay", timeout_ms=60_000)
     lab.commit(second)
     lab.receive(worker, 2)
 

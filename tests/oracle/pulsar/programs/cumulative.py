@@ -9,7 +9,14 @@ from functools import partial
 from tests.oracle.pulsar.notebook import Txn
 from tests.oracle.pulsar.programs import Admin, Lab, program
 from tests.oracle.pulsar.programs.acknowledgement import BILLING, filled
-from tests.oracle.pulsar.programs.visibility import ORDERS, consume, consume_again, write
+from tests.oracle.pulsar.programs.visibility import (
+    ORDERS,
+    begin_and_ack,
+    begin_and_write,
+    consume,
+    consume_again,
+    write,
+)
 
 
 @program("cumulative-must-advance", "TransactionEndToEndTest.txnAckTestNoBatchAndCumulativeSub")
@@ -212,8 +219,7 @@ def frozen_until_somebody_looks(lab: Lab, admin: Admin) -> None:
 def frozen_and_acknowledged(lab: Lab, admin: Admin) -> None:
     """A healthy subscription has applied the commit with the first try."""
     worker, got = filled(lab, "ab")
-    txn = lab.begin("app")
-    lab.ack(worker, got[0], txn=txn)
+    txn = begin_and_ack(lab, worker, got[0], who="app")
     lab.register(txn, ELSEWHERE)
     lab.begin_end(txn, "commit")
     admin.coordinator()
@@ -244,8 +250,7 @@ def frozen_blocks_nobody_else(lab: Lab, admin: Admin) -> None:
 
 def ended(lab: Lab, text: str, topic: str = ORDERS, action: str = "commit") -> Txn:
     """A transaction with one message that has ended, and of whose end its client knows nothing."""
-    txn = lab.begin("app")
-    write(lab, txn, text, topic=topic)
+    txn = begin_and_write(lab, text, topic=topic)
     (lab.commit if action == "commit" else lab.abort)(txn)
     lab.reopen(txn)
     return txn
@@ -295,8 +300,7 @@ def late_writes_cascade(lab: Lab, admin: Admin) -> None:
 @program("watermark-held-back", "MLTransactionMetadataStore#getLowWaterMark")
 def watermark_held_back(lab: Lab, admin: Admin) -> None:
     """The mark is the coordinator's: a transaction that is alive anywhere holds it back."""
-    alive = lab.begin("app")
-    write(lab, alive, "p", topic="payments-0")
+    alive = begin_and_write(lab, "p", topic="payments-0")
     late = ended(lab, "a")
     lab.send("app", ORDERS, "late", late)
     ended(lab, "b")
@@ -340,14 +344,12 @@ def late_write_of_an_aborted(lab: Lab, admin: Admin) -> None:
 
 def _late_ack(lab: Lab, admin: Admin, kind: str) -> None:
     worker, got = filled(lab, "abc", kind)
-    late = lab.begin("app")
-    lab.ack(worker, got[0], txn=late)
+    late = begin_and_ack(lab, worker, got[0], who="app")
     lab.commit(late)
     lab.reopen(late)
     lab.ack(worker, got[1], txn=late)
     admin.pending(ORDERS, BILLING)
-    txn = lab.begin("app")
-    lab.ack(worker, got[2], txn=txn)
+    txn = begin_and_ack(lab, worker, got[2], who="app")
     lab.commit(txn)
     admin.pending(ORDERS, BILLING)
     if kind == "Exclusive":

@@ -7,7 +7,7 @@ from ..client import Got
 from ..notebook import Txn
 from . import Admin, Lab, program
 from .acknowledgement import BILLING, filled
-from .visibility import ORDERS, consume, consume_again
+from .visibility import ORDERS, begin_and_ack, consume, consume_again
 
 ASYNC_DELETE = "ManagedCursorImpl#asyncDelete"
 MARK_DELETE = "ManagedCursorImpl#asyncMarkDelete"
@@ -67,8 +67,7 @@ def commit_beyond_the_end(lab: Lab, admin: Admin) -> None:
 def commit_beyond_the_end_unloaded(lab: Lab, admin: Admin) -> None:
     """The log is replayed, and there is such a message now: the commit acknowledges it."""
     worker, got = filled(lab, "a")
-    txn = lab.begin("worker")
-    lab.ack(worker, lab.invent(got[0], 1), txn=txn)
+    txn = begin_and_ack(lab, worker, lab.invent(got[0], 1))
     lab.commit(txn)
     lab.send("app", ORDERS, "b")
     lab.send("app", ORDERS, "c")
@@ -83,14 +82,12 @@ def commit_beyond_the_end_unloaded(lab: Lab, admin: Admin) -> None:
 @program("abort-beyond-the-end", "PendingAckHandleImpl#individualAckAbortCommon")
 def abort_beyond_the_end(lab: Lab, admin: Admin) -> None:
     worker, got = filled(lab, "a")
-    txn = lab.begin("worker")
-    lab.ack(worker, lab.invent(got[0], 1), txn=txn)
+    txn = begin_and_ack(lab, worker, lab.invent(got[0], 1))
     lab.send("app", ORDERS, "b")
     lab.silent(worker)
     lab.abort(txn)
     (second,) = lab.receive(worker, 1)
-    txn = lab.begin("worker")
-    lab.ack(worker, lab.invent(second, 1), txn=txn)
+    txn = begin_and_ack(lab, worker, lab.invent(second, 1))
     lab.abort(txn)
     lab.send("app", ORDERS, "c")
     lab.receive_only(worker, 1)
@@ -222,8 +219,7 @@ def unacked_of_a_batch(lab: Lab, admin: Admin) -> None:
 def subscription_in_use(lab: Lab, admin: Admin) -> None:
     """It is not deleted while a consumer is connected, and nothing of its log is."""
     worker, got = filled(lab, "a")
-    txn = lab.begin("worker")
-    lab.ack(worker, got[0], txn=txn)
+    txn = begin_and_ack(lab, worker, got[0])
     admin.delete_subscription(ORDERS, BILLING)
     admin.unload(ORDERS)
     lab.wait_connected(worker)

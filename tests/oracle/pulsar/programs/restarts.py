@@ -9,7 +9,7 @@ from tests.oracle.pulsar.programs.cumulative import freeze, refuse_the_other
 from ..notebook import Txn
 from . import CONTROL, Admin, Lab, program
 from .acknowledgement import BILLING, filled
-from .visibility import ORDERS, consume, write
+from .visibility import ORDERS, begin_and_ack, begin_and_write, consume, write
 
 
 def come_back(lab: Lab, gently: bool = False) -> None:
@@ -22,8 +22,7 @@ def come_back(lab: Lab, gently: bool = False) -> None:
 
 def _open(lab: Lab, admin: Admin, gently: bool) -> None:
     worker, got = filled(lab, "ab")
-    txn = lab.begin("app")
-    lab.ack(worker, got[0], txn=txn)
+    txn = begin_and_ack(lab, worker, got[0], who="app")
     write(lab, txn, "c")
     write(lab, None, "d")
     come_back(lab, gently)
@@ -78,8 +77,7 @@ def kill_and_nobody_comes(lab: Lab, admin: Admin) -> None:
 def kill_before_the_deadline(lab: Lab, admin: Admin) -> None:
     """The deadline is the one it was given, whatever happens to the broker."""
     worker = consume(lab)
-    txn = lab.begin("app", 15_000)
-    write(lab, txn, "a")
+    txn = begin_and_write(lab, "a", timeout_ms=15_000)
     write(lab, None, "b")
     come_back(lab)
     lab.receive(worker, 1)
@@ -112,8 +110,7 @@ for _state, _action in (("committing", "commit"), ("aborting", "abort")):
 
 def _ended(lab: Lab, admin: Admin, action: str) -> None:
     worker, got = filled(lab, "ab")
-    txn = lab.begin("app")
-    lab.ack(worker, got[0], txn=txn)
+    txn = begin_and_ack(lab, worker, got[0], who="app")
     write(lab, txn, "c")
     (lab.commit if action == "commit" else lab.abort)(txn)
     come_back(lab)
@@ -139,11 +136,9 @@ for _action, _test in (
 def kill_forgets_watermarks(lab: Lab, admin: Admin) -> None:
     """A client that slept through the end of its transaction and a restart of the broker: what it
     sends late is taken, blocks the topic, and then hides what it had committed."""
-    late = lab.begin("app")
-    write(lab, late, "a")
+    late = begin_and_write(lab, "a")
     lab.commit(late)
-    txn = lab.begin("app")
-    write(lab, txn, "b")
+    txn = begin_and_write(lab, "b")
     lab.commit(txn)
     lab.reopen(late)
     lab.send("app", ORDERS, "late", late)
@@ -151,8 +146,7 @@ def kill_forgets_watermarks(lab: Lab, admin: Admin) -> None:
     lab.send("app", ORDERS, "late", late)
     write(lab, None, "c")
     lab.read_all("reader", ORDERS)
-    txn = lab.begin("app")
-    write(lab, txn, "d")
+    txn = begin_and_write(lab, "d")
     lab.commit(txn)
     lab.read_all("reader", ORDERS)
     admin.log(ORDERS)

@@ -13,7 +13,7 @@ from mqlab.real.pulsar.jars import JARS
 
 from ..notebook import ADMIN
 from . import CONTROL, Admin, Lab, program
-from .visibility import ORDERS, write
+from .visibility import ORDERS, begin_and_ack, begin_and_write, write
 
 
 def give_up(lab: Lab, payload: str) -> None:
@@ -77,8 +77,7 @@ def _start_without(lab: Lab, ledger: int) -> None:
 def the_snapshot_is_gone(lab: Lab, admin: Admin) -> None:
     """The ledger of the buffer's snapshots: what was aborted and what is open is read."""
     give_up(lab, "aborted")
-    txn = lab.begin("app")
-    write(lab, txn, "open")
+    txn = begin_and_write(lab, "open")
     write(lab, None, "plain")
     admin.buffer(ORDERS)
     log = lab.json(f"{ADMIN}/__transaction_buffer_snapshot/internalStats")
@@ -122,8 +121,7 @@ def _lose(lab: Lab, admin: Admin, closed: bool) -> None:
     else:
         came = lab.receive(again, 1 if closed else 2)
         lab.silent(again)
-        other = lab.begin("again")
-        lab.ack(again, came[0], txn=other)
+        other = begin_and_ack(lab, again, came[0], who="again")
         lab.commit(other)
         lab.commit(first)
     lab.commit(second)

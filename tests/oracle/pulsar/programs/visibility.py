@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from ..client import Consumer
+from ..client import Consumer, Got
 from ..notebook import Txn
 from . import Admin, Lab, program
 
@@ -20,12 +20,27 @@ def write(lab: Lab, txn: Txn | None, *texts: str, topic: str = ORDERS) -> None:
         lab.send("app", topic, text, txn)
 
 
+def begin_and_write(lab: Lab, *texts: str, topic: str = ORDERS, timeout_ms: int = 600_000) -> Txn:
+    """A transaction that has written these messages."""
+    txn = lab.begin("app", timeout_ms)
+    write(lab, txn, *texts, topic=topic)
+    return txn
+
+
+def begin_and_ack(
+    lab: Lab, consumer: Consumer, *got: Got, who: str = "worker", timeout_ms: int = 600_000
+) -> Txn:
+    """A transaction that has acknowledged these messages."""
+    txn = lab.begin(who, timeout_ms)
+    lab.ack(consumer, *got, txn=txn)
+    return txn
+
+
 @program("commit", "TransactionProduceTest.produceAndCommitTest")
 def commit(lab: Lab, admin: Admin) -> None:
     """Every send is answered before the commit, and nothing is received before it."""
     worker = consume(lab)
-    txn = lab.begin("app")
-    write(lab, txn, "a", "b", "c")
+    txn = begin_and_write(lab, "a", "b", "c")
     admin.buffer(ORDERS)
     admin.transaction(txn)
     lab.silent(worker)
@@ -42,8 +57,7 @@ def abort(lab: Lab, admin: Admin) -> None:
     """Nothing is removed: the messages stay, a marker comes behind them, and the dispatcher
     acknowledges both."""
     worker = consume(lab)
-    txn = lab.begin("app")
-    write(lab, txn, "a", "b")
+    txn = begin_and_write(lab, "a", "b")
     admin.in_buffer(ORDERS, txn)
     lab.abort(txn)
     lab.silent(worker)
@@ -96,8 +110,7 @@ def two_transactions(lab: Lab, admin: Admin) -> None:
 def two_topics(lab: Lab, admin: Admin) -> None:
     """One transaction over two topics: a marker in each; a third topic has none."""
     orders, payments = consume(lab), consume(lab, "payments-0")
-    txn = lab.begin("app")
-    write(lab, txn, "a")
+    txn = begin_and_write(lab, "a")
     write(lab, txn, "p", topic="payments-0")
     write(lab, None, "x", topic="stock-0")
     admin.transaction(txn)
@@ -142,8 +155,7 @@ for _action in ("commit", "abort"):
 def max_read_position(lab: Lab, admin: Admin) -> None:
     write(lab, None, "a")
     admin.buffer(ORDERS)
-    txn = lab.begin("app")
-    write(lab, txn, "b")
+    txn = begin_and_write(lab, "b")
     admin.buffer(ORDERS)
     write(lab, None, "c")
     admin.buffer(ORDERS)
@@ -176,8 +188,7 @@ def first_snapshot(lab: Lab, admin: Admin) -> None:
     admin.buffer(ORDERS)
     write(lab, None, "a")
     admin.buffer(ORDERS)
-    txn = lab.begin("app")
-    write(lab, txn, "b")
+    txn = begin_and_write(lab, "b")
     admin.buffer(ORDERS)
     lab.abort(txn)
     write(lab, None, "c")
@@ -190,8 +201,7 @@ def first_snapshot(lab: Lab, admin: Admin) -> None:
 @program("delete-topic", "TransactionTest: clearTransactionBufferSnapshotTest")
 def delete_topic(lab: Lab, admin: Admin) -> None:
     """A topic that is deleted takes its snapshot along: a new one of its name knows of nothing."""
-    txn = lab.begin("app")
-    write(lab, txn, "a")
+    txn = begin_and_write(lab, "a")
     lab.abort(txn)
     admin.buffer(ORDERS)
     lab.forget()
@@ -205,8 +215,7 @@ def delete_topic(lab: Lab, admin: Admin) -> None:
 def another_client_commits(lab: Lab, admin: Admin) -> None:
     """Nothing ties a transaction to its client: anyone who knows the id may end it."""
     worker = consume(lab)
-    txn = lab.begin("app")
-    write(lab, txn, "a", "b")
+    txn = begin_and_write(lab, "a", "b")
     lab.end_by_id("stranger", txn, "commit")
     lab.receive(worker, 2)
     lab.state(txn)
@@ -219,11 +228,9 @@ def entries_with_flags(lab: Lab, admin: Admin) -> None:
     """An operator sees every entry. "aborted" goes by the transaction alone, so that its marker
     has it too."""
     for text, end in (("a", lab.commit), ("b", lab.abort)):
-        txn = lab.begin("app")
-        write(lab, txn, text)
+        txn = begin_and_write(lab, text)
         end(txn)
-    still_open = lab.begin("app")
-    write(lab, still_open, "c")
+    still_open = begin_and_write(lab, "c")
     write(lab, None, "d")
     admin.log(ORDERS)
     lab.abort(still_open)
