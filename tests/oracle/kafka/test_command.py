@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from mqlab.cli import main
-from mqlab.real.kafka.differences import TABLE, page
 from tests.oracle.kafka.oracle import KAFKA
 from tests.oracle.runner import select_programs
 
@@ -20,9 +19,3 @@ def test_programs_are_chosen_by_level_and_by_need() -> None:
     assert not any(
         "java" in program.needs for program, _ in select_programs(KAFKA, without=("java",))
     )
-
-
-def test_the_page_lists_every_difference_and_what_is_not_compared() -> None:
-    text = page()
-    assert all(row.reason in text for row in TABLE)
-    assert "producer ids" in text and "skip-leaderless-marker" in text
