@@ -7,6 +7,7 @@ by; `long_trace(n)` repeats transactions until there are n facts, for measuring.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from mqlab.kernel.snapshot import (
     Cell,
@@ -108,13 +109,12 @@ class Writer:
             ),
         )
 
-    def say(self, node: str, glyph: str, peer: str, text: str, **more: object) -> None:
-        words = {
-            k: Text(v) if k in ("why", "label") and isinstance(v, str) else v
-            for k, v in more.items()
-        }
-        n = len(self.facts) + 1
-        self.facts.append(Fact(n, n, node, glyph, Text(text), peer, **words))
+    def say(self, line: str, why: str = "", txn: str = "", **more: Any) -> None:
+        """A fact, as it is narrated: "tc ▮ disk PrepareCommit"; a crash has no other end."""
+        node, glyph, rest = line.split(" ", 2)
+        peer, _, text = rest.partition(" ") if glyph in "→▮⇒" else ("", "", rest)
+        n, reason = len(self.facts) + 1, Text(why) if why else NOTHING
+        self.facts.append(Fact(n, n, node, glyph, Text(text), peer, why=reason, txn=txn, **more))
         self.snapshots.append(self.shot())
 
     def up(self, name: str, up: bool) -> None:
@@ -162,117 +162,57 @@ def sample() -> Trace:
 
 
 def _records(w: Writer) -> None:
-    w.say("app", "→", "tc", "InitProducerId", txn="T1", why="The producer asks who it is.")
-    w.say(
-        "tc",
-        "▮",
-        "disk",
-        "Empty pid 0 epoch 0",
-        txn="",
-        why="The identity outlives the coordinator.",
-    )
-    w.say("tc", "⇒", "app", "pid 0 epoch 0", fold=True)
-    w.say(
-        "app",
-        "→",
-        "o-0",
-        "Produce a",
-        txn="T1",
-        why="Records go straight to the partition's leader.",
-    )
+    w.say("app → tc InitProducerId", "The producer asks who it is.", "T1")
+    w.say("tc ▮ disk Empty pid 0 epoch 0", "The identity outlives the coordinator.")
+    w.say("tc ⇒ app pid 0 epoch 0", fold=True)
+    w.say("app → o-0 Produce a", "Records go straight to the partition's leader.", "T1")
     w.path = ("Empty", "Ongoing")
-    w.say(
-        "tc",
-        "▮",
-        "disk",
-        "Ongoing {orders-0}",
-        txn="T1",
-        why="The coordinator knows whom it must tell later.",
-    )
+    w.say("tc ▮ disk Ongoing {orders-0}", "The coordinator knows whom it must tell later.", "T1")
     w.append("orders-0", "a", "T1")
-    w.say(
-        "o-0",
-        "▮",
-        "disk",
-        "a @0",
-        txn="T1",
-        why="Durable, but nobody who reads committed data may see it.",
-    )
-    w.say("o-0", "⇒", "app", "ok", txn="T1", fold=True)
-    w.say(
-        "bill", "→", "o-0", "Produce x", txn="T2", why="Another transaction writes to the same log."
-    )
+    w.say("o-0 ▮ disk a @0", "Durable, but nobody who reads committed data may see it.", "T1")
+    w.say("o-0 ⇒ app ok", txn="T1", fold=True)
+    w.say("bill → o-0 Produce x", "Another transaction writes to the same log.", "T2")
     w.append("orders-0", "x", "T2")
-    w.say("o-0", "▮", "disk", "x @1", txn="T2", why="Two open transactions stand in one log.")
-    w.say("o-0", "⇒", "bill", "ok", txn="T2", fold=True)
-    w.say("app", "→", "o-1", "Produce b", txn="T1")
+    w.say("o-0 ▮ disk x @1", "Two open transactions stand in one log.", "T2")
+    w.say("o-0 ⇒ bill ok", txn="T2", fold=True)
+    w.say("app → o-1 Produce b", txn="T1")
     w.append("orders-1", "b", "T1")
-    w.say("o-1", "▮", "disk", "b @0", txn="T1", why="T1 now spans two partitions.")
-    w.say("o-1", "⇒", "app", "ok", txn="T1", fold=True)
+    w.say("o-1 ▮ disk b @0", "T1 now spans two partitions.", "T1")
+    w.say("o-1 ⇒ app ok", txn="T1", fold=True)
 
 
 def _decision(w: Writer) -> None:
-    w.say("app", "→", "tc", "EndTxn commit", txn="T1", why="From here on the coordinator decides.")
+    w.say("app → tc EndTxn commit", "From here on the coordinator decides.", "T1")
     w.path = ("Empty", "Ongoing", "PrepareCommit")
+    w.say("tc ▮ disk PrepareCommit", "The decision. It is durable before any marker leaves.", "T1")
+    w.say("tc ⇒ app ok", "The client is told before the markers are written.", "T1")
     w.say(
-        "tc",
-        "▮",
-        "disk",
-        "PrepareCommit",
-        txn="T1",
-        why="The decision. It is durable before any marker leaves.",
-    )
-    w.say(
-        "tc", "⇒", "app", "ok", txn="T1", why="The client is told before the markers are written."
-    )
-    w.say(
-        "tc",
-        "→",
-        "o-0",
-        "WriteTxnMarkers commit",
-        label="markers",
-        txn="T1",
-        why="One request for each leader.",
+        "tc → o-0 WriteTxnMarkers commit",
+        "One request for each leader.",
+        "T1",
+        label=Text("markers"),
     )
 
 
 def _after_the_crash(w: Writer) -> None:
     w.up("tc", False)
-    w.say(
-        "tc",
-        "✗",
-        "",
-        "process killed: 1 of 2 markers had left",
-        why="What was written to disk stays.",
-    )
+    w.say("tc ✗ process killed: 1 of 2 markers had left", "What was written to disk stays.")
     w.append("orders-0", "C", "T1", "control")
     w.settle("orders-0", "T1")
-    w.say(
-        "o-0",
-        "▮",
-        "disk",
-        "commit marker @2",
-        txn="T1",
-        why="T1 is decided here; x of T2 still holds LSO at 1.",
-    )
-    w.say("reader", "→", "o-0", "Fetch", why="The reader asks for what is committed.")
+    w.say("o-0 ▮ disk commit marker @2", "T1 is decided here; x of T2 still holds LSO at 1.", "T1")
+    w.say("reader → o-0 Fetch", "The reader asks for what is committed.")
     w.committed = (Got("orders-0", "a", "T1"),)
     w.note = Text(
         "half of T1: torn until orders-1 has its marker", "T1 只读到一半：等 orders-1 的标记"
     )
     w.say(
-        "o-0", "⇒", "reader", "a (committed)", label="a",
-        why="orders-0 has its marker, orders-1 waits: the reader gets half of T1.",
-    )  # fmt: skip
-    w.up("tc", True)
-    w.say(
-        "tc",
-        "↻",
-        "",
-        "recovered: owes both markers",
-        why="PrepareCommit is on disk, so the work goes on.",
+        "o-0 ⇒ reader a (committed)",
+        "orders-0 has its marker, orders-1 waits: the reader gets half of T1.",
+        label=Text("a"),
     )
-    w.say("tc", "→", "o-1", "WriteTxnMarkers commit epoch=1", label="WriteTxnMarkers", txn="T1")
+    w.up("tc", True)
+    w.say("tc ↻ recovered: owes both markers", "PrepareCommit is on disk, so the work goes on.")
+    w.say("tc → o-1 WriteTxnMarkers commit epoch=1", label=Text("WriteTxnMarkers"), txn="T1")
 
 
 def long_trace(n: int = 2_000, lanes: int = 8) -> Trace:
@@ -298,27 +238,27 @@ def _transaction(w: Writer, k: int) -> None:
     w.txn, w.path = txn, ("Empty", "Ongoing")
     log = f"orders-{k % 3}"
     leader = f"o-{k % 2}"
-    w.say(who, "→", leader, f"Produce r{k}", txn=txn, why="Records go straight to the leader.")
+    w.say(f"{who} → {leader} Produce r{k}", "Records go straight to the leader.", txn)
     w.rows = (*w.rows[-5:], (f"app-{k}", "Ongoing", f"{k}", "0"))
-    w.say("tc", "▮", "disk", f"Ongoing {{{log}}}", txn=txn)
+    w.say(f"tc ▮ disk Ongoing {{{log}}}", txn=txn)
     w.append(log, f"r{k}", txn)
-    w.say(leader, "▮", "disk", f"r{k} written", txn=txn)
-    w.say(leader, "⇒", who, "ok", txn=txn)
-    w.say(who, "→", "tc", "EndTxn commit", txn=txn, why="From here on the coordinator decides.")
+    w.say(f"{leader} ▮ disk r{k} written", txn=txn)
+    w.say(f"{leader} ⇒ {who} ok", txn=txn)
+    w.say(f"{who} → tc EndTxn commit", "From here on the coordinator decides.", txn)
     w.path += ("PrepareCommit",)
     w.rows = (*w.rows[:-1], (f"app-{k}", "PrepareCommit", f"{k}", "0"))
-    w.say("tc", "▮", "disk", "PrepareCommit", txn=txn)
+    w.say("tc ▮ disk PrepareCommit", txn=txn)
     if k % 9 == 0:
         w.up("tc", False)
-        w.say("tc", "✗", "", "process killed", why="What was written to disk stays.")
+        w.say("tc ✗ process killed", "What was written to disk stays.")
         w.up("tc", True)
-        w.say("tc", "↻", "", "recovered")
-    w.say("tc", "→", leader, "WriteTxnMarkers commit", txn=txn)
+        w.say("tc ↻ recovered")
+    w.say(f"tc → {leader} WriteTxnMarkers commit", txn=txn)
     w.append(log, "C", txn, "control")
     w.settle(log, txn)
-    w.say(leader, "▮", "disk", "commit marker", txn=txn)
+    w.say(f"{leader} ▮ disk commit marker", txn=txn)
     w.path += ("CompleteCommit",)
     w.rows = (*w.rows[:-1], (f"app-{k}", "CompleteCommit", f"{k}", "0"))
-    w.say("tc", "▮", "disk", "CompleteCommit", txn=txn)
+    w.say("tc ▮ disk CompleteCommit", txn=txn)
     w.committed += (Got(log, f"r{k}", txn),)
-    w.say(leader, "⇒", "reader", f"r{k}", txn=txn)
+    w.say(f"{leader} ⇒ reader r{k}", txn=txn)
