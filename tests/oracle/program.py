@@ -1,5 +1,5 @@
 """The programs of a broker, what they may need, and what they run on. The house looks at the notes
-of a program's lab only.
+of a program's lab only. A program is called as its function is: `basic_commit`, basic-commit.
 """
 
 from __future__ import annotations
@@ -40,21 +40,23 @@ class Programs:
 
     def register(
         self,
-        name: str,
         reference: str,
         *,
+        name: str = "",
         profiles: tuple[str, ...] = (),
         needs: tuple[str, ...] = (),
         version: str = "",
         settings: Mapping[str, str] = MappingProxyType({}),
     ) -> Callable[[R], R]:
         """What makes a program of the function below it; the fields are those of a `Program`.
-        Raises ValueError for a name that another one has."""
+        `name`: that of the function where none is given, with hyphens. Raises ValueError for a name
+        that another one has."""
 
         def keep(run: R) -> R:
+            called = name or run.__name__.replace("_", "-")
             where, given = profiles or self.profiles, tuple(settings.items())
             all_needs = (*self.needs, *needs)
-            self.add(Program(name, reference, run, where, all_needs, version, given))
+            self.add(Program(called, reference, run, where, all_needs, version, given))
             return run
 
         return keep

@@ -258,7 +258,7 @@ def test_a_fact_is_recorded_where_the_recording_has_its_question_and_answer(reco
 
 def test_two_programs_cannot_have_one_name() -> None:
     programs = Programs("tests.oracle.kafka.programs", ("old",))
-    register = programs.register("twice", "")
+    register = programs.register("", name="twice")
     register(print)
     with pytest.raises(ValueError, match="two programs are called twice"):
         register(print)

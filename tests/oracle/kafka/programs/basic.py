@@ -24,7 +24,7 @@ from tests.oracle.kafka.programs import program
 from tests.oracle.kafka.programs.java import Client
 
 
-@program("basic-commit", "TransactionsTest#testBasicTransactions, #testMultipleMarkersOneLeader")
+@program("TransactionsTest#testBasicTransactions, #testMultipleMarkersOneLeader")
 def basic_commit(lab: Lab) -> None:
     """One transaction over two partitions, looked at before and after its commit."""
     app = Producer.start(lab, "order-service", 2)
@@ -40,7 +40,7 @@ def basic_commit(lab: Lab) -> None:
     read_both(lab, "orders-0")
 
 
-@program("basic-abort", "TransactionsTest#testBasicTransactions")
+@program("TransactionsTest#testBasicTransactions")
 def basic_abort(lab: Lab) -> None:
     """A committed transaction, then an aborted one behind it."""
     app = Producer.start(lab, "order-service")
@@ -54,7 +54,7 @@ def basic_abort(lab: Lab) -> None:
     read_both(lab, "orders-0")
 
 
-@program("empty-transaction", "TransactionsTest#testEmptyAbortAfterCommit")
+@program("TransactionsTest#testEmptyAbortAfterCommit")
 def empty_transaction(lab: Lab) -> None:
     """What clients spare the broker: ending a transaction that holds nothing."""
     app = Producer.start(lab, "order-service")
@@ -67,7 +67,7 @@ def empty_transaction(lab: Lab) -> None:
     describe(lab, "order-service", "CompleteCommit")
 
 
-@program("worked-example", "UnifiedLogTest#testTransactionIndexUpdated (a smaller one)")
+@program("UnifiedLogTest#testTransactionIndexUpdated (a smaller one)")
 def worked_example(lab: Lab) -> None:
     """Three producers and plain records in one partition, step by step."""
     lab.topic("orders")
@@ -99,9 +99,7 @@ def worked_example(lab: Lab) -> None:
     read_both(lab, "orders-0")
 
 
-@program(
-    "undecided-not-visible", "TransactionsTest#testReadCommittedConsumerShouldNotSeeUndecidedData"
-)
+@program("TransactionsTest#testReadCommittedConsumerShouldNotSeeUndecidedData")
 def undecided_not_visible(lab: Lab) -> None:
     """An open transaction in the middle holds back what was committed behind it."""
     lab.topic("orders")
@@ -118,7 +116,7 @@ def undecided_not_visible(lab: Lab) -> None:
     lab.read("orders-0", READ_COMMITTED)
 
 
-@program("mixed-producers-lso", "UnifiedLogTest#testLastStableOffsetWithMixedProducerData")
+@program("UnifiedLogTest#testLastStableOffsetWithMixedProducerData")
 def mixed_producers_lso(lab: Lab) -> None:
     """The last stable offset moves from one open transaction to the next."""
     lab.topic("orders")
@@ -136,7 +134,7 @@ def mixed_producers_lso(lab: Lab) -> None:
     lab.log("orders-0", end=11)
 
 
-@program("multi-partition-atomic", "TransactionsTest#testMultipleMarkersOneLeader")
+@program("TransactionsTest#testMultipleMarkersOneLeader")
 def multi_partition_atomic(lab: Lab) -> None:
     """Three partitions of two topics; one was added and never written."""
     lab.topic("orders", 2)
@@ -155,7 +153,7 @@ def multi_partition_atomic(lab: Lab) -> None:
     describe(lab, "A", "CompleteCommit")
 
 
-@program("begin-is-local", "TransactionManager#beginTransaction sends nothing")
+@program("TransactionManager#beginTransaction sends nothing")
 def begin_is_local(lab: Lab) -> None:
     """Where a transaction begins for the broker: not where it begins for the application."""
     lab.topic("orders")
@@ -169,7 +167,7 @@ def begin_is_local(lab: Lab) -> None:
     describe(lab, "A", "CompleteCommit")
 
 
-@program("add-no-partitions", "AddPartitionsToTxn with an empty list: TransactionCoordinator")
+@program("AddPartitionsToTxn with an empty list: TransactionCoordinator")
 def add_no_partitions(lab: Lab) -> None:
     """Does adding nothing begin a transaction?"""
     app = Producer.start(lab, "A")
@@ -190,7 +188,7 @@ def delete_topic(lab: Lab, name: str) -> None:
     time.sleep(SETTLE_S)
 
 
-@program("deleted-in-mid-transaction", "KAFKA-5202: TransactionMarkerChannelManager")
+@program("KAFKA-5202: TransactionMarkerChannelManager")
 def deleted_in_mid_transaction(lab: Lab) -> None:
     """Deleted and created again: the marker is the first entry of the new one. Deleted for good:
     the transaction is over there, with everything else."""
@@ -213,7 +211,7 @@ def deleted_in_mid_transaction(lab: Lab) -> None:
         app.added.clear()
 
 
-@program("too-large-then-the-next", "confluent-kafka-python#1125", profiles=("tv2-legacy",))
+@program("confluent-kafka-python#1125", profiles=("tv2-legacy",))
 def too_large_then_the_next(lab: Lab) -> None:
     """librdkafka does not take back the number of a record that was refused for its size."""
     lab.topic("orders", max_message_bytes="100")
@@ -232,7 +230,7 @@ def too_large_then_the_next(lab: Lab) -> None:
 DAY_MS, MINUTE_MS = 24 * 3_600_000, 60_000
 
 
-@program("fetch-edges", "UnifiedLog#read: at, between and beyond LSO and log end")
+@program("UnifiedLog#read: at, between and beyond LSO and log end")
 def fetch_edges(lab: Lab) -> None:
     lab.topic("orders")
     app, plain = Producer.opened(lab, "A"), Producer(lab, None, "plain")
@@ -248,7 +246,7 @@ def fetch_edges(lab: Lab) -> None:
             list_offsets(lab, "orders-0", at_ms, isolation)
 
 
-@program("offsets-by-time", "UnifiedLog#fetchOffsetByTimestamp; limits by isolation level")
+@program("UnifiedLog#fetchOffsetByTimestamp; limits by isolation level")
 def offsets_by_time(lab: Lab) -> None:
     """Where a time is in the log: an undecided record is not found by read_committed; a
     marker, stamped by the broker's clock, is found as well as any record."""
@@ -271,7 +269,7 @@ def offsets_by_time(lab: Lab) -> None:
         list_offsets(lab, "orders-0", -3, isolation)
 
 
-@program("offsets-by-time-marker", "UnifiedLog#fetchOffsetByTimestamp finds control records")
+@program("UnifiedLog#fetchOffsetByTimestamp finds control records")
 def offsets_by_time_marker(lab: Lab) -> None:
     """Records of two days ago, ended today: the first thing since an hour ago is the marker,
     which no reader gets."""
@@ -286,7 +284,7 @@ def offsets_by_time_marker(lab: Lab) -> None:
         list_offsets(lab, "orders-0", -3, isolation)
 
 
-@program("admin-transactions", "KafkaAdminClient: listTransactions, describeTransactions")
+@program("KafkaAdminClient: listTransactions, describeTransactions")
 def admin_transactions(lab: Lab) -> None:
     """Every state there is, listed and filtered."""
     lab.topic("orders", 2)
@@ -311,7 +309,7 @@ def admin_transactions(lab: Lab) -> None:
     list_transactions(lab, pid=apps["done"].pid)
 
 
-@program("admin-producers", "KafkaAdminClient: describeProducers")
+@program("KafkaAdminClient: describeProducers")
 def admin_producers(lab: Lab) -> None:
     """What a leader knows of its producers, before, during and after a transaction."""
     lab.topic("orders")
@@ -331,7 +329,6 @@ def admin_producers(lab: Lab) -> None:
 
 
 @program(
-    "offsets-in-transaction",
     "TransactionsTest#testSendOffsetsWithGroupMetadata; OffsetMetadataManagerTest"
     "#testReplayTransactionEndMarkerWithCommit/Abort, #testFetchOffsetsWithPendingTransactional"
     "Offsets",
@@ -363,8 +360,8 @@ def wait_for_marker(lab: Lab, partition: str, group: str = "billing") -> None:
     lab.wait_until(lambda: stable_offset(lab, group, partition) is not None, True)
 
 
-@program("later-plain-commit-wins", "OffsetMetadataManager#replayEndTransactionMarker")
-def later_plain_commit(lab: Lab) -> None:
+@program("OffsetMetadataManager#replayEndTransactionMarker")
+def later_plain_commit_wins(lab: Lab) -> None:
     """A plain commit behind a pending one in the log stays, though the other commits later."""
     app = Producer.start(lab, "A", 2)
     app.send_offsets("billing", orders_0=5, orders_1=5)
@@ -375,7 +372,7 @@ def later_plain_commit(lab: Lab) -> None:
     fetch_offsets(lab, "billing", "orders-0", "orders-1")
 
 
-@program("offsets-and-records", "TransactionsTest: consume, transform, produce")
+@program("TransactionsTest: consume, transform, produce")
 def offsets_and_records(lab: Lab) -> None:
     """Offset and output are decided together, in two partitions of two coordinators."""
     lab.topic("orders")
@@ -392,7 +389,7 @@ def offsets_and_records(lab: Lab) -> None:
     fetch_offsets(lab, "billing", "orders-0")
 
 
-@program("offsets-refused", "KafkaApis#handleTxnOffsetCommitRequest")
+@program("KafkaApis#handleTxnOffsetCommitRequest")
 def offsets_refused(lab: Lab) -> None:
     """An empty group, a partition that is none, a transaction without the group."""
     app = Producer.start(lab, "A")
@@ -405,11 +402,10 @@ def offsets_refused(lab: Lab) -> None:
 
 
 @program(
-    "group-generation-fencing",
     "OffsetMetadataManagerTest#testGenericGroupTransactionalOffsetCommitWithUnknownMemberId, "
     "…IllegalGenerationId",
 )
-def generation_fencing(lab: Lab) -> None:
+def group_generation_fencing(lab: Lab) -> None:
     """A member of an older generation cannot commit offsets, inside a transaction or out."""
     lab.topic("orders")
     old = Member(lab, "billing", "old")

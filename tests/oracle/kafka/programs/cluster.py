@@ -35,11 +35,8 @@ def _moved(lab: Lab, txn_id: str, gently: bool) -> int:
     return node
 
 
-@cluster(
-    "coordinator-failover-ongoing",
-    "TransactionStateManagerTest#testLoadAndRemoveTransactionsForPartition",
-)
-def failover_ongoing(lab: Lab) -> None:
+@cluster("TransactionStateManagerTest#testLoadAndRemoveTransactionsForPartition")
+def coordinator_failover_ongoing(lab: Lab) -> None:
     """An open transaction survives its coordinator; the markers carry the new one's epoch."""
     app = Producer.start(lab, "order-service", 2, on=ALL)
     app.send("orders-0", "a")
@@ -53,11 +50,8 @@ def failover_ongoing(lab: Lab) -> None:
     describe(lab, "order-service", "CompleteCommit")
 
 
-@cluster(
-    "coordinator-failover-prepared",
-    "TransactionStateManagerTest#shouldWriteTxnMarkersForTransactionInPreparedCommitState",
-)
-def failover_prepared(lab: Lab) -> None:
+@cluster("TransactionStateManagerTest#shouldWriteTxnMarkersForTransactionInPreparedCommitState")
+def coordinator_failover_prepared(lab: Lab) -> None:
     """Decided, and the markers not written (a marker of a higher coordinator epoch holds them
     back): the next coordinator finds the record and writes them."""
     app = Producer.start(lab, "order-service", on=ALL)
@@ -71,7 +65,7 @@ def failover_prepared(lab: Lab) -> None:
     lab.read("orders-0", READ_COMMITTED)
 
 
-@cluster("not-coordinator", "TransactionCoordinatorTest#shouldRespondWithNotCoordinator…")
+@cluster("TransactionCoordinatorTest#shouldRespondWithNotCoordinator…")
 def not_coordinator(lab: Lab) -> None:
     """A broker that does not lead the id's partition says so."""
     Producer.start(lab, "A", on=ALL)
@@ -81,11 +75,8 @@ def not_coordinator(lab: Lab) -> None:
     lab.note("app", "another broker", "InitProducerId A", answer.error_code.name.upper())
 
 
-@cluster(
-    "min-insync-replicas",
-    "TransactionMarkerRequestCompletionHandler: NOT_ENOUGH_REPLICAS is tried again",
-)
-def min_insync(lab: Lab) -> None:
+@cluster("TransactionMarkerRequestCompletionHandler: NOT_ENOUGH_REPLICAS is tried again")
+def min_insync_replicas(lab: Lab) -> None:
     """One replica too few: records are refused, an end is answered and its markers wait."""
     _coordinate_elsewhere(lab)
     app = Producer.start(lab, "A", on=(1, 2, 3), min_insync_replicas="3")
@@ -104,7 +95,6 @@ def min_insync(lab: Lab) -> None:
 
 
 @program(
-    "lso-needs-high-watermark",
     "UnifiedLogTest#testFirstUnstableOffsetWithTransactionalData",
     profiles=V2_AND_0,
     needs=(CLUSTER,),
@@ -116,7 +106,7 @@ def min_insync(lab: Lab) -> None:
         "offsets.topic.replication.factor": "1",
     },
 )
-def lso_needs_hw(lab: Lab) -> None:
+def lso_needs_high_watermark(lab: Lab) -> None:
     """The follower stands still: the marker is in the leader's log, but not below the high
     watermark, so the transaction still counts as undecided."""
     _coordinate_elsewhere(lab)
@@ -136,7 +126,6 @@ def lso_needs_hw(lab: Lab) -> None:
 
 
 @program(
-    "coordinators-in-parallel",
     "TransactionCoordinator: each broker leads some partitions of __transaction_state",
     profiles=("tv2",),
     needs=(CLUSTER,),
@@ -146,7 +135,7 @@ def lso_needs_hw(lab: Lab) -> None:
         "transaction.state.log.min.isr": "1",
     },
 )
-def in_parallel(lab: Lab) -> None:
+def coordinators_in_parallel(lab: Lab) -> None:
     """One coordinator stands still; a transaction of another coordinator ends meanwhile."""
     still = locate_coordinator(lab, "A")
     free = next(f"B{n}" for n in range(200) if locate_coordinator(lab, f"B{n}") != still)
@@ -172,7 +161,6 @@ def in_parallel(lab: Lab) -> None:
 
 
 @program(
-    "leaderless-marker",
     "KAFKA-20734: TransactionMarkerChannelManager#addTxnMarkersToBrokerQueue drops the markers of "
     "a partition that has no leader",
     profiles=("tv2",),

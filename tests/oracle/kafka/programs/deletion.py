@@ -78,7 +78,7 @@ def fields(
     }
 
 
-@program("delete-records", "DeleteRecordsRequestTest, PlaintextAdminIntegrationTest", profiles=TV2)
+@program("DeleteRecordsRequestTest, PlaintextAdminIntegrationTest", profiles=TV2)
 def delete_records(lab: Lab) -> None:
     lab.topic("orders", 2)
     for value in (b"a", b"b", b"c"):
@@ -107,8 +107,8 @@ def delete_records(lab: Lab) -> None:
         delete(lab, f"{name}-0", 1)
 
 
-@program("delete-records-open", "UnifiedLog#fetchLastStableOffsetMetadata after DeleteRecords")
-def delete_under_a_transaction(lab: Lab) -> None:
+@program("UnifiedLog#fetchLastStableOffsetMetadata after DeleteRecords")
+def delete_records_open(lab: Lab) -> None:
     """Past the first record of an open transaction: the LSO stands at the batch that holds
     the new start; the transaction ends as any other."""
     lab.topic("orders")
@@ -128,9 +128,7 @@ def delete_under_a_transaction(lab: Lab) -> None:
     fetch(lab, "orders-0", 6)
 
 
-@program(
-    "leader-epochs", "Partition#lastOffsetForLeaderEpoch, #checkCurrentLeaderEpoch", profiles=TV2
-)
+@program("Partition#lastOffsetForLeaderEpoch, #checkCurrentLeaderEpoch", profiles=TV2)
 def leader_epochs(lab: Lab) -> None:
     """What a client hears that believes in another leader's epoch than 0."""
     lab.topic("orders")
@@ -154,9 +152,7 @@ def leader_epochs(lab: Lab) -> None:
     fetch(lab, "nowhere-0", 0)
 
 
-@program(
-    "list-offsets-edges", "ListOffsetsRequestTest: times that are none, and twice", profiles=TV2
-)
+@program("ListOffsetsRequestTest: times that are none, and twice", profiles=TV2)
 def list_offsets_edges(lab: Lab) -> None:
     lab.topic("orders")
     send(lab, "orders-0", "a", batch())
@@ -183,7 +179,7 @@ def _listed(lab: Lab, version: int, *parts: tuple[str, int, int]) -> str:
     return ", ".join(f"{p.partition_index} {word(p.error_code)} @{p.offset}" for p in partitions)
 
 
-@program("fetch-twice", "FetchRequest: a partition named several times is read once", profiles=TV2)
+@program("FetchRequest: a partition named several times is read once", profiles=TV2)
 def fetch_twice(lab: Lab) -> None:
     lab.topic("orders", 2)
     for _ in range(3):
@@ -198,7 +194,7 @@ def fetch_twice(lab: Lab) -> None:
     lab.note("reader", "orders", "Fetch of 0 @0, 1 @0, 0 @2, 0 @1", sizes)
 
 
-@program("produce-twice", "ProduceRequest: a partition named twice is written once", profiles=TV2)
+@program("ProduceRequest: a partition named twice is written once", profiles=TV2)
 def produce_twice(lab: Lab) -> None:
     lab.topic("orders")
     rows = tuple(Row(index=0, records=batch(record(value))) for value in (b"a", b"b"))
@@ -211,7 +207,7 @@ def produce_twice(lab: Lab) -> None:
     lab.read("orders-0", READ_UNCOMMITTED)
 
 
-@program("refused-markers", "WriteTxnMarkers with an id or an epoch that is none", profiles=TV2)
+@program("WriteTxnMarkers with an id or an epoch that is none", profiles=TV2)
 def refused_markers(lab: Lab) -> None:
     app = Producer.start(lab, "A")
     app.send("orders-0", "a")

@@ -205,8 +205,8 @@ def _produce(
 
 for one in CODECS:
     program(
-        f"record-fields-{one}",
         "ConsumerRecord, DefaultRecordBatch: every field, in every codec",
+        name=f"record-fields-{one}",
         profiles=TV2,
     )(partial(fields, one))
 
@@ -214,7 +214,7 @@ for one in CODECS:
 # ---- a batch's place: plain, idempotent, in a transaction --------------------------------
 
 
-@program("record-places", "DefaultRecordBatch, ProducerStateManager: what a leader adds to a batch")
+@program("DefaultRecordBatch, ProducerStateManager: what a leader adds to a batch")
 def record_places(lab: Lab) -> None:
     """Ordinary, idempotent and sent again, committed, aborted; and the largest that there may be,
     beside one that is a byte longer."""

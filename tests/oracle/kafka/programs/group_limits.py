@@ -76,7 +76,7 @@ def told(answer: Any) -> str:
     return ", ".join(sorted({word(p.error_code) for p in answer.topics[0].partitions}))
 
 
-@program("limits-offsets", "OffsetMetadataManager#isMetadataInvalid, KafkaApis", profiles=TV2)
+@program("OffsetMetadataManager#isMetadataInvalid, KafkaApis", profiles=TV2)
 def limits_offsets(lab: Lab) -> None:
     """offset.metadata.max.bytes; offsets and epochs that are none; and a commit whose records,
     in one batch, are larger than __consumer_offsets allows."""
@@ -152,7 +152,7 @@ def log_of(lab: Lab, group: str) -> str:
     return f"__consumer_offsets-{min(code, 2**32 - code) % 50}"
 
 
-@program("limits-commits", "CoordinatorRuntime#append, classicGroupSync", profiles=TV2)
+@program("CoordinatorRuntime#append, classicGroupSync", profiles=TV2)
 def limits_commits(lab: Lab) -> None:
     """A commit, plain and in a transaction, and a group's record, each in a batch of about
     max.message.bytes; and what becomes of a group whose record is too large."""
@@ -201,11 +201,7 @@ def assign(lab: Lab, raw: Raw, group: str, size: int) -> str:
     return f"{word(synced.error_code)}, then {word(raw.ask(12, 3, **whose).error_code)}"
 
 
-@program(
-    "limits-static",
-    "GroupMetadataManager#updateStaticMemberThenRebalanceOrCompleteJoin",
-    profiles=TV2,
-)
+@program("GroupMetadataManager#updateStaticMemberThenRebalanceOrCompleteJoin", profiles=TV2)
 def limits_static(lab: Lab) -> None:
     """A static member that comes back with a subscription that the group's record has, or has
     not, room for; and what becomes of it and of the member that it was before."""
@@ -240,7 +236,7 @@ def come_back(lab: Lab, raw: Raw, group: str, size: int) -> str:
 # ---- names -----------------------------------------------------------------------------------
 
 
-@program("limits-names", "Topic#validate, KafkaApis, MessageUtil", profiles=TV2)
+@program("Topic#validate, KafkaApis, MessageUtil", profiles=TV2)
 def limits_names(lab: Lab) -> None:
     """Names and texts: of topics, groups, transactional ids, members and their instances."""
     for size in around(NAME):
@@ -310,7 +306,7 @@ def join(
     return word(answer.error_code)
 
 
-@program("limits-groups", "GroupMetadataManager#classicGroupJoin", profiles=TV2)
+@program("GroupMetadataManager#classicGroupJoin", profiles=TV2)
 def limits_groups(lab: Lab) -> None:
     """Times and names of a member that joins; each in a group of its own."""
     lab.coordinator("g", 0)

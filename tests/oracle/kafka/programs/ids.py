@@ -22,7 +22,6 @@ NO_ONES = 1 << 40  # producer ids from here on: no coordinator has given one out
 
 
 @program(
-    "init-validation",
     "TransactionCoordinatorTest#shouldReturnInvalidRequestWhenTransactionalIdIsEmpty, "
     "TransactionStateManagerTest#testValidateTransactionTimeout",
 )
@@ -37,7 +36,7 @@ def init_validation(lab: Lab) -> None:
     Producer(lab, "B").init(pid=-1, epoch=5)
 
 
-@program("init-epochs", "TransactionMetadata#prepareIncrementProducerEpoch (KIP-360)")
+@program("TransactionMetadata#prepareIncrementProducerEpoch (KIP-360)")
 def init_epochs(lab: Lab) -> None:
     """What one believes to have decides whether it is bumped, repeated or fenced."""
     app = Producer.opened(lab, "A")
@@ -51,7 +50,7 @@ def init_epochs(lab: Lab) -> None:
     Producer(lab, "B", "other").init(pid, 0)
 
 
-@program("init-after-commit", "TransactionMetadata#prepareIncrementProducerEpoch after an end")
+@program("TransactionMetadata#prepareIncrementProducerEpoch after an end")
 def init_after_commit(lab: Lab) -> None:
     """Epochs over a commit, a restart and an abort."""
     app = Producer.start(lab, "order-service")
@@ -64,7 +63,6 @@ def init_after_commit(lab: Lab) -> None:
 
 
 @program(
-    "epoch-exhaustion",
     "TransactionCoordinatorTest#shouldGenerateNewProducerIdIfEpochsExhausted, "
     "#shouldUseLastEpochToFenceWhenEpochsAreExhausted",
     profiles=("tv2", "tv0"),
@@ -97,7 +95,6 @@ def epoch_exhaustion(lab: Lab) -> None:
 
 
 @program(
-    "epoch-exhaustion-edges",
     "TransactionMetadata#prepareIncrementProducerEpoch, #prepareTransitionTo",
     profiles=("tv2",),
     needs=(SLOW,),
@@ -121,7 +118,7 @@ def epoch_exhaustion_edges(lab: Lab) -> None:
     lab.log("orders-0", end=3)
 
 
-@program("coordinator-partition", "TransactionStateManager#partitionFor; KafkaApis#getCoordinator")
+@program("TransactionStateManager#partitionFor; KafkaApis#getCoordinator")
 def coordinator_partition(lab: Lab) -> None:
     """FindCoordinator: one broker, old and new versions, and a kind there is not."""
     for key, kind, version in (("A", 1, 4), ("A", 0, 4), ("A", 1, 2), ("A", 0, 0)):
@@ -142,7 +139,7 @@ def _zombie(lab: Lab) -> tuple[Producer, Producer]:
     return old, new
 
 
-@program("fencing-on-commit", "TransactionsTest#testFencingOnCommit")
+@program("TransactionsTest#testFencingOnCommit")
 def fencing_on_commit(lab: Lab) -> None:
     old, new = _zombie(lab)
     new.send("orders-0", "new")
@@ -152,7 +149,7 @@ def fencing_on_commit(lab: Lab) -> None:
     lab.read("orders-0", READ_COMMITTED)
 
 
-@program("fencing-on-send", "TransactionsTest#testFencingOnSend")
+@program("TransactionsTest#testFencingOnSend")
 def fencing_on_send(lab: Lab) -> None:
     old, new = _zombie(lab)
     old.produce("orders-0", "late")
@@ -162,16 +159,16 @@ def fencing_on_send(lab: Lab) -> None:
     log_each(lab, orders_0=4, orders_1=0)
 
 
-@program("fencing-on-add-partitions", "TransactionsTest#testFencingOnAddPartitions")
-def fencing_on_add(lab: Lab) -> None:
+@program("TransactionsTest#testFencingOnAddPartitions")
+def fencing_on_add_partitions(lab: Lab) -> None:
     old, _ = _zombie(lab)
     old.add("orders-1")
     old.add("orders-1", version=1)
     old.add("orders-1", version=0)
 
 
-@program("fencing-on-send-offsets", "TransactionsTest#testFencingOnSendOffsets")
-def fencing_on_offsets(lab: Lab) -> None:
+@program("TransactionsTest#testFencingOnSendOffsets")
+def fencing_on_send_offsets(lab: Lab) -> None:
     old, _ = _zombie(lab)
     old.add_offsets("billing")
     old.add_offsets("billing", version=1)
@@ -179,7 +176,7 @@ def fencing_on_offsets(lab: Lab) -> None:
     old.commit_offsets("billing", orders_0=1, version=3)
 
 
-@program("fencing-words", "KafkaApis: PRODUCER_FENCED in older versions of a request")
+@program("KafkaApis: PRODUCER_FENCED in older versions of a request")
 def fencing_words(lab: Lab) -> None:
     """What old versions of a request call it."""
     old, _ = _zombie(lab)
@@ -191,7 +188,6 @@ def fencing_words(lab: Lab) -> None:
 
 
 @program(
-    "init-during-ongoing",
     "TransactionCoordinatorTest#shouldAbortTransactionOnHandleInitPidWhenExistingTransaction"
     "InOngoingState",
 )
@@ -207,7 +203,7 @@ def init_during_ongoing(lab: Lab) -> None:
     lab.log("orders-0", end=2)
 
 
-@program("timeout-abort", "TransactionsTest#testFencingOnTransactionExpiration")
+@program("TransactionsTest#testFencingOnTransactionExpiration")
 def timeout_abort(lab: Lab) -> None:
     """The broker aborts; then what a slow producer hears, question by question."""
     lab.topic("orders")
@@ -248,8 +244,8 @@ def _brought(lab: Lab, state: str, name: str, partition: str) -> Producer:
     return app
 
 
-@program("end-txn-legacy-table", "TransactionCoordinatorTest#testEndTxnWhenStatusIs…InV1")
-def legacy_table(lab: Lab) -> None:
+@program("TransactionCoordinatorTest#testEndTxnWhenStatusIs…InV1")
+def end_txn_legacy_table(lab: Lab) -> None:
     """EndTxn v4 against each state."""
     lab.topic("orders", 8)  # one each: markers come when they come
     partitions = iter(range(8))
@@ -261,11 +257,10 @@ def legacy_table(lab: Lab) -> None:
 
 
 @program(
-    "end-txn-v2-table",
     "TransactionCoordinatorTest …InV2, #shouldReturnInvalidTxnRequestOnEndTxnV2IfNotEndTxnV2Retry",
     profiles=("tv2",),
 )
-def v2_table(lab: Lab) -> None:
+def end_txn_v2_table(lab: Lab) -> None:
     """EndTxn v5: current, and as a retry (the epoch before)."""
     lab.topic("orders", 16)
     partitions = iter(range(16))
@@ -285,11 +280,8 @@ def _after(app: Producer, commit: bool) -> str:
     return ("CompleteCommit" if commit else "CompleteAbort") if ended else ""
 
 
-@program(
-    "end-txn-wrong-epoch",
-    "TransactionCoordinatorTest#shouldReturnInvalidEpochOnEndTxnWhenEpochIsLarger/Smaller",
-)
-def wrong_epoch(lab: Lab) -> None:
+@program("TransactionCoordinatorTest#shouldReturnInvalidEpochOnEndTxnWhenEpochIsLarger/Smaller")
+def end_txn_wrong_epoch(lab: Lab) -> None:
     app = Producer.start(lab, "A")
     app.init()
     app.send("orders-0", "a")
@@ -302,8 +294,8 @@ def wrong_epoch(lab: Lab) -> None:
     lab.log("orders-0", end=2)
 
 
-@program("wrong-producer-id", "TransactionCoordinatorTest#shouldReplyWithInvalidPidMapping…")
-def wrong_pid(lab: Lab) -> None:
+@program("TransactionCoordinatorTest#shouldReplyWithInvalidPidMapping…")
+def wrong_producer_id(lab: Lab) -> None:
     """An unknown id, and a known one with another's producer id."""
     lab.topic("orders", 2)
     nobody = Producer(lab, "nobody", "nobody", pid=987_654, epoch=0)
@@ -320,9 +312,7 @@ def wrong_pid(lab: Lab) -> None:
     log_each(lab, orders_0=2, orders_1=0)
 
 
-@program(
-    "marker-fenced", "TransactionMarkerRequestCompletionHandler: TRANSACTION_COORDINATOR_FENCED"
-)
+@program("TransactionMarkerRequestCompletionHandler: TRANSACTION_COORDINATOR_FENCED")
 def marker_fenced(lab: Lab) -> None:
     """A partition has seen a marker of coordinator epoch 5. The coordinator, whose epoch is
     lower, is refused there and gives up: PrepareCommit for ever. What everybody hears then."""
@@ -349,8 +339,8 @@ def marker_fenced(lab: Lab) -> None:
     lab.log("orders-0", end=3)
 
 
-@program("marker-unknown-producer", "ProducerAppendInfo#appendEndTxnMarker; WriteTxnMarkers")
-def marker_unknown(lab: Lab) -> None:
+@program("ProducerAppendInfo#appendEndTxnMarker; WriteTxnMarkers")
+def marker_unknown_producer(lab: Lab) -> None:
     """Markers straight to a leader: of an unknown producer, again, of an older epoch and of
     an older coordinator."""
     app = Producer.start(lab, "A")
@@ -380,13 +370,12 @@ PID_SETTINGS = {
 
 
 @program(
-    "transactional-id-expires",
     "TransactionsExpirationTest#testFatalErrorAfterInvalidProducerIdMapping",
     profiles=("tv2", "tv0"),
     needs=(CONTROL,),
     settings=ID_SETTINGS,
 )
-def id_expires(lab: Lab) -> None:
+def transactional_id_expires(lab: Lab) -> None:
     """An idle id is forgotten with its epochs; one with an open transaction is not."""
     lab.topic("orders", 2)
     idle, busy = Producer.opened(lab, "idle", "idle"), Producer.opened(lab, "busy", "busy")
@@ -408,14 +397,13 @@ def id_expires(lab: Lab) -> None:
 
 
 @program(
-    "producer-id-expires",
     "ProducerIdExpirationTest; ProducerStateManagerTest#testPidExpirationTimeout, "
     "#testProducersWithOngoingTransactionsDontExpire",
     profiles=("tv2", "tv0"),
     needs=(CONTROL,),
     settings=PID_SETTINGS,
 )
-def pid_expires(lab: Lab) -> None:
+def producer_id_expires(lab: Lab) -> None:
     """A leader forgets an idle producer, then takes any sequence number from it; it keeps one
     with an open transaction, and the coordinator keeps the id."""
     lab.topic("orders", 2)
@@ -437,7 +425,6 @@ def pid_expires(lab: Lab) -> None:
 
 
 @program(
-    "java-expired",
     "TransactionsExpirationTest#testFatalErrorAfterInvalidProducerIdMapping: the Java client",
     profiles=("tv2", "tv0"),
     needs=(CONTROL, JAVA),

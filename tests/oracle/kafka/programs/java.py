@@ -19,54 +19,45 @@ BOTH = ("tv2", "tv0")  # the same client speaks what the cluster's feature level
 java = partial(program, profiles=BOTH, needs=(JAVA,))
 
 
-@java("java-misuse", "TransactionManager.State: calls out of turn")
-def misuse(lab: Lab) -> None:
+@java("TransactionManager.State: calls out of turn")
+def java_misuse(lab: Lab) -> None:
     lab.topic("orders")
     play_java(lab, "misuse")
     describe(lab, "A", "CompleteCommit")
     lab.log("orders-0", end=2)
 
 
-@java(
-    "java-refused-record",
-    "KafkaProducer#send outside a transaction: the record stays in the accumulator",
-)
-def refused_record(lab: Lab) -> None:
+@java("KafkaProducer#send outside a transaction: the record stays in the accumulator")
+def java_refused_record(lab: Lab) -> None:
     lab.topic("orders")
     play_java(lab, "refused-record")
     lab.wait_until(lambda: lab.stable_end("orders-0") == lab.end("orders-0"), True)
     lab.read("orders-0", READ_COMMITTED)
 
 
-@java(
-    "java-fenced",
-    "TransactionsTest#testFencingOnCommit, #testFencingOnSend, #testFencingOnSendOffsets",
-)
-def fenced(lab: Lab) -> None:
+@java("TransactionsTest#testFencingOnCommit, #testFencingOnSend, #testFencingOnSendOffsets")
+def java_fenced(lab: Lab) -> None:
     lab.topic("orders")
     play_java(lab, "fenced")
     lab.log("orders-0", end=12)
     lab.read("orders-0", READ_COMMITTED)
 
 
-@java("java-timed-out", "TransactionsTest#testFencingOnTransactionExpiration")
-def timed_out(lab: Lab) -> None:
+@java("TransactionsTest#testFencingOnTransactionExpiration")
+def java_timed_out(lab: Lab) -> None:
     lab.topic("orders")
     play_java(lab, "timed-out")
     lab.wait_until(lambda: lab.stable_end("orders-0") == lab.end("orders-0"), True)
     read_both(lab, "orders-0")
 
 
-@java("java-configs", "ProducerConfig#postProcessAndValidateIdempotenceConfigs")
-def configs(lab: Lab) -> None:
+@java("ProducerConfig#postProcessAndValidateIdempotenceConfigs")
+def java_configs(lab: Lab) -> None:
     play_java(lab, "configs")
 
 
-@java(
-    "java-wrong-group",
-    "OffsetMetadataManagerTest …UnknownMemberId; CommitFailedException is abortable",
-)
-def wrong_group(lab: Lab) -> None:
+@java("OffsetMetadataManagerTest …UnknownMemberId; CommitFailedException is abortable")
+def java_wrong_group(lab: Lab) -> None:
     lab.topic("orders")
     play_java(lab, "wrong-group")
     lab.wait_until(lambda: stable_offset(lab, "billing", "orders-0"), 1)
@@ -85,22 +76,19 @@ def _copy(lab: Lab, story: str) -> None:
     fetch_offsets(lab, "billing", "orders-0")
 
 
-@java("java-copy", "TransactionsBounceTest#testWithGroupMetadata, TransactionsTest#sendOffset")
-def copy(lab: Lab) -> None:
+@java("TransactionsBounceTest#testWithGroupMetadata, TransactionsTest#sendOffset")
+def java_copy(lab: Lab) -> None:
     """Output under read_committed is the input, each once and in order."""
     _copy(lab, "copy")
 
 
-@java("java-copy-one-in-flight", "TransactionsWithMaxInFlightOneTest")
-def copy_one(lab: Lab) -> None:
+@java("TransactionsWithMaxInFlightOneTest")
+def java_copy_one_in_flight(lab: Lab) -> None:
     _copy(lab, "copy-one-in-flight")
 
 
-@java(
-    "java-admin",
-    "AdminClient: describe, list, fenceProducers, forceTerminateTransaction (KIP-664, KIP-1062)",
-)
-def admin(lab: Lab) -> None:
+@java("AdminClient: describe, list, fenceProducers, forceTerminateTransaction (KIP-664, KIP-1062)")
+def java_admin(lab: Lab) -> None:
     lab.topic("orders")
     play_java(lab, "admin")
     lab.log("orders-0", end=6)
@@ -189,8 +177,8 @@ class Client:
         self.call(called, lambda: self.producer.send_offsets_to_transaction(at, group, WAIT_S))
 
 
-@program("librdkafka-commit-abort", "TransactionsTest#testBasicTransactions", profiles=LEGACY)
-def commit_abort(lab: Lab) -> None:
+@program("TransactionsTest#testBasicTransactions", profiles=LEGACY)
+def librdkafka_commit_abort(lab: Lab) -> None:
     """Commit, abort, and both with nothing inside: then no request is sent."""
     lab.topic("orders")
     app = Client(lab, "A", "app")
@@ -206,8 +194,8 @@ def commit_abort(lab: Lab) -> None:
     read_both(lab, "orders-0")
 
 
-@program("librdkafka-fenced", "TransactionsTest#testFencingOnCommit, …OnSend", profiles=LEGACY)
-def fenced_confluent(lab: Lab) -> None:
+@program("TransactionsTest#testFencingOnCommit, …OnSend", profiles=LEGACY)
+def librdkafka_fenced(lab: Lab) -> None:
     """A producer whose twin has been initialised: fatal at its next call."""
     lab.topic("orders")
     for how in ("commit", "send"):
@@ -227,10 +215,8 @@ def fenced_confluent(lab: Lab) -> None:
     lab.read("orders-0", READ_COMMITTED)
 
 
-@program(
-    "librdkafka-timed-out", "TransactionsTest#testFencingOnTransactionExpiration", profiles=LEGACY
-)
-def timed_out_confluent(lab: Lab) -> None:
+@program("TransactionsTest#testFencingOnTransactionExpiration", profiles=LEGACY)
+def librdkafka_timed_out(lab: Lab) -> None:
     """The broker has aborted; a legacy producer that commits then is fenced."""
     lab.topic("orders")
     slow = Client(lab, "A", "slow", transaction_timeout_ms=1000)
@@ -246,8 +232,8 @@ def timed_out_confluent(lab: Lab) -> None:
     lab.log("orders-0", end=4)
 
 
-@program("librdkafka-copy", "TransactionsTest#sendOffset; transactions_test.py", profiles=LEGACY)
-def copy_confluent(lab: Lab) -> None:
+@program("TransactionsTest#sendOffset; transactions_test.py", profiles=LEGACY)
+def librdkafka_copy(lab: Lab) -> None:
     """Consume, transform, produce, every second transaction given up: exactly once."""
     lab.topic("orders")
     lab.topic("bills")
@@ -278,10 +264,8 @@ def copy_confluent(lab: Lab) -> None:
     fetch_offsets(lab, "billing", "orders-0")
 
 
-@program(
-    "librdkafka-lso-lag", "AdminClient.list_offsets: KIP-396, isolation of KIP-98", profiles=LEGACY
-)
-def lso_lag(lab: Lab) -> None:
+@program("AdminClient.list_offsets: KIP-396, isolation of KIP-98", profiles=LEGACY)
+def librdkafka_lso_lag(lab: Lab) -> None:
     """How far readers of committed messages are held back, as an operator asks for it: the end of
     the log minus the end that is told for read_committed."""
     source = Producer.start(lab, None, who="source")
@@ -322,8 +306,8 @@ def play_library(library: Library, lab: Lab) -> None:
 for one in LIBRARIES:
     if one.version:  # the one that is installed tells it in lab 14 too
         program(
-            one.scenario,
             f"the story of every client library, told by {one.name} {one.version}",
+            name=one.scenario,
             profiles=("tv2-legacy" if one.legacy else "tv2",),
             needs=(LIBRARY,),
         )(partial(play_library, one))

@@ -77,7 +77,7 @@ def fill(size: int, records: int, **more: Any) -> bytes:
     raise ValueError(f"no batch of {records} records has {size} bytes")
 
 
-@program("limits-batches", "DefaultRecordBatch, UnifiedLog#analyzeAndValidateRecords", profiles=TV2)
+@program("DefaultRecordBatch, UnifiedLog#analyzeAndValidateRecords", profiles=TV2)
 def limits_batches(lab: Lab) -> None:
     """max.message.bytes counts a batch as it is sent, with its head, compressed or not."""
     lab.topic("t")
@@ -117,7 +117,7 @@ def limits_batches(lab: Lab) -> None:
         tell(lab, "t-0", question, send(lab, "t-0", batch(record()), acks=acks))
 
 
-@program("limits-timestamps", "LogValidator#validateTimestamp", profiles=TV2)
+@program("LogValidator#validateTimestamp", profiles=TV2)
 def limits_timestamps(lab: Lab) -> None:
     """By the broker's clock, so a minute below and a minute above; and numbers that are no time."""
     lab.topic("t")
@@ -144,7 +144,7 @@ def limits_timestamps(lab: Lab) -> None:
 # ---- numbers -----------------------------------------------------------------------------------
 
 
-@program("limits-numbers", "ReplicationControlManager, KafkaApis", profiles=TV2, needs=(ALONE,))
+@program("ReplicationControlManager, KafkaApis", profiles=TV2, needs=(ALONE,))
 def limits_numbers(lab: Lab) -> None:
     """Counts of partitions (nothing is made), isolation levels, offsets and sizes of a fetch."""
     for count in (-2, -1, 0, 1, PARTITIONS + 1, 2**31 - 1):

@@ -140,7 +140,6 @@ def _claims() -> dict[str, tuple[bytes, int, dict[str, int]]]:
 
 
 @program(
-    "claimed-numbers",
     "LogValidator#validateRecord, DefaultRecord#readFrom: what a batch says about itself",
     profiles=TV2,
 )
@@ -162,11 +161,7 @@ def claimed_numbers(lab: Lab) -> None:
         raw = raw[12 + head_[1] :]
 
 
-@program(
-    "refused-batches",
-    "ProduceRequest#validateRecords, UnifiedLog#analyzeAndValidateRecords",
-    profiles=TV2,
-)
+@program("ProduceRequest#validateRecords, UnifiedLog#analyzeAndValidateRecords", profiles=TV2)
 def refused_batches(lab: Lab) -> None:
     lab.topic("orders")
     for called, data in _shapes().items():
@@ -174,7 +169,7 @@ def refused_batches(lab: Lab) -> None:
     lab.log("orders-0", end=5, dump=False)
 
 
-@program("refused-records", "LogValidatorTest: batches whose records are none", profiles=TV2)
+@program("LogValidatorTest: batches whose records are none", profiles=TV2)
 def refused_records(lab: Lab) -> None:
     lab.topic("orders")
     for called, data in _bodies().items():
@@ -182,11 +177,7 @@ def refused_records(lab: Lab) -> None:
     lab.log("orders-0", end=7, dump=False)
 
 
-@program(
-    "refused-stamps",
-    "LogValidatorTest: message.timestamp.before.max.ms and .after.max.ms",
-    profiles=TV2,
-)
+@program("LogValidatorTest: message.timestamp.before.max.ms and .after.max.ms", profiles=TV2)
 def refused_stamps(lab: Lab) -> None:
     now = round(time.time() * 1000)
     lab.topic("orders")
@@ -205,7 +196,7 @@ def refused_stamps(lab: Lab) -> None:
     list_offsets(lab, "stamped-0", now - 1, READ_UNCOMMITTED, "the beginning of this")
 
 
-@program("refused-keys", "LogValidator#validateKey: a compacted topic needs keys", profiles=TV2)
+@program("LogValidator#validateKey: a compacted topic needs keys", profiles=TV2)
 def refused_keys(lab: Lab) -> None:
     lab.topic("latest", cleanup_policy="compact")
     second = record(key=b"k") + record(delta=1) + record(delta=2)
@@ -222,7 +213,7 @@ def refused_keys(lab: Lab) -> None:
     lab.log("latest-0", end=3, dump=False)
 
 
-@program("refused-in-transaction", "ReplicaManager#handleProduceAppend: first added, then checked")
+@program("ReplicaManager#handleProduceAppend: first added, then checked")
 def refused_in_transaction(lab: Lab) -> None:
     """A v2 client's batch that is refused for what it is has added its partition: the
     transaction is open, and its end writes a marker into a log without records. A legacy
@@ -252,7 +243,7 @@ def refused_in_transaction(lab: Lab) -> None:
         lab.log(partition, end=ends[partition] if lab.profile.v2 else 0)
 
 
-@program("two-producer-ids", "ReplicaManager#handleProduceAppend: one producer id in a request")
+@program("ReplicaManager#handleProduceAppend: one producer id in a request")
 def two_producer_ids(lab: Lab) -> None:
     lab.topic("orders", 2)
     one, two = Producer(lab, "A", "one"), Producer(lab, "B", "two")
@@ -277,7 +268,7 @@ def _of_nobody(lab: Lab) -> bytes:
     return batch(bits=TRANSACTIONAL, **mine)
 
 
-@program("compression-types", "LogValidator: compression.type of a topic", profiles=TV2)
+@program("LogValidator: compression.type of a topic", profiles=TV2)
 def compression_types(lab: Lab) -> None:
     """What lies in the log: the attributes of each batch, and that it can be read."""
     body = record(b"v" * 100) + record(b"w" * 100, delta=1)

@@ -64,12 +64,12 @@ def _stories(lab: Lab, gently: bool) -> None:
     lab.log("orders-3", end=2)
 
 
-@program("restart-sigterm", "TransactionStateManagerTest: loading; SIGTERM", needs=(CONTROL,))
+@program("TransactionStateManagerTest: loading; SIGTERM", needs=(CONTROL,))
 def restart_sigterm(lab: Lab) -> None:
     _stories(lab, gently=True)
 
 
-@program("restart-kill", "TransactionStateManagerTest: loading; kill -9", needs=(CONTROL,))
+@program("TransactionStateManagerTest: loading; kill -9", needs=(CONTROL,))
 def restart_kill(lab: Lab) -> None:
     _stories(lab, gently=False)
 
@@ -97,27 +97,24 @@ def _prepared(lab: Lab, gently: bool) -> None:
 
 
 @program(
-    "restart-prepared-sigterm",
     "TransactionStateManagerTest#shouldWriteTxnMarkersForTransactionInPreparedCommitState, "
     "…PreparedAbortState",
     needs=(CONTROL,),
 )
-def prepared_sigterm(lab: Lab) -> None:
+def restart_prepared_sigterm(lab: Lab) -> None:
     _prepared(lab, gently=True)
 
 
 @program(
-    "restart-prepared-kill",
     "the same after kill -9, on a version that does not lose the marker",
     needs=(CONTROL,),
     version="4.2.1",
 )
-def prepared_kill(lab: Lab) -> None:
+def restart_prepared_kill(lab: Lab) -> None:
     _prepared(lab, gently=False)
 
 
 @program(
-    "torn-read",
     "datasets/scenarios/kafka/torn-read.scn: SIGTERM while one of two markers is refused",
     profiles=("tv2",),
     needs=(CONTROL,),
@@ -153,7 +150,6 @@ def _after_the_marker(o: Observation) -> Observation:
 
 
 @program(
-    "skip-leaderless-marker",
     "KRaftMetadataCache#getPartitionLeaderEndpoint answers empty: the marker is skipped (4.3.1)",
     profiles=("tv2",),
     needs=(CONTROL, FAULT),

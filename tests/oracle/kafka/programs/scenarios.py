@@ -239,7 +239,7 @@ def _register() -> None:
         assert isinstance(system, KafkaSystem)
         comments = script.comments[1:] or script.comments or (name,)
         reference = comments[0].strip().removeprefix("Kafka: ")
-        program(PREFIX + name, reference, profiles=(profile_of(system),))(
+        program(reference, name=PREFIX + name, profiles=(profile_of(system),))(
             partial(replay, path=path)
         )
 

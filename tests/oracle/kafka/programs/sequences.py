@@ -18,7 +18,7 @@ from tests.oracle.kafka.programs import ALONE, program
 LAST = 2**31 - 1
 
 
-@program("duplicate-window", "UnifiedLogTest#testDuplicateAppends")
+@program("UnifiedLogTest#testDuplicateAppends")
 def duplicate_window(lab: Lab) -> None:
     """The last five batches are known again, by exactly their own boundaries."""
     app = Producer.start(lab, None)
@@ -32,7 +32,7 @@ def duplicate_window(lab: Lab) -> None:
     lab.log("orders-0", end=8)
 
 
-@program("duplicate-in-transaction", "UnifiedLogTest#testDuplicateAppends, in a transaction")
+@program("UnifiedLogTest#testDuplicateAppends, in a transaction")
 def duplicate_in_transaction(lab: Lab) -> None:
     """A batch sent twice, and once more when its transaction has ended."""
     app = Producer.start(lab, "A")
@@ -45,7 +45,7 @@ def duplicate_in_transaction(lab: Lab) -> None:
     lab.log("orders-0", end=2, dump=False)
 
 
-@program("sequence-gap", "ProducerStateManagerTest#testBasicIdMapping")
+@program("ProducerStateManagerTest#testBasicIdMapping")
 def sequence_gap(lab: Lab) -> None:
     app = Producer.start(lab, None)
     app.produce("orders-0", "a")
@@ -55,8 +55,8 @@ def sequence_gap(lab: Lab) -> None:
     lab.log("orders-0", end=2)
 
 
-@program("unknown-producer-any-sequence", "ProducerAppendInfo#checkSequence: no entry yet")
-def unknown_producer(lab: Lab) -> None:
+@program("ProducerAppendInfo#checkSequence: no entry yet")
+def unknown_producer_any_sequence(lab: Lab) -> None:
     """A leader that knows nothing of a producer takes any first sequence number, but within
     a transaction of version 2 only 0."""
     plain = Producer.start(lab, None, 2, who="plain")
@@ -72,7 +72,6 @@ def unknown_producer(lab: Lab) -> None:
 
 
 @program(
-    "sequence-wrap",
     "ProducerStateManagerTest#testProducerSequenceWrapAround, "
     "#testProducerSequenceWithWrapAroundBatchRecord",
 )
@@ -89,11 +88,10 @@ def sequence_wrap(lab: Lab) -> None:
 
 
 @program(
-    "new-epoch-starts-at-zero",
     "ProducerStateManagerTest#testOutOfSequenceAfterControlRecordEpochBump, "
     "UnifiedLogTest#testNonZeroSequenceOnFirstAppendNonZeroEpoch, #testOldProducerEpoch",
 )
-def new_epoch(lab: Lab) -> None:
+def new_epoch_starts_at_zero(lab: Lab) -> None:
     app = Producer.start(lab, None, 2)
     app.produce("orders-0", "a")
     app.produce("orders-0", "x", epoch=1, seq=1)
@@ -104,8 +102,8 @@ def new_epoch(lab: Lab) -> None:
     log_each(lab, orders_0=3, orders_1=1)
 
 
-@program("sequence-over-transactions", "the queue of an epoch and a marker's epoch")
-def over_transactions(lab: Lab) -> None:
+@program("the queue of an epoch and a marker's epoch")
+def sequence_over_transactions(lab: Lab) -> None:
     """Version 0 goes on counting in the next transaction, version 2 begins again at 0."""
     app = Producer.start(lab, "A")
     app.send_and_commit("orders-0", "a", "b")
@@ -115,11 +113,8 @@ def over_transactions(lab: Lab) -> None:
     lab.log("orders-0", end=5)
 
 
-@program(
-    "plain-write-in-transaction",
-    "ProducerStateManagerTest#testNonTransactionalAppendWithOngoingTransaction",
-)
-def plain_write(lab: Lab) -> None:
+@program("ProducerStateManagerTest#testNonTransactionalAppendWithOngoingTransaction")
+def plain_write_in_transaction(lab: Lab) -> None:
     """A producer with an open transaction in a partition may not write outside it there."""
     app = Producer.start(lab, "A", 2)
     app.send("orders-0", "a")
@@ -137,11 +132,10 @@ VERIFY = "transaction.partition.verification.enable"
 
 
 @program(
-    "unverified-produce",
     "UnifiedLogTest#testTransactionIsOngoingAndVerificationGuardTV1/TV2, "
     "ReplicaManagerTest#testTransactionVerificationFlow",
 )
-def unverified(lab: Lab) -> None:
+def unverified_produce(lab: Lab) -> None:
     """A batch whose partition was not added: refused; and so is what follows it."""
     app = Producer.start(lab, "A", 3)
     app.produce("orders-0", "a", version=11, seq=0)
@@ -157,7 +151,7 @@ def unverified(lab: Lab) -> None:
     log_each(lab, orders_0=0, orders_1=2, orders_2=0)
 
 
-@program("late-batch", "UnifiedLogTest#testStaleProducerEpochReturnsRecoverableErrorForTV2Clients")
+@program("UnifiedLogTest#testStaleProducerEpochReturnsRecoverableErrorForTV2Clients")
 def late_batch(lab: Lab) -> None:
     """A batch that arrives when its transaction has committed, new and as a duplicate."""
     app = Producer.start(lab, "order-service")
@@ -171,8 +165,8 @@ def late_batch(lab: Lab) -> None:
     describe(lab, "order-service", "CompleteCommit")
 
 
-@program("late-batch-after-abort", "the same after an abort")
-def late_batch_abort(lab: Lab) -> None:
+@program("the same after an abort")
+def late_batch_after_abort(lab: Lab) -> None:
     app = Producer.start(lab, "order-service")
     app.send("orders-0", "a")
     epoch = app.epoch
@@ -182,13 +176,8 @@ def late_batch_abort(lab: Lab) -> None:
     lab.log("orders-0", end=2)
 
 
-@program(
-    "hanging-transaction",
-    "TransactionsCommandTest#testFindHanging…",
-    profiles=("tv2-legacy", "tv0"),
-    needs=(ALONE,),
-)
-def hanging(lab: Lab) -> None:
+@program("TransactionsCommandTest#testFindHanging…", profiles=("tv2-legacy", "tv0"), needs=(ALONE,))
+def hanging_transaction(lab: Lab) -> None:
     """Verification off: a partition opens a transaction its coordinator knows nothing of. It
     is found by asking both sides, and ended by an administrator's marker."""
     lab.topic("orders")
@@ -213,7 +202,7 @@ def hanging(lab: Lab) -> None:
     lab.fetch("orders-0")
 
 
-@program("unknown-partition", "KafkaApis#handleAddPartitionsToTxnRequest")
+@program("KafkaApis#handleAddPartitionsToTxnRequest")
 def unknown_partition(lab: Lab) -> None:
     """One partition that does not exist spoils the others; nothing is added."""
     app = Producer.start(lab, "A", 2)

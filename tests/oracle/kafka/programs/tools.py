@@ -26,8 +26,8 @@ def fill_topic(lab: Lab) -> None:
         source.send(f"orders-{i}", *(f"{i}{letter}" for letter in "abc"))
 
 
-@tool_program("tools-topics", CLASSES[TOPICS])
-def topics(lab: Lab) -> None:
+@tool_program(CLASSES[TOPICS])
+def tools_topics(lab: Lab) -> None:
     create = "--create --topic @orders --partitions 2"
     compacted = "--partitions 1 --replication-factor 1 --config cleanup.policy=compact"
     with Tools(lab) as tools:
@@ -61,8 +61,8 @@ def topics(lab: Lab) -> None:
         tools(TOPICS, describe, keep=lambda line: "TopicId" in line)
 
 
-@tool_program("tools-groups", CLASSES[GROUPS])
-def groups(lab: Lab) -> None:
+@tool_program(CLASSES[GROUPS])
+def tools_groups(lab: Lab) -> None:
     fill_topic(lab)
     lab.topic("prices")
     of = "--group @billing"
@@ -108,8 +108,8 @@ def reset(tools: Tools, of: str) -> None:
         tools(GROUPS, command)
 
 
-@tool_program("tools-transactions", f"{CLASSES[TRANSACTIONS]} (KIP-664)")
-def transactions(lab: Lab) -> None:
+@tool_program(f"{CLASSES[TRANSACTIONS]} (KIP-664)")
+def tools_transactions(lab: Lab) -> None:
     app = Producer.start(lab, "A", 2)
     every, one = "list --transactional-id-pattern '@.*'", "describe --transactional-id @A"
     producers = "describe-producers --topic @orders --partition 0"
@@ -139,10 +139,8 @@ def transactions(lab: Lab) -> None:
     lab.log("orders-0", end=2)
 
 
-@tool_program(
-    "tools-records", f"{CLASSES['kafka-get-offsets']}, DeleteRecordsCommand, LogDirsCommand"
-)
-def records(lab: Lab) -> None:
+@tool_program(f"{CLASSES['kafka-get-offsets']}, DeleteRecordsCommand, LogDirsCommand")
+def tools_records(lab: Lab) -> None:
     fill_topic(lab)
     offsets, delete = "kafka-get-offsets", "kafka-delete-records"
     with Tools(lab) as tools:
@@ -161,8 +159,8 @@ def records(lab: Lab) -> None:
         tools(CONSUMER, rest, ordered=True)
 
 
-@tool_program("tools-console", f"{CLASSES['kafka-console-producer']}, {CLASSES[CONSUMER]}")
-def console(lab: Lab) -> None:
+@tool_program(f"{CLASSES['kafka-console-producer']}, {CLASSES[CONSUMER]}")
+def tools_console(lab: Lab) -> None:
     lab.topic("orders")
     write = "kafka-console-producer"
     keyed = "--reader-property parse.key=true --reader-property key.separator=:"
@@ -200,10 +198,8 @@ def look(tools: Tools) -> None:
     )
 
 
-@tool_program(
-    "tools-cluster", f"{CLASSES['kafka-broker-api-versions']}, ClusterTool, FeatureCommand"
-)
-def cluster(lab: Lab) -> None:
+@tool_program(f"{CLASSES['kafka-broker-api-versions']}, ClusterTool, FeatureCommand")
+def tools_cluster(lab: Lab) -> None:
     """Of the requests one line each: what this client can use of what the broker offers."""
     versions, feature = "kafka-broker-api-versions", "Feature: transaction.version "
     with Tools(lab) as tools:

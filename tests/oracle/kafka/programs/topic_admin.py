@@ -67,7 +67,7 @@ def create(
         lab.note("admin", "broker", f"CreateTopics {name[:40]}{how}"[:120], outcome[:400])
 
 
-@program("topics-refused", "ReplicationControlManagerTest, TopicTest", profiles=TV2)
+@program("ReplicationControlManagerTest, TopicTest", profiles=TV2)
 def topics_refused(lab: Lab) -> None:
     create(lab, "a.b")
     lab.topic("there")  # by then the broker knows the first one too
@@ -119,8 +119,8 @@ WRONG = (
 )  # fmt: skip
 
 
-@program("topic-configs-refused", "LogConfigTest, ConfigDefTest", profiles=TV2)
-def configs_refused(lab: Lab) -> None:
+@program("LogConfigTest, ConfigDefTest", profiles=TV2)
+def topic_configs_refused(lab: Lab) -> None:
     """One value each; where it may be, the topic is not made all the same."""
     lags = (("min.compaction.lag.ms", "10"), ("max.compaction.lag.ms", "5"))
     for configs in (*((wrong,) for wrong in WRONG), lags):
@@ -159,7 +159,7 @@ def describe(
         lab.note("admin", "broker", f"{question} {row.name}", setting)
 
 
-@program("topic-configs", "ConfigHelper#describeConfigs of topics", profiles=TV2)
+@program("ConfigHelper#describeConfigs of topics", profiles=TV2)
 def topic_configs(lab: Lab) -> None:
     lab.topic("orders", retention_ms="5000", cleanup_policy="compact,delete")
     describe(lab, TOPIC, "orders", defaults=True)
@@ -195,7 +195,7 @@ def enlarge(
         )
 
 
-@program("create-partitions", "ReplicationControlManagerTest#testCreatePartitions", profiles=TV2)
+@program("ReplicationControlManagerTest#testCreatePartitions", profiles=TV2)
 def create_partitions(lab: Lab) -> None:
     lab.topic("orders", 2)
     for count in (2, 1, 0, -1):
@@ -238,7 +238,6 @@ def there(lab: Lab, name: str) -> bool:
 
 
 @program(
-    "auto-create",
     "AutoTopicCreationManager, KafkaApis#handleTopicMetadataRequest: auto.create.topics.enable",
     profiles=("tv2",),
     needs=(CONTROL,),
@@ -261,7 +260,6 @@ def auto_create(lab: Lab) -> None:
 
 
 @program(
-    "first-program",
     "a new user's first program: it makes no topic (producer and consumer of confluent-kafka)",
     profiles=("tv2",),
     needs=(CONTROL,),
@@ -326,7 +324,7 @@ KEYS = 93  # keys of 4.3.1 end here
 HIGHEST = 5  # the first version of a request that kio knows is lower
 
 
-@program("api-versions", "ApiVersionsResponse#filterFeatures, #createApiVersionsResponse; KIP-511")
+@program("ApiVersionsResponse#filterFeatures, #createApiVersionsResponse; KIP-511")
 def api_versions(lab: Lab) -> None:
     """Of the features the one that both know; of an unknown version the way back."""
     for version in range(5):
@@ -345,9 +343,7 @@ def api_versions(lab: Lab) -> None:
     lab.note("client", "broker", "ApiVersions v99", refusal)
 
 
-@program(
-    "requests-offered", "ApiKeys, ApiVersionsResponse: every request there is", profiles=("tv2",)
-)
+@program("ApiKeys, ApiVersionsResponse: every request there is", profiles=("tv2",))
 def requests_offered(lab: Lab) -> None:
     """What a client may ask at all, in which versions. Produce is announced from version 0 on
     and closes the connection below 3 (KIP-896)."""
@@ -380,7 +376,6 @@ LEVELS_WAIT_S = 30.0
 
 
 @program(
-    "default-levels",
     "ConsumerConfig#ISOLATION_LEVEL_CONFIG; isolation.level in librdkafka's CONFIGURATION.md",
     profiles=("tv2",),
     needs=(JAVA,),

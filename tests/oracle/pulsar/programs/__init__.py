@@ -20,27 +20,31 @@ from ..notebook import PROFILES
 
 Run = Callable[[Lab, Admin], None]
 
+#: settings of a broker that keeps the numbers of what it has stored
+DEDUPLICATES = {"brokerDeduplicationEnabled": "true"}
+
 PROGRAMS = Programs(__name__, tuple(PROFILES))
 programs = PROGRAMS.load
 
 
 def program(
-    name: str,
     reference: str,
     *,
+    name: str = "",
     needs: tuple[str, ...] = (),
     settings: Mapping[str, str] = MappingProxyType({}),
 ) -> Callable[[Run], Run]:
     """Register a program. `needs`: besides its turn; `settings`: of a broker of its own."""
     own = CONTROL in needs or settings
     all_needs = tuple(dict.fromkeys([*needs, CONTROL if own else ALONE]))
-    register = PROGRAMS.register(name, reference, needs=all_needs, settings=settings)
 
     def keep(run: Run) -> Run:
+        called = name or run.__name__.replace("_", "-")
+        register = PROGRAMS.register(reference, name=called, needs=all_needs, settings=settings)
         register(lambda lab: run(lab, Admin(lab)))
         return run
 
     return keep
 
 
-__all__ = ["ALONE", "CONTROL", "SLOW", "Admin", "Lab", "program", "programs"]
+__all__ = ["ALONE", "CONTROL", "DEDUPLICATES", "SLOW", "Admin", "Lab", "program", "programs"]

@@ -10,7 +10,7 @@ EXCLUSIVE, WAITS, FENCES = "Exclusive", "WaitForExclusive", "ExclusiveWithFencin
 SOURCE = "AbstractTopic#incrementTopicEpochIfNeeded"
 
 
-@program("fencing-stops-sends", f"{SOURCE}, ServerCnx#handleSend")
+@program(f"{SOURCE}, ServerCnx#handleSend")
 def fencing_stops_sends(lab: Lab, admin: Admin) -> None:
     """The fenced producer's next send fails, and with it the commit of its transaction; what it
     had sent before commits all the same."""
@@ -32,7 +32,7 @@ def fencing_stops_sends(lab: Lab, admin: Admin) -> None:
     admin.log(INCOME)
 
 
-@program("fenced-in-its-transaction", f"{SOURCE}, TransactionImpl#commit")
+@program(f"{SOURCE}, TransactionImpl#commit")
 def fenced_in_its_transaction(lab: Lab, admin: Admin) -> None:
     """A transaction that had sent before the fence, and sends again behind it, is aborted whole."""
     worker = lab.subscribe("worker", INCOME, BILLING, "Exclusive")
@@ -48,7 +48,7 @@ def fenced_in_its_transaction(lab: Lab, admin: Admin) -> None:
     admin.log(INCOME)
 
 
-@program("access-modes", SOURCE)
+@program(SOURCE)
 def access_modes(lab: Lab, admin: Admin) -> None:
     """Who shares keeps the others out that want the topic alone, and the other way round."""
     lab.open_producer("one", INCOME, "Shared")
@@ -72,7 +72,7 @@ def access_modes(lab: Lab, admin: Admin) -> None:
     admin.producers(INCOME)
 
 
-@program("topic-epoch-is-kept", "PersistentTopic#incrementTopicEpoch", needs=(CONTROL,))
+@program("PersistentTopic#incrementTopicEpoch", needs=(CONTROL,))
 def topic_epoch_is_kept(lab: Lab, admin: Admin) -> None:
     """A broker that starts again knows the epoch: a producer that was alone goes on under it, and
     the next one gets a higher one."""

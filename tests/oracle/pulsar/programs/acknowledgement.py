@@ -18,7 +18,7 @@ def filled(lab: Lab, texts: str, kind: str = "Shared") -> tuple[Consumer, list[G
     return worker, lab.receive(worker, len(texts))
 
 
-@program("ack-and-commit", "TransactionProduceTest.ackCommitTest")
+@program("TransactionProduceTest.ackCommitTest")
 def ack_and_commit(lab: Lab, admin: Admin) -> None:
     worker, got = filled(lab, "abc")
     txn = begin_and_ack(lab, worker, *got)
@@ -50,10 +50,10 @@ for _kind, _reference in (
     ("Exclusive", "PersistentDispatcherSingleActiveConsumer"),
     ("Failover", "PersistentDispatcherSingleActiveConsumer"),
 ):
-    program(f"ack-and-abort-{_kind.lower()}", _reference)(partial(_abort, kind=_kind))
+    program(_reference, name=f"ack-and-abort-{_kind.lower()}")(partial(_abort, kind=_kind))
 
 
-@program("ack-abort-ack-commit", "TransactionEndToEndTest.txnIndividualAckTest")
+@program("TransactionEndToEndTest.txnIndividualAckTest")
 def ack_abort_ack_commit(lab: Lab, admin: Admin) -> None:
     """And the end once more: the coordinator no longer knows the transaction."""
     worker, got = filled(lab, "ab")
@@ -68,7 +68,7 @@ def ack_abort_ack_commit(lab: Lab, admin: Admin) -> None:
     lab.end_by_id("worker", second, "abort")
 
 
-@program("two-transactions-one-message", "TransactionEndToEndTest.txnIndividualAckTest")
+@program("TransactionEndToEndTest.txnIndividualAckTest")
 def two_transactions_one_message(lab: Lab, admin: Admin) -> None:
     """The second loses, and with it all that it had done: its commit aborts."""
     worker, got = filled(lab, "ab")
@@ -83,7 +83,7 @@ def two_transactions_one_message(lab: Lab, admin: Admin) -> None:
     admin.log("payments-0")
 
 
-@program("refused-ack-lets-go", "Consumer#individualAckWithTransaction")
+@program("Consumer#individualAckWithTransaction")
 def refused_ack_lets_go(lab: Lab, admin: Admin) -> None:
     """One message of the request is pending, so all of it is refused; but the consumer holds none
     of it any more, and the other message comes to nobody until every consumer has gone."""
@@ -99,7 +99,7 @@ def refused_ack_lets_go(lab: Lab, admin: Admin) -> None:
     lab.receive(consume_again(lab, worker), 2)
 
 
-@program("partial-ack-resets-the-count", "InMemoryRedeliveryTracker#removeBatch")
+@program("InMemoryRedeliveryTracker#removeBatch")
 def partial_ack_resets_the_count(lab: Lab, admin: Admin) -> None:
     """To acknowledge one message of a batch restarts the count of the others."""
     worker = consume(lab, kind="Shared")
@@ -112,7 +112,7 @@ def partial_ack_resets_the_count(lab: Lab, admin: Admin) -> None:
     lab.receive(worker, 2)
 
 
-@program("one-transaction-acks-twice", "PendingAckHandleImpl#individualAcknowledgeMessage")
+@program("PendingAckHandleImpl#individualAcknowledgeMessage")
 def one_transaction_acks_twice(lab: Lab, admin: Admin) -> None:
     """A conflict with itself, and its client can no longer commit it."""
     worker, got = filled(lab, "a")
@@ -123,7 +123,7 @@ def one_transaction_acks_twice(lab: Lab, admin: Admin) -> None:
     lab.receive(worker, 1)
 
 
-@program("ack-of-what-is-acked", "PendingAckHandleImpl#individualAcknowledgeMessage")
+@program("PendingAckHandleImpl#individualAcknowledgeMessage")
 def ack_of_what_is_acked(lab: Lab, admin: Admin) -> None:
     worker, got = filled(lab, "abc")
     lab.ack(worker, got[1])
@@ -134,10 +134,7 @@ def ack_of_what_is_acked(lab: Lab, admin: Admin) -> None:
     lab.abort(txn)
 
 
-@program(
-    "pending-survives-reconnect",
-    "TransactionEndToEndTest.testFilterMsgsInPendingAckStateWhenConsumerDisconnect",
-)
+@program("TransactionEndToEndTest.testFilterMsgsInPendingAckStateWhenConsumerDisconnect")
 def pending_survives_reconnect(lab: Lab, admin: Admin) -> None:
     worker, got = filled(lab, "abcd")
     first, second = lab.begin("app"), lab.begin("app")
@@ -150,10 +147,7 @@ def pending_survives_reconnect(lab: Lab, admin: Admin) -> None:
     lab.receive_only(again, 2)
 
 
-@program(
-    "pending-stalls-nobody",
-    "TransactionEndToEndTest.testMsgsInPendingAckStateWouldNotGetTheConsumerStuck",
-)
+@program("TransactionEndToEndTest.testMsgsInPendingAckStateWouldNotGetTheConsumerStuck")
 def pending_stalls_nobody(lab: Lab, admin: Admin) -> None:
     """A consumer with room for two gets the two behind those that are pending."""
     worker, got = filled(lab, "abcd")
@@ -170,7 +164,7 @@ def pending_stalls_nobody(lab: Lab, admin: Admin) -> None:
     lab.receive(again, 2)
 
 
-@program("pending-survives-unload", "PendingAckPersistentTest.individualPendingAckReplayTest")
+@program("PendingAckPersistentTest.individualPendingAckReplayTest")
 def pending_survives_unload(lab: Lab, admin: Admin) -> None:
     """The pending acks lie in a log of their own, which a subscription reads when it is opened."""
     worker, got = filled(lab, "abc")
@@ -187,7 +181,7 @@ def pending_survives_unload(lab: Lab, admin: Admin) -> None:
     admin.cursor(ORDERS, BILLING)
 
 
-@program("position-states", "PendingAckPersistentTest.testCheckPositionInPendingAckState")
+@program("PendingAckPersistentTest.testCheckPositionInPendingAckState")
 def position_states(lab: Lab, admin: Admin) -> None:
     worker, got = filled(lab, "ab")
     admin.position(ORDERS, BILLING, got[0].wire)
@@ -198,7 +192,7 @@ def position_states(lab: Lab, admin: Admin) -> None:
     admin.position(ORDERS, BILLING, got[0].wire)
 
 
-@program("handle-states", "AdminApiTransactionTest.testGetPendingAckStats")
+@program("AdminApiTransactionTest.testGetPendingAckStats")
 def handle_states(lab: Lab, admin: Admin) -> None:
     """Pending acks are opened by the first transaction that acknowledges."""
     worker, got = filled(lab, "a")
@@ -209,7 +203,7 @@ def handle_states(lab: Lab, admin: Admin) -> None:
     admin.pending(ORDERS, BILLING)
 
 
-@program("timeout-redelivers", "TransactionEndToEndTest.transactionTimeoutTest")
+@program("TransactionEndToEndTest.transactionTimeoutTest")
 def timeout_redelivers(lab: Lab, admin: Admin) -> None:
     worker, got = filled(lab, "a")
     txn = begin_and_ack(lab, worker, got[0], timeout_ms=3_000)
@@ -219,7 +213,7 @@ def timeout_redelivers(lab: Lab, admin: Admin) -> None:
     lab.state(txn)
 
 
-@program("in-pending-ack-status", "apache/pulsar#10306")
+@program("apache/pulsar#10306")
 def in_pending_ack_status(lab: Lab, admin: Admin) -> None:
     """A consumer goes in the middle of its transaction. Its successor is refused the message until
     the transaction's timeout, and gets it then."""
@@ -238,7 +232,7 @@ def in_pending_ack_status(lab: Lab, admin: Admin) -> None:
     admin.cursor(ORDERS, "work")
 
 
-@program("no-batch-without-a-queue", "apache/pulsar#11850")
+@program("apache/pulsar#11850")
 def no_batch_without_a_queue(lab: Lab, admin: Admin) -> None:
     """A consumer with receiverQueueSize 0 is sent one message for each receive; what a transaction
     gives back it asks for again. A batch closes it."""
@@ -256,7 +250,7 @@ def no_batch_without_a_queue(lab: Lab, admin: Admin) -> None:
     admin.consumers(ORDERS, "work")
 
 
-@program("exclusive-is-taken", "PersistentSubscription#addConsumerInternal")
+@program("PersistentSubscription#addConsumerInternal")
 def exclusive_is_taken(lab: Lab, admin: Admin) -> None:
     """By another client, or by the same one: on one connection too. The first consumer stays."""
     work = lab.subscribe("shop", ORDERS, "work", "Exclusive")
@@ -267,7 +261,7 @@ def exclusive_is_taken(lab: Lab, admin: Admin) -> None:
     lab.receive_only(work, 1)
 
 
-@program("dead-letters", "TransactionEndToEndTest.testSendTxnAckMessageToDLQ")
+@program("TransactionEndToEndTest.testSendTxnAckMessageToDLQ")
 def dead_letters(lab: Lab, admin: Admin) -> None:
     """An abort counts as a delivery: a consumer that allows one redelivery finds the message among
     the dead ones after the second abort."""
@@ -282,7 +276,7 @@ def dead_letters(lab: Lab, admin: Admin) -> None:
     lab.read_all("reader", f"{ORDERS}.dead")
 
 
-@program("acknowledged-and-dead", "apache/pulsar#5891")
+@program("apache/pulsar#5891")
 def acknowledged_and_dead(lab: Lab, admin: Admin) -> None:
     """A consumer that acknowledges batches as a whole, which is the default: two messages of three
     are acknowledged, and all three come again, and go to the dead ones."""
@@ -323,13 +317,13 @@ def acknowledged_and_dead(lab: Lab, admin: Admin) -> None:
     admin.cursor(ORDERS, "last")
 
 
-@program("no-redelivery-is-allowed", "ConsumerBuilderImpl#deadLetterPolicy")
+@program("ConsumerBuilderImpl#deadLetterPolicy")
 def no_redelivery_is_allowed(lab: Lab, admin: Admin) -> None:
     """A dead letter policy allows one at least."""
     lab.subscribe("worker", ORDERS, BILLING, "Shared", dead=0)
 
 
-@program("the-count-begins-again", "apache/pulsar-site#1117")
+@program("apache/pulsar-site#1117")
 def the_count_begins_again(lab: Lab, admin: Admin) -> None:
     """How often a message came again is known to the dispatcher alone: after a load, nobody."""
     lab.subscribe("undertaker", f"{ORDERS}.dead", "graves")
@@ -348,7 +342,7 @@ def the_count_begins_again(lab: Lab, admin: Admin) -> None:
     lab.read_all("reader", f"{ORDERS}.dead")
 
 
-@program("two-subscriptions", "TransactionEndToEndTest.oneTransactionOneTopicWithMultiSubTest")
+@program("TransactionEndToEndTest.oneTransactionOneTopicWithMultiSubTest")
 def two_subscriptions(lab: Lab, admin: Admin) -> None:
     """One transaction acknowledges one message for two subscriptions."""
     billing = consume(lab, kind="Shared")
@@ -363,7 +357,7 @@ def two_subscriptions(lab: Lab, admin: Admin) -> None:
     admin.cursor(ORDERS, "stock")
 
 
-@program("consume-and-produce", "TransactionProduceTest.ackCommitTest, produceTest")
+@program("TransactionProduceTest.ackCommitTest, produceTest")
 def consume_and_produce(lab: Lab, admin: Admin) -> None:
     """What a transaction is for: acknowledge an order and write its income, or neither."""
     worker, got = filled(lab, "ab")
@@ -377,7 +371,7 @@ def consume_and_produce(lab: Lab, admin: Admin) -> None:
     lab.read_all("reader", "income-0")
 
 
-@program("plain-ack-beats-pending", "Consumer#individualAckNormal")
+@program("Consumer#individualAckNormal")
 def plain_ack_beats_pending(lab: Lab, admin: Admin) -> None:
     """A plain acknowledgement is applied at once, whatever a transaction holds; its abort does
     not bring the message back."""
@@ -391,7 +385,7 @@ def plain_ack_beats_pending(lab: Lab, admin: Admin) -> None:
     admin.cursor(ORDERS, BILLING)
 
 
-@program("plain-ack-beats-pending-exclusive", "Consumer#individualAckNormal")
+@program("Consumer#individualAckNormal")
 def plain_ack_beats_pending_exclusive(lab: Lab, admin: Admin) -> None:
     """The transaction stays counted, and its abort still rewinds."""
     worker, got = filled(lab, "abc", "Exclusive")
@@ -403,9 +397,7 @@ def plain_ack_beats_pending_exclusive(lab: Lab, admin: Admin) -> None:
     lab.receive_only(worker, 2)
 
 
-@program(
-    "batch-indexes", "TransactionEndToEndTest.testTransactionConflictExceptionWhenAckBatchMessage"
-)
+@program("TransactionEndToEndTest.testTransactionConflictExceptionWhenAckBatchMessage")
 def batch_indexes(lab: Lab, admin: Admin) -> None:
     """Messages of one batch may belong to different transactions; one message to one only."""
     worker = consume(lab, kind="Shared")
@@ -427,7 +419,7 @@ def batch_indexes(lab: Lab, admin: Admin) -> None:
     admin.cursor(ORDERS, BILLING)
 
 
-@program("key-shared", "PersistentStickyKeyDispatcherMultipleConsumers")
+@program("PersistentStickyKeyDispatcherMultipleConsumers")
 def key_shared(lab: Lab, admin: Admin) -> None:
     """As Shared: one by one, and exactly what was aborted comes again."""
     worker = consume(lab, kind="Key_Shared")
@@ -440,7 +432,7 @@ def key_shared(lab: Lab, admin: Admin) -> None:
     admin.cursor(ORDERS, BILLING)
 
 
-@program("ack-pair-one-plainly-too", "MLPendingAckReplyCallBack#handleMetadataEntry")
+@program("MLPendingAckReplyCallBack#handleMetadataEntry")
 def ack_pair_one_plainly_too(lab: Lab, admin: Admin) -> None:
     """A transaction acknowledges two messages in one request, and the second of them is then
     acknowledged plainly, too. When the topic is loaded again the whole request is refused, because

@@ -8,7 +8,7 @@ from . import CONTROL, Admin, Lab, program
 from .visibility import ORDERS, begin_and_write, consume, write
 
 
-@program("ids", "TransactionTest.testGetTxnID, TransactionCoordinatorClientTest.testNewTxn",
+@program("TransactionTest.testGetTxnID, TransactionCoordinatorClientTest.testNewTxn",
          needs=(CONTROL,))  # fmt: skip
 def ids(lab: Lab, admin: Admin) -> None:
     """A coordinator counts from 0; an aborted transaction uses an id up too. Nobody opens it before
@@ -22,14 +22,14 @@ def ids(lab: Lab, admin: Admin) -> None:
     admin.coordinator()
 
 
-@program("ids-after-unload", "MLTransactionMetadataStoreTest.testRecoverSequenceId")
+@program("MLTransactionMetadataStoreTest.testRecoverSequenceId")
 def ids_after_unload(lab: Lab, admin: Admin) -> None:
     lab.commit(lab.begin("app"))
     admin.unload_coordinator()
     lab.commit(lab.begin("app"))
 
 
-@program("participants", "MLTransactionMetadataStoreTest.testTransactionOperation")
+@program("MLTransactionMetadataStoreTest.testTransactionOperation")
 def participants(lab: Lab, admin: Admin) -> None:
     """A set: registered twice is registered once; and listed in their order."""
     worker = consume(lab, kind="Shared")
@@ -46,7 +46,7 @@ def participants(lab: Lab, admin: Admin) -> None:
     admin.transaction(txn)
 
 
-@program("log-is-cleaned", "MLTransactionMetadataStoreTest.testDeleteLog", needs=(CONTROL,))
+@program("MLTransactionMetadataStoreTest.testDeleteLog", needs=(CONTROL,))
 def log_is_cleaned(lab: Lab, admin: Admin) -> None:
     """Five records of a transaction with one topic and one subscription, and none of them is kept
     once it has ended."""
@@ -64,7 +64,7 @@ def log_is_cleaned(lab: Lab, admin: Admin) -> None:
     admin.transaction_log()
 
 
-@program("timeout", "TransactionEndToEndTest.testTxnTimeoutAtTransactionMetadataStore")
+@program("TransactionEndToEndTest.testTxnTimeoutAtTransactionMetadataStore")
 def timeout(lab: Lab, admin: Admin) -> None:
     """The coordinator aborts what is open at its deadline."""
     worker = consume(lab)
@@ -76,7 +76,7 @@ def timeout(lab: Lab, admin: Admin) -> None:
     lab.silent(worker)
 
 
-@program("client-timeout", "TransactionTest.testTxnTimeOutInClient")
+@program("TransactionTest.testTxnTimeOutInClient")
 def client_timeout(lab: Lab, admin: Admin) -> None:
     """The client counts too, and asks nobody any more."""
     worker = consume(lab, kind="Shared")
@@ -108,10 +108,10 @@ def _closed(lab: Lab, admin: Admin, action: str) -> None:
 #: the client refuses all that comes later, without a question to anybody
 for _action in ("commit", "abort"):
     _test = "TransactionEndToEndTest.produceAndConsumeCloseStateTxnTest"
-    program(f"closed-by-{_action}", _test)(partial(_closed, action=_action))
+    program(_test, name=f"closed-by-{_action}")(partial(_closed, action=_action))
 
 
-@program("failed-operation", "TransactionProduceTest.testCommitFailure")
+@program("TransactionProduceTest.testCommitFailure")
 def failed_operation(lab: Lab, admin: Admin) -> None:
     """A message that is too large: the commit becomes an abort."""
     txn = begin_and_write(lab, "a")
@@ -122,9 +122,7 @@ def failed_operation(lab: Lab, admin: Admin) -> None:
     admin.log(ORDERS)
 
 
-@program(
-    "admin-abort", "AdminApiTransactionTest.testAbortTransaction, TransactionTest.testGetTxnState"
-)
+@program("AdminApiTransactionTest.testAbortTransaction, TransactionTest.testGetTxnState")
 def admin_abort(lab: Lab, admin: Admin) -> None:
     """An operator may abort by the id; the client learns of it when it ends the transaction."""
     txn = begin_and_write(lab, "a")
@@ -137,7 +135,7 @@ def admin_abort(lab: Lab, admin: Admin) -> None:
     admin.abort(txn)
 
 
-@program("missing-topic", "TransactionBufferClientTest.testEndTopicNotExist")
+@program("TransactionBufferClientTest.testEndTopicNotExist")
 def missing_topic(lab: Lab, admin: Admin) -> None:
     """A topic that was deleted is no obstacle."""
     txn = begin_and_write(lab, "a")
@@ -147,7 +145,7 @@ def missing_topic(lab: Lab, admin: Admin) -> None:
     admin.log("payments-0")
 
 
-@program("missing-subscription", "TransactionBufferClientTest.testEndSubNotExist")
+@program("TransactionBufferClientTest.testEndSubNotExist")
 def missing_subscription(lab: Lab, admin: Admin) -> None:
     worker = consume(lab, kind="Shared")
     write(lab, None, "a")
@@ -159,7 +157,7 @@ def missing_subscription(lab: Lab, admin: Admin) -> None:
     lab.receive(consume(lab, kind="Shared"), 1)
 
 
-@program("slow-transactions", "AdminApiTransactionTest.testGetSlowTransactions")
+@program("AdminApiTransactionTest.testGetSlowTransactions")
 def slow_transactions(lab: Lab, admin: Admin) -> None:
     """By the timeout that they were given, not by how long they have been running."""
     for timeout_ms in (10_000, 60_000, 90_000):
@@ -168,7 +166,7 @@ def slow_transactions(lab: Lab, admin: Admin) -> None:
         admin.slow(limit)
 
 
-@program("most-active", "TransactionCoordinatorConfigTest.testMaxActiveTxn",
+@program("TransactionCoordinatorConfigTest.testMaxActiveTxn",
          settings={"maxActiveTransactionsPerCoordinator": "2"})  # fmt: skip
 def most_active(lab: Lab, admin: Admin) -> None:
     """Over the limit there is no answer at all, and the client waits for its own timeout."""
@@ -180,7 +178,7 @@ def most_active(lab: Lab, admin: Admin) -> None:
     lab.commit(lab.begin("app"))
 
 
-@program("ended-twice", "TransactionMetadataStoreServiceTest")
+@program("TransactionMetadataStoreServiceTest")
 def ended_twice(lab: Lab, admin: Admin) -> None:
     """Two commits sent together on an open transaction: one marker, and the second is refused."""
     txn = begin_and_write(lab, "a")
@@ -188,7 +186,7 @@ def ended_twice(lab: Lab, admin: Admin) -> None:
     admin.log(ORDERS)
 
 
-@program("commit-said-no", "apache/pulsar#19629")
+@program("apache/pulsar#19629")
 def commit_said_no(lab: Lab, admin: Admin) -> None:
     """The answer to a commit was lost, so its client asks again. An application that takes this
     error for an abort pays twice."""
@@ -202,7 +200,7 @@ def commit_said_no(lab: Lab, admin: Admin) -> None:
     lab.receive(worker, 2)
 
 
-@program("the-job-cannot-be-restored", "streamnative/pulsar-flink#417")
+@program("streamnative/pulsar-flink#417")
 def the_job_cannot_be_restored(lab: Lab, admin: Admin) -> None:
     """The same answer for a transaction that was committed and for one that its timeout ended."""
     worker = consume(lab)

@@ -19,7 +19,7 @@ from tests.oracle.pulsar.programs.visibility import (
 )
 
 
-@program("cumulative-must-advance", "TransactionEndToEndTest.txnAckTestNoBatchAndCumulativeSub")
+@program("TransactionEndToEndTest.txnAckTestNoBatchAndCumulativeSub")
 def cumulative_must_advance(lab: Lab, admin: Admin) -> None:
     worker, got = filled(lab, "abcd", "Failover")
     txn, other = lab.begin("worker"), lab.begin("worker")
@@ -34,7 +34,7 @@ def cumulative_must_advance(lab: Lab, admin: Admin) -> None:
     admin.cursor(ORDERS, BILLING)
 
 
-@program("cumulative-and-commit", "TransactionEndToEndTest.txnCumulativeAckTest")
+@program("TransactionEndToEndTest.txnCumulativeAckTest")
 def cumulative_and_commit(lab: Lab, admin: Admin) -> None:
     """The same transaction may go further."""
     worker, got = filled(lab, "abc", "Exclusive")
@@ -49,7 +49,7 @@ def cumulative_and_commit(lab: Lab, admin: Admin) -> None:
     lab.receive_only(again, 1)
 
 
-@program("cumulative-and-abort", "TransactionEndToEndTest.testCumulativeAckRedeliverMessages")
+@program("TransactionEndToEndTest.testCumulativeAckRedeliverMessages")
 def cumulative_and_abort(lab: Lab, admin: Admin) -> None:
     """Nothing comes again by itself: the client has to ask."""
     worker, got = filled(lab, "abc", "Exclusive")
@@ -61,7 +61,7 @@ def cumulative_and_abort(lab: Lab, admin: Admin) -> None:
     lab.receive(worker, 3)
 
 
-@program("cumulative-on-shared", "ConsumerBase#doAcknowledgeWithTxn")
+@program("ConsumerBase#doAcknowledgeWithTxn")
 def cumulative_on_shared(lab: Lab, admin: Admin) -> None:
     """Refused by the client."""
     worker, got = filled(lab, "a", "Shared")
@@ -70,7 +70,7 @@ def cumulative_on_shared(lab: Lab, admin: Admin) -> None:
     lab.commit(txn)
 
 
-@program("cumulative-then-reconnect", "PersistentDispatcherSingleActiveConsumer")
+@program("PersistentDispatcherSingleActiveConsumer")
 def cumulative_then_reconnect(lab: Lab, admin: Admin) -> None:
     """What is pending cumulatively is delivered again to a new consumer; what is pending one by
     one is not."""
@@ -83,7 +83,7 @@ def cumulative_then_reconnect(lab: Lab, admin: Admin) -> None:
     admin.cursor(ORDERS, BILLING)
 
 
-@program("cumulative-replay", "PendingAckPersistentTest.cumulativePendingAckReplayTest")
+@program("PendingAckPersistentTest.cumulativePendingAckReplayTest")
 def cumulative_replay(lab: Lab, admin: Admin) -> None:
     worker, got = filled(lab, "abc", "Exclusive")
     first, second, third, fourth = (lab.begin("worker") for _ in range(4))
@@ -102,7 +102,7 @@ def cumulative_replay(lab: Lab, admin: Admin) -> None:
     lab.abort(fourth)
 
 
-@program("plain-cumulative-over-pending", "PersistentSubscription#acknowledgeMessage")
+@program("PersistentSubscription#acknowledgeMessage")
 def plain_cumulative_over_pending(lab: Lab, admin: Admin) -> None:
     worker, got = filled(lab, "abc", "Exclusive")
     txn = lab.begin("app")
@@ -113,7 +113,7 @@ def plain_cumulative_over_pending(lab: Lab, admin: Admin) -> None:
     admin.cursor(ORDERS, BILLING)
 
 
-@program("cumulative-slot-swallows-commit", "PendingAckHandleImpl#internalCommitTxn")
+@program("PendingAckHandleImpl#internalCommitTxn")
 def cumulative_slot_swallows_commit(lab: Lab, admin: Admin) -> None:
     """While one transaction holds the cumulative slot, the commit of another with individual
     acknowledgements succeeds and acknowledges nothing."""
@@ -130,7 +130,7 @@ def cumulative_slot_swallows_commit(lab: Lab, admin: Admin) -> None:
     admin.pending(ORDERS, BILLING)
 
 
-@program("cumulative-slot-swallows-abort", "PendingAckHandleImpl#internalAbortTxn")
+@program("PendingAckHandleImpl#internalAbortTxn")
 def cumulative_slot_swallows_abort(lab: Lab, admin: Admin) -> None:
     worker, got = filled(lab, "abc", "Exclusive")
     holder, other = lab.begin("app"), lab.begin("app")
@@ -178,7 +178,7 @@ def thaw(lab: Lab, admin: Admin, txn: Txn, action: str) -> None:
     admin.transaction(txn)
 
 
-@program("commit-frozen", "TransactionMetadataStoreService#endTransaction")
+@program("TransactionMetadataStoreService#endTransaction")
 def commit_frozen(lab: Lab, admin: Admin) -> None:
     """Decided, and not done: it outlives its own timeout, can no longer be aborted, and every
     retry writes one more marker where nothing was wrong. Markers are many, and change nothing."""
@@ -193,7 +193,7 @@ def commit_frozen(lab: Lab, admin: Admin) -> None:
     lab.silent(worker)
 
 
-@program("abort-frozen", "TransactionMetadataStoreService#endTransaction")
+@program("TransactionMetadataStoreService#endTransaction")
 def abort_frozen(lab: Lab, admin: Admin) -> None:
     worker = consume(lab)
     txn = freeze(lab, admin, "abort")
@@ -204,7 +204,7 @@ def abort_frozen(lab: Lab, admin: Admin) -> None:
     lab.silent(worker)
 
 
-@program("frozen-until-somebody-looks", "TransactionsBase#getTransactionMetadata")
+@program("TransactionsBase#getTransactionMetadata")
 def frozen_until_somebody_looks(lab: Lab, admin: Admin) -> None:
     """To ask what becomes of it is answered with an error, and ends it: the question loads what
     the coordinator could not find."""
@@ -215,7 +215,7 @@ def frozen_until_somebody_looks(lab: Lab, admin: Admin) -> None:
     admin.transaction(txn)
 
 
-@program("frozen-and-acknowledged", "PendingAckHandleImpl#commitTxn")
+@program("PendingAckHandleImpl#commitTxn")
 def frozen_and_acknowledged(lab: Lab, admin: Admin) -> None:
     """A healthy subscription has applied the commit with the first try."""
     worker, got = filled(lab, "ab")
@@ -229,7 +229,7 @@ def frozen_and_acknowledged(lab: Lab, admin: Admin) -> None:
     admin.cursor(ORDERS, BILLING)
 
 
-@program("frozen-blocks-nobody-else", "TransactionMetadataStoreService#endTransaction")
+@program("TransactionMetadataStoreService#endTransaction")
 def frozen_blocks_nobody_else(lab: Lab, admin: Admin) -> None:
     """Where the marker has come the topic is free; another transaction commits behind it."""
     worker = consume(lab)
@@ -256,7 +256,7 @@ def ended(lab: Lab, text: str, topic: str = ORDERS, action: str = "commit") -> T
     return txn
 
 
-@program("late-write-refused", "TransactionLowWaterMarkTest.testTBLowWaterMarkEndToEnd")
+@program("TransactionLowWaterMarkTest.testTBLowWaterMarkEndToEnd")
 def late_write_refused(lab: Lab, admin: Admin) -> None:
     late = ended(lab, "a")
     ended(lab, "b")
@@ -265,7 +265,7 @@ def late_write_refused(lab: Lab, admin: Admin) -> None:
     admin.log(ORDERS)
 
 
-@program("late-write-hides-committed", "TopicTransactionBuffer#handleLowWaterMark")
+@program("TopicTransactionBuffer#handleLowWaterMark")
 def late_write_hides_committed(lab: Lab, admin: Admin) -> None:
     """Before the mark has come the late message is taken, and blocks the topic. The next end
     aborts it, by the id of its transaction, and so hides what that had committed."""
@@ -284,7 +284,7 @@ def late_write_hides_committed(lab: Lab, admin: Admin) -> None:
     admin.log(ORDERS)
 
 
-@program("late-writes-cascade", "TransactionLowWaterMarkTest.testTransactionBufferLowWaterMark")
+@program("TransactionLowWaterMarkTest.testTransactionBufferLowWaterMark")
 def late_writes_cascade(lab: Lab, admin: Admin) -> None:
     """One end aborts every late one before it: the check goes on at the new head."""
     first = ended(lab, "a")
@@ -297,7 +297,7 @@ def late_writes_cascade(lab: Lab, admin: Admin) -> None:
     admin.log(ORDERS)
 
 
-@program("watermark-held-back", "MLTransactionMetadataStore#getLowWaterMark")
+@program("MLTransactionMetadataStore#getLowWaterMark")
 def watermark_held_back(lab: Lab, admin: Admin) -> None:
     """The mark is the coordinator's: a transaction that is alive anywhere holds it back."""
     alive = begin_and_write(lab, "p", topic="payments-0")
@@ -311,7 +311,7 @@ def watermark_held_back(lab: Lab, admin: Admin) -> None:
     admin.log(ORDERS)
 
 
-@program("watermark-is-forgotten", "TopicTransactionBuffer: lowWaterMarks")
+@program("TopicTransactionBuffer: lowWaterMarks")
 def watermark_is_forgotten(lab: Lab, admin: Admin) -> None:
     """Marks are in memory only: what was refused before the topic was closed is taken after."""
     late = ended(lab, "a")
@@ -329,7 +329,7 @@ def watermark_is_forgotten(lab: Lab, admin: Admin) -> None:
     admin.log(ORDERS)
 
 
-@program("late-write-of-an-aborted", "TopicTransactionBuffer#handleTransactionMessage")
+@program("TopicTransactionBuffer#handleTransactionMessage")
 def late_write_of_an_aborted(lab: Lab, admin: Admin) -> None:
     """It is appended and filtered; one may read up to it only with the next entry."""
     worker = consume(lab)
@@ -365,4 +365,4 @@ for _kind, _reference in (
     ("Shared", "PendingAckPersistentTest.testPendingAckLowWaterMark"),
     ("Exclusive", "PendingAckHandleImpl#handleLowWaterMark"),
 ):
-    program(f"late-ack-{_kind.lower()}", _reference)(partial(_late_ack, kind=_kind))
+    program(_reference, name=f"late-ack-{_kind.lower()}")(partial(_late_ack, kind=_kind))

@@ -32,6 +32,6 @@ def see_in_each_way(lab: Lab, admin: Admin, fate: str) -> None:
 
 
 for _way in WAYS:
-    program(f"every-field-{_way}", REFERENCE)(partial(see_in_each_codec, way=_way))
+    program(REFERENCE, name=f"every-field-{_way}")(partial(see_in_each_codec, way=_way))
 for _fate in ("committed", "redelivered", "retried", "dead"):
-    program(f"every-field-{_fate}", REFERENCE)(partial(see_in_each_way, fate=_fate))
+    program(REFERENCE, name=f"every-field-{_fate}")(partial(see_in_each_way, fate=_fate))

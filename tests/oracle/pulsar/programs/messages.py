@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from . import Admin, Lab, program
+from . import DEDUPLICATES, Admin, Lab, program
 
 ORDERS, PAYMENTS, BILLING = "orders-0", "payments-0", "billing"
 
 
-@program("named-in-the-command-only",
-         "ServerCnx#handleSend, AbstractBaseDispatcher#filterEntriesForConsumer")  # fmt: skip
+@program("ServerCnx#handleSend, AbstractBaseDispatcher#filterEntriesForConsumer")
 def named_in_the_command_only(lab: Lab, admin: Admin) -> None:
     """The command names the transaction, the message does not (pulsar-client-go 0.19.0). Its
     horizon hides, its abort does not; a topic that is loaded again knows nothing of it."""
@@ -36,8 +35,7 @@ def named_in_the_command_only(lab: Lab, admin: Admin) -> None:
     admin.log(ORDERS)
 
 
-@program("deduplication-of-chunks", "MessageDeduplication#isDuplicate",
-         settings={"brokerDeduplicationEnabled": "true"})  # fmt: skip
+@program("MessageDeduplication#isDuplicate", settings=DEDUPLICATES)
 def deduplication_of_chunks(lab: Lab, admin: Admin) -> None:
     """All chunks of a message have its one sequence id: none of them is a duplicate of another."""
     worker = lab.subscribe("worker", ORDERS, BILLING)
@@ -54,7 +52,7 @@ def deduplication_of_chunks(lab: Lab, admin: Admin) -> None:
     admin.log(ORDERS)
 
 
-@program("retry-of-two-topics", "ConsumerBuilderImpl#checkDlqAlreadyExists")
+@program("ConsumerBuilderImpl#checkDlqAlreadyExists")
 def retry_of_two_topics(lab: Lab, admin: Admin) -> None:
     """Two topics, two subscriptions of one name: what is to be retried comes back where it was."""
     topics = (ORDERS, PAYMENTS)
@@ -72,8 +70,7 @@ def retry_of_two_topics(lab: Lab, admin: Admin) -> None:
         lab.silent(worker)
 
 
-@program("batch-begins-with-a-duplicate", "apache/pulsar#6273",
-         settings={"brokerDeduplicationEnabled": "true"})  # fmt: skip
+@program("apache/pulsar#6273", settings=DEDUPLICATES)
 def batch_begins_with_a_duplicate(lab: Lab, admin: Admin) -> None:
     """The lowest number of a batch decides for all of it, and the highest counts. A producer of the
     same name that comes later goes on behind it by itself."""

@@ -13,7 +13,7 @@ ASYNC_DELETE = "ManagedCursorImpl#asyncDelete"
 MARK_DELETE = "ManagedCursorImpl#asyncMarkDelete"
 
 
-@program("ack-beyond-the-end", ASYNC_DELETE)
+@program(ASYNC_DELETE)
 def ack_beyond_the_end(lab: Lab, admin: Admin) -> None:
     """Plain: nothing comes of it, and the mark does not move over what stood before it in the list
     until the next one."""
@@ -27,7 +27,7 @@ def ack_beyond_the_end(lab: Lab, admin: Admin) -> None:
     admin.cursor(ORDERS, BILLING)
 
 
-@program("ack-all-beyond-the-end", MARK_DELETE)
+@program(MARK_DELETE)
 def ack_all_beyond_the_end(lab: Lab, admin: Admin) -> None:
     worker, got = filled(lab, "a", "Exclusive")
     lab.ack_all(worker, lab.invent(got[0], 2))
@@ -40,7 +40,7 @@ def ack_all_beyond_the_end(lab: Lab, admin: Admin) -> None:
     admin.cursor(ORDERS, BILLING)
 
 
-@program("commit-beyond-the-end", "PendingAckHandleImpl#individualAckCommitCommon")
+@program("PendingAckHandleImpl#individualAckCommitCommon")
 def commit_beyond_the_end(lab: Lab, admin: Admin) -> None:
     """In a transaction: what is sent there later is pending for nobody, and nobody is sent it. A
     plain acknowledgement frees the place."""
@@ -63,7 +63,7 @@ def commit_beyond_the_end(lab: Lab, admin: Admin) -> None:
     lab.abort(second)
 
 
-@program("commit-beyond-the-end-unloaded", "MLPendingAckReplyCallBack#handleMetadataEntry")
+@program("MLPendingAckReplyCallBack#handleMetadataEntry")
 def commit_beyond_the_end_unloaded(lab: Lab, admin: Admin) -> None:
     """The log is replayed, and there is such a message now: the commit acknowledges it."""
     worker, got = filled(lab, "a")
@@ -79,7 +79,7 @@ def commit_beyond_the_end_unloaded(lab: Lab, admin: Admin) -> None:
     admin.cursor(ORDERS, BILLING)
 
 
-@program("abort-beyond-the-end", "PendingAckHandleImpl#individualAckAbortCommon")
+@program("PendingAckHandleImpl#individualAckAbortCommon")
 def abort_beyond_the_end(lab: Lab, admin: Admin) -> None:
     worker, got = filled(lab, "a")
     txn = begin_and_ack(lab, worker, lab.invent(got[0], 1))
@@ -94,7 +94,7 @@ def abort_beyond_the_end(lab: Lab, admin: Admin) -> None:
     admin.cursor(ORDERS, BILLING)
 
 
-@program("commit-all-beyond-the-end", MARK_DELETE)
+@program(MARK_DELETE)
 def commit_all_beyond_the_end(lab: Lab, admin: Admin) -> None:
     """The commit frees the slot and moves nothing; a load moves the mark after all."""
     worker, got = filled(lab, "a", "Exclusive")
@@ -113,7 +113,7 @@ def commit_all_beyond_the_end(lab: Lab, admin: Admin) -> None:
     admin.cursor(ORDERS, BILLING)
 
 
-@program("batch-beyond-the-end", MARK_DELETE)
+@program(MARK_DELETE)
 def batch_beyond_the_end(lab: Lab, admin: Admin) -> None:
     """Cumulatively, up to a message of a batch that is not there: the entry before it is, so the
     mark moves, and of the batch that comes this message is left out."""
@@ -131,7 +131,7 @@ def batch_beyond_the_end(lab: Lab, admin: Admin) -> None:
     admin.cursor(ORDERS, BILLING)
 
 
-@program("batch-index-beyond-the-end", "PendingAckHandleImpl#internalIndividualAcknowledgeMessage")
+@program("PendingAckHandleImpl#internalIndividualAcknowledgeMessage")
 def batch_index_beyond_the_end(lab: Lab, admin: Admin) -> None:
     """One by one, of a batch that is not there."""
     worker, got = filled(lab, "a", "Exclusive")
@@ -146,7 +146,7 @@ def batch_index_beyond_the_end(lab: Lab, admin: Admin) -> None:
     lab.receive(worker, 3)
 
 
-@program("ack-of-another-ledger", ASYNC_DELETE)
+@program(ASYNC_DELETE)
 def ack_of_another_ledger(lab: Lab, admin: Admin) -> None:
     """An older one counts as acknowledged, a later one as not there yet."""
     lab.send("app", "income-0", "x")
@@ -172,7 +172,7 @@ def ack_of_another_ledger(lab: Lab, admin: Admin) -> None:
     lab.receive(worker, 1)
 
 
-@program("unacked-of-a-batch", "Consumer#updateRemainingUnacked")
+@program("Consumer#updateRemainingUnacked")
 def unacked_of_a_batch(lab: Lab, admin: Admin) -> None:
     """What a consumer holds is counted by messages. What an abort brings back counts once more."""
 
@@ -215,7 +215,7 @@ def unacked_of_a_batch(lab: Lab, admin: Admin) -> None:
     admin.cursor(ORDERS, BILLING)
 
 
-@program("subscription-in-use", "PersistentSubscription#delete")
+@program("PersistentSubscription#delete")
 def subscription_in_use(lab: Lab, admin: Admin) -> None:
     """It is not deleted while a consumer is connected, and nothing of its log is."""
     worker, got = filled(lab, "a")
@@ -231,7 +231,7 @@ def subscription_in_use(lab: Lab, admin: Admin) -> None:
     lab.commit(txn)
 
 
-@program("plain-in-a-batch-of-a-transaction", "AbstractBatchMessageContainer#hasSameTxn")
+@program("AbstractBatchMessageContainer#hasSameTxn")
 def plain_in_a_batch_of_a_transaction(lab: Lab, admin: Admin) -> None:
     """apache/pulsar#26547: a plain message is put into one batch with those of a transaction, and
     shares its fate. Its producer was told that it is safe."""

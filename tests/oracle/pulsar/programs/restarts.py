@@ -41,14 +41,10 @@ def _open(lab: Lab, admin: Admin, gently: bool) -> None:
 for _how in ("kill", "stop"):
     _run = partial(_open, gently=_how == "stop")
     _test = "TransactionTest: recovery of all three logs"
-    program(f"{_how}-while-open", _test, needs=(CONTROL,))(_run)
+    program(_test, name=f"{_how}-while-open", needs=(CONTROL,))(_run)
 
 
-@program(
-    "kill-and-nobody-comes",
-    "TransactionMetadataStoreService#handleTcClientConnect",
-    needs=(CONTROL,),
-)
+@program("TransactionMetadataStoreService#handleTcClientConnect", needs=(CONTROL,))
 def kill_and_nobody_comes(lab: Lab, admin: Admin) -> None:
     """A coordinator is opened by the first client that asks for it. Until then no timeout comes,
     and the topic stays blocked; a plain client is not enough."""
@@ -69,11 +65,7 @@ def kill_and_nobody_comes(lab: Lab, admin: Admin) -> None:
     admin.log(ORDERS)
 
 
-@program(
-    "kill-before-the-deadline",
-    "TransactionMetadataStoreServiceTest.transactionTimeoutRecoverTest",
-    needs=(CONTROL,),
-)
+@program("TransactionMetadataStoreServiceTest.transactionTimeoutRecoverTest", needs=(CONTROL,))
 def kill_before_the_deadline(lab: Lab, admin: Admin) -> None:
     """The deadline is the one it was given, whatever happens to the broker."""
     worker = consume(lab)
@@ -105,7 +97,7 @@ def _frozen(lab: Lab, admin: Admin, action: str) -> None:
 #: an end that was decided goes on by itself, and can no longer be turned round
 for _state, _action in (("committing", "commit"), ("aborting", "abort")):
     _run = partial(_frozen, action=_action)
-    program(f"kill-while-{_state}", "TransactionRecoverTrackerTest", needs=(CONTROL,))(_run)
+    program("TransactionRecoverTrackerTest", name=f"kill-while-{_state}", needs=(CONTROL,))(_run)
 
 
 def _ended(lab: Lab, admin: Admin, action: str) -> None:
@@ -128,11 +120,10 @@ for _action, _test in (
     ("commit", "MLTransactionMetadataStoreTest.testRecoverSequenceId"),
     ("abort", "TopicTransactionBufferRecoverTest"),
 ):
-    program(f"kill-after-{_action}", _test, needs=(CONTROL,))(partial(_ended, action=_action))
+    program(_test, name=f"kill-after-{_action}", needs=(CONTROL,))(partial(_ended, action=_action))
 
 
-@program("kill-forgets-watermarks", "TopicTransactionBuffer: lowWaterMarks",
-         needs=(CONTROL,))  # fmt: skip
+@program("TopicTransactionBuffer: lowWaterMarks", needs=(CONTROL,))
 def kill_forgets_watermarks(lab: Lab, admin: Admin) -> None:
     """A client that slept through the end of its transaction and a restart of the broker: what it
     sends late is taken, blocks the topic, and then hides what it had committed."""

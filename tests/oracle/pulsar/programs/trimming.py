@@ -22,9 +22,7 @@ def give_up(lab: Lab, payload: str) -> None:
     lab.abort(txn)
 
 
-@program(
-    "aborts-forgotten", "TopicTransactionBufferRecoverTest.testTopicTransactionBufferDeleteAbort"
-)
+@program("TopicTransactionBufferRecoverTest.testTopicTransactionBufferDeleteAbort")
 def aborts_forgotten(lab: Lab, admin: Admin) -> None:
     """The buffer looks at its next end whether the ledgers of its abort markers are still there:
     what lay in a deleted one is off the list, in the next snapshot as well."""
@@ -73,7 +71,7 @@ def _start_without(lab: Lab, ledger: int) -> None:
     lab.note("operator", "broker", "stop, deleteledger", "started again")
 
 
-@program("the-snapshot-is-gone", "TopicTransactionBufferRecover", needs=(CONTROL,))
+@program("TopicTransactionBufferRecover", needs=(CONTROL,))
 def the_snapshot_is_gone(lab: Lab, admin: Admin) -> None:
     """The ledger of the buffer's snapshots: what was aborted and what is open is read."""
     give_up(lab, "aborted")
@@ -137,4 +135,4 @@ for _name, _closed, _skip in (
 ):
     _run = partial(_lose, closed=_closed)
     _settings = {"autoSkipNonRecoverableData": _skip}
-    program(_name, "apache/pulsar#26374", needs=(CONTROL,), settings=_settings)(_run)
+    program("apache/pulsar#26374", name=_name, needs=(CONTROL,), settings=_settings)(_run)

@@ -6,7 +6,7 @@ from functools import partial
 
 from ..client import Consumer, Got
 from ..notebook import Txn
-from . import Admin, Lab, program
+from . import DEDUPLICATES, Admin, Lab, program
 
 ORDERS = "orders-0"
 
@@ -36,7 +36,7 @@ def begin_and_ack(
     return txn
 
 
-@program("commit", "TransactionProduceTest.produceAndCommitTest")
+@program("TransactionProduceTest.produceAndCommitTest")
 def commit(lab: Lab, admin: Admin) -> None:
     """Every send is answered before the commit, and nothing is received before it."""
     worker = consume(lab)
@@ -52,7 +52,7 @@ def commit(lab: Lab, admin: Admin) -> None:
     lab.state(txn)
 
 
-@program("abort", "TransactionProduceTest.produceAndAbortTest")
+@program("TransactionProduceTest.produceAndAbortTest")
 def abort(lab: Lab, admin: Admin) -> None:
     """Nothing is removed: the messages stay, a marker comes behind them, and the dispatcher
     acknowledges both."""
@@ -87,10 +87,10 @@ for _name, _test, _action in (
     ("abort-releases-plain", "abortTxnTest", "abort"),
 ):
     _run = partial(_horizon, action=_action)
-    program(_name, f"TransactionStablePositionTest.{_test}")(_run)
+    program(f"TransactionStablePositionTest.{_test}", name=_name)(_run)
 
 
-@program("two-transactions", "TransactionConsumeTest.noSortedTest, sortedTest")
+@program("TransactionConsumeTest.noSortedTest, sortedTest")
 def two_transactions(lab: Lab, admin: Admin) -> None:
     """The one that began later commits first, and stays hidden behind the other."""
     worker = consume(lab)
@@ -106,7 +106,7 @@ def two_transactions(lab: Lab, admin: Admin) -> None:
     admin.log(ORDERS)
 
 
-@program("two-topics", "TransactionProduceTest.produceTest")
+@program("TransactionProduceTest.produceTest")
 def two_topics(lab: Lab, admin: Admin) -> None:
     """One transaction over two topics: a marker in each; a third topic has none."""
     orders, payments = consume(lab), consume(lab, "payments-0")
@@ -148,10 +148,10 @@ def consume_again(lab: Lab, consumer: Consumer) -> Consumer:
 #: what was open is open again: the buffer reads its topic again behind its snapshot
 for _action in ("commit", "abort"):
     _run = partial(_recovery, action=_action)
-    program(f"recovery-then-{_action}", "TopicTransactionBufferRecoverTest.recoverTest")(_run)
+    program("TopicTransactionBufferRecoverTest.recoverTest", name=f"recovery-then-{_action}")(_run)
 
 
-@program("max-read-position", "TransactionTest.testMaxReadPositionForNormalPublish")
+@program("TransactionTest.testMaxReadPositionForNormalPublish")
 def max_read_position(lab: Lab, admin: Admin) -> None:
     write(lab, None, "a")
     admin.buffer(ORDERS)
@@ -165,7 +165,7 @@ def max_read_position(lab: Lab, admin: Admin) -> None:
     admin.buffer(ORDERS)
 
 
-@program("readers", "TransactionTest.testPersistentTopicGetLastDispatchablePositionWithTxn")
+@program("TransactionTest.testPersistentTopicGetLastDispatchablePositionWithTxn")
 def readers(lab: Lab, admin: Admin) -> None:
     """A reader's last message is the last one it could be sent: markers and what was aborted do
     not count."""
@@ -180,7 +180,7 @@ def readers(lab: Lab, admin: Admin) -> None:
     admin.log(ORDERS)
 
 
-@program("first-snapshot", "TopicTransactionBufferTest.testWriteSnapshotWhenFirstTxnMessageSend")
+@program("TopicTransactionBufferTest.testWriteSnapshotWhenFirstTxnMessageSend")
 def first_snapshot(lab: Lab, admin: Admin) -> None:
     """The buffer needs no snapshot before the first message of a transaction."""
     worker = consume(lab)
@@ -198,7 +198,7 @@ def first_snapshot(lab: Lab, admin: Admin) -> None:
     lab.receive(consume(lab), 2)
 
 
-@program("delete-topic", "TransactionTest: clearTransactionBufferSnapshotTest")
+@program("TransactionTest: clearTransactionBufferSnapshotTest")
 def delete_topic(lab: Lab, admin: Admin) -> None:
     """A topic that is deleted takes its snapshot along: a new one of its name knows of nothing."""
     txn = begin_and_write(lab, "a")
@@ -211,7 +211,7 @@ def delete_topic(lab: Lab, admin: Admin) -> None:
     admin.log(ORDERS)
 
 
-@program("another-client-commits", "TransactionEndToEndTest.txnMetadataHandlerRecoverTest")
+@program("TransactionEndToEndTest.txnMetadataHandlerRecoverTest")
 def another_client_commits(lab: Lab, admin: Admin) -> None:
     """Nothing ties a transaction to its client: anyone who knows the id may end it."""
     worker = consume(lab)
@@ -223,7 +223,7 @@ def another_client_commits(lab: Lab, admin: Admin) -> None:
     lab.state(txn)
 
 
-@program("entries-with-flags", "AdminApiTransactionTest.testPeekMessageForShowAllMessages")
+@program("AdminApiTransactionTest.testPeekMessageForShowAllMessages")
 def entries_with_flags(lab: Lab, admin: Admin) -> None:
     """An operator sees every entry. "aborted" goes by the transaction alone, so that its marker
     has it too."""
@@ -237,7 +237,7 @@ def entries_with_flags(lab: Lab, admin: Admin) -> None:
     admin.log(ORDERS)
 
 
-@program("compaction", "TransactionTest.testReadCommittedWithCompaction")
+@program("TransactionTest.testReadCommittedWithCompaction")
 def compaction(lab: Lab, admin: Admin) -> None:
     """Compaction reads as far as a subscription may, and drops what was aborted."""
     lab.send("app", ORDERS, "v1", key="k1")
@@ -255,7 +255,7 @@ def compaction(lab: Lab, admin: Admin) -> None:
     lab.receive(worker, 1)
 
 
-@program("delayed", "TransactionEndToEndTest.testDelayedTransactionMessages")
+@program("TransactionEndToEndTest.testDelayedTransactionMessages")
 def delayed(lab: Lab, admin: Admin) -> None:
     """The delay is counted from the send, not from the commit; only a shared subscription
     keeps it."""
@@ -269,7 +269,7 @@ def delayed(lab: Lab, admin: Admin) -> None:
     lab.receive(shared, 1)
 
 
-@program("registered-and-never-sent", "TopicTransactionBuffer#commitTxn, #abortTxn")
+@program("TopicTransactionBuffer#commitTxn, #abortTxn")
 def registered_and_never_sent(lab: Lab, admin: Admin) -> None:
     """A commit leaves its marker where it was registered, written to or not; an abort in a buffer
     without a snapshot leaves nothing."""
@@ -282,8 +282,7 @@ def registered_and_never_sent(lab: Lab, admin: Admin) -> None:
         admin.log(ORDERS)
 
 
-@program("deduplication", "MessageDeduplication, PersistentTopic#publishTxnMessage",
-         settings={"brokerDeduplicationEnabled": "true"})  # fmt: skip
+@program("MessageDeduplication, PersistentTopic#publishTxnMessage", settings=DEDUPLICATES)
 def deduplication(lab: Lab, admin: Admin) -> None:
     """A sequence id that an aborted transaction has used is used up: sent again, the message is
     answered as stored and is nowhere."""
@@ -298,7 +297,7 @@ def deduplication(lab: Lab, admin: Admin) -> None:
     admin.log(ORDERS)
 
 
-@program("batch-of-a-transaction", "BatchMessageContainerImpl#hasSameTxn")
+@program("BatchMessageContainerImpl#hasSameTxn")
 def batch_of_a_transaction(lab: Lab, admin: Admin) -> None:
     """A batch is one entry and belongs to one transaction."""
     worker = consume(lab)

@@ -22,6 +22,8 @@ from ..client import PROFILES
 ROUNDS = "rounds"
 #: a name server beside the broker; a Java client has one anyway
 NAMES = "names"
+#: settings of a broker that delivers at a time
+TIMERS = {"timerWheelEnable": "true"}
 
 #: each has a broker of its own
 PROGRAMS = Programs(__name__, tuple(PROFILES), (CONTROL,))

@@ -10,7 +10,7 @@ from mqlab.rocketmq.config import DISCARD_TOPIC, HALF_TOPIC, OP_TOPIC
 from mqlab.rocketmq.remoting import RemotingCommand, RequestCode, encode_json
 from tests.oracle.rocketmq.client import BROKER, COMMIT, UNKNOW, Lab, Producer, outcome_of
 from tests.oracle.rocketmq.mqadmin import Mqadmin
-from tests.oracle.rocketmq.programs import JAVA, NAMES, program
+from tests.oracle.rocketmq.programs import JAVA, NAMES, TIMERS, program
 from tests.oracle.rocketmq.programs.checks import give_up
 from tests.oracle.rocketmq.programs.consumers import GROUP, subscribe
 from tests.oracle.rocketmq.programs.ends import begin
@@ -94,12 +94,11 @@ def ask_about(it: Operator, topic: str, group: str, producers: str) -> None:
 
 
 @program(
-    "administration-topics",
     "AdminBrokerProcessor, RouteInfoManager",
     needs=(NAMES,),
-    settings={"timerWheelEnable": "true"},  # without, 5.5.0 cannot delete a topic
+    settings=TIMERS,  # without, 5.5.0 cannot delete a topic
 )
-def topics(lab: Lab) -> None:
+def administration_topics(lab: Lab) -> None:
     it, code = Operator(lab), RequestCode
     ask_about(it, "@orders", "@nobody", "@nobody")
     wrong: dict[str, dict[str, Any]] = {
@@ -130,8 +129,8 @@ def topics(lab: Lab) -> None:
     ask_about(it, "@orders", "@nobody", "@order-service")
 
 
-@program("administration-groups", "AdminBrokerProcessor, ConsumerManageProcessor", needs=(NAMES,))
-def groups(lab: Lab) -> None:
+@program("AdminBrokerProcessor, ConsumerManageProcessor", needs=(NAMES,))
+def administration_groups(lab: Lab) -> None:
     """Two messages, a group that has come, positions that it reports and that are changed."""
     lab.topic("orders")
     it, code, app = Operator(lab), RequestCode, Producer(lab)
@@ -175,12 +174,11 @@ def own_topics(line: str) -> bool:
 
 
 @program(
-    "java-mqadmin-topics",
     "org.apache.rocketmq.tools.command.topic",
     needs=(JAVA,),
-    settings={"timerWheelEnable": "true"},  # without, 5.5.0 cannot delete a topic
+    settings=TIMERS,  # without, 5.5.0 cannot delete a topic
 )
-def topics_mqadmin(lab: Lab) -> None:
+def java_mqadmin_topics(lab: Lab) -> None:
     with Mqadmin(lab) as run:
         for command in (
             "updateTopic -b BROKER -t @orders -r 2 -w 2",
@@ -215,8 +213,8 @@ def topics_mqadmin(lab: Lab) -> None:
         run("topicList", keep=own_topics)
 
 
-@program("java-mqadmin-groups", "org.apache.rocketmq.tools.command.consumer", needs=(JAVA,))
-def groups_mqadmin(lab: Lab) -> None:
+@program("org.apache.rocketmq.tools.command.consumer", needs=(JAVA,))
+def java_mqadmin_groups(lab: Lab) -> None:
     """Of a group that has come, and of one that has not."""
     app, _ = begin(lab)
     for words in ("o1", "o2"):
@@ -246,13 +244,8 @@ def groups_mqadmin(lab: Lab) -> None:
             run(command)
 
 
-@program(
-    "java-mqadmin-watch",
-    "org.apache.rocketmq.tools.command.topic",
-    profiles=("5.5",),
-    needs=(JAVA,),
-)
-def watch(lab: Lab) -> None:
+@program("org.apache.rocketmq.tools.command.topic", profiles=("5.5",), needs=(JAVA,))
+def java_mqadmin_watch(lab: Lab) -> None:
     """What an operator looks at: a half that is asked about again and again, until it is parked."""
     with Mqadmin(lab) as run:
         app, (o1,) = begin(lab, "o1")

@@ -9,10 +9,7 @@ from . import ROUNDS, program
 from .ends import begin
 
 
-@program(
-    "check-commits",
-    "EndTransactionProcessorTest.testProcessRequest_CheckMessage, testCheck_withCheck",
-)
+@program("EndTransactionProcessorTest.testProcessRequest_CheckMessage, testCheck_withCheck")
 def check_commits(lab: Lab) -> None:
     app, (o1,) = begin(lab, "o1")
     app.end(o1, UNKNOW)
@@ -21,7 +18,7 @@ def check_commits(lab: Lab) -> None:
     app.round(0)
 
 
-@program("young-half", "ServiceImplTest.testCheck_withCheck", needs=(ROUNDS,))
+@program("ServiceImplTest.testCheck_withCheck", needs=(ROUNDS,))
 def young_half(lab: Lab) -> None:
     """A half younger than transactionTimeOut is left alone: the round has not come past it."""
     app, _ = begin(lab, "o1")
@@ -30,7 +27,7 @@ def young_half(lab: Lab) -> None:
     app.round(1)
 
 
-@program("check-rolls-back", "EndTransactionProcessorTest.testProcessRequest_RollBack")
+@program("EndTransactionProcessorTest.testProcessRequest_RollBack")
 def check_rolls_back(lab: Lab) -> None:
     app, (o1,) = begin(lab, "o1")
     app.end(o1, UNKNOW)
@@ -40,7 +37,7 @@ def check_rolls_back(lab: Lab) -> None:
     lab.logs(half=2, op=1, orders=0)
 
 
-@program("local-transaction-throws", "DefaultMQProducerImpl.sendMessageInTransaction")
+@program("DefaultMQProducerImpl.sendMessageInTransaction")
 def local_transaction_throws(lab: Lab) -> None:
     """What a client sends after an exception is UNKNOW's number, and the check decides."""
     app, (o1,) = begin(lab, "o1")
@@ -50,10 +47,7 @@ def local_transaction_throws(lab: Lab) -> None:
     lab.written_logs(op=1, orders=0)
 
 
-@program(
-    "never-resolved",
-    "ServiceImplTest.testCheck_withDiscard, CheckListenerTest.testResolveDiscardMsg",
-)
+@program("ServiceImplTest.testCheck_withDiscard, CheckListenerTest.testResolveDiscardMsg")
 def never_resolved(lab: Lab) -> None:
     app, (o1,) = begin(lab, "o1")
     app.end(o1, UNKNOW)
@@ -70,7 +64,7 @@ def give_up(lab: Lab, app: Producer) -> Half:
     return copy
 
 
-@program("commit-after-discard", "DefaultTransactionalMessageCheckListener#resolveDiscardMsg")
+@program("DefaultTransactionalMessageCheckListener#resolveDiscardMsg")
 def commit_after_discard(lab: Lab) -> None:
     app, (o1,) = begin(lab, "o1")
     copy = give_up(lab, app)
@@ -79,7 +73,7 @@ def commit_after_discard(lab: Lab) -> None:
     lab.written_logs(half=4, discard=1, orders=2)
 
 
-@program("resumed-by-an-operator", "AdminBrokerProcessor#resumeCheckHalfMessage")
+@program("AdminBrokerProcessor#resumeCheckHalfMessage")
 def resumed_by_an_operator(lab: Lab) -> None:
     """An operator takes it back into the half topic; it may be asked about again."""
     app, (o1,) = begin(lab, "o1")
@@ -92,7 +86,7 @@ def resumed_by_an_operator(lab: Lab) -> None:
     app.round(0)
 
 
-@program("check-limit-of-one", "TransactionalMessageServiceImpl.needDiscard", needs=(ROUNDS,))
+@program("TransactionalMessageServiceImpl.needDiscard", needs=(ROUNDS,))
 def check_limit_of_one(lab: Lab) -> None:
     """Even a limit of 0 lets one check happen."""
     app, (o1,) = begin(lab, "o1")
@@ -104,7 +98,7 @@ def check_limit_of_one(lab: Lab) -> None:
     lab.logs(half=2, discard=1)
 
 
-@program("checker-null-then-throws", "DefaultMQProducerImpl.checkTransactionState")
+@program("DefaultMQProducerImpl.checkTransactionState")
 def checker_null_then_throws(lab: Lab) -> None:
     """A checker that returns null sends nothing, one that throws sends UNKNOW; then it commits."""
     app, _ = begin(lab, "o1")
@@ -114,7 +108,7 @@ def checker_null_then_throws(lab: Lab) -> None:
     lab.written_logs(half=4, op=1, orders=1)
 
 
-@program("five-way-mix", "TransactionalMsgIT.testMessageVisibility")
+@program("TransactionalMsgIT.testMessageVisibility")
 def five_way_mix(lab: Lab) -> None:
     """Ten messages; by five: commit, rollback, a check that commits, one that rolls back, none
     that is ever answered."""
@@ -132,7 +126,7 @@ def five_way_mix(lab: Lab) -> None:
     lab.logs(half=20, op=1 if lab.profile.name == "5.5" else 8, orders=4, discard=2)
 
 
-@program("around-a-pending-half", "TransactionalMessageServiceImpl.check, calculateOpOffset")
+@program("TransactionalMessageServiceImpl.check, calculateOpOffset")
 def around_a_pending_half(lab: Lab) -> None:
     """What was ended behind a half that was not: the round goes past all of them."""
     app, (_, b, c) = begin(lab, "a", "b", "c")
@@ -143,11 +137,7 @@ def around_a_pending_half(lab: Lab) -> None:
     lab.logs(half=4, orders=2)
 
 
-@program(
-    "head-of-line",
-    "TransactionalMessageServiceImpl.check: a young half stops the round",
-    needs=(ROUNDS,),
-)
+@program("TransactionalMessageServiceImpl.check: a young half stops the round", needs=(ROUNDS,))
 def head_of_line(lab: Lab) -> None:
     """A young half stops the round: the older one behind it, put back there, has to wait."""
     app, _ = begin(lab, "old")
@@ -160,7 +150,7 @@ def head_of_line(lab: Lab) -> None:
     lab.log("half", 5)
 
 
-@program("late-commit-delivers-twice", "issues 2694, 8158")
+@program("issues 2694, 8158")
 def late_commit_delivers_twice(lab: Lab) -> None:
     """A local transaction that outlives the first check: its commit names the half, the check the
     copy."""
@@ -173,7 +163,7 @@ def late_commit_delivers_twice(lab: Lab) -> None:
     app.round(0)
 
 
-@program("op-batch-too-slow", "issues 9640, 10199: TransactionalOpBatchService", profiles=("5.5",))
+@program("issues 9640, 10199: TransactionalOpBatchService", profiles=("5.5",))
 def op_batch_too_slow(lab: Lab) -> None:
     """A round that comes before the op record is written asks about what has been committed."""
     app, (o1,) = begin(lab, "o1")
@@ -184,7 +174,7 @@ def op_batch_too_slow(lab: Lab) -> None:
     app.round(0)
 
 
-@program("parked-for-its-age", "TransactionalMessageServiceImpl#needDiscard, #needSkip")
+@program("TransactionalMessageServiceImpl#needDiscard, #needSkip")
 def parked_for_its_age(lab: Lab) -> None:
     """Born longer ago than files are kept (fileReservedTime, 72 hours): parked, and nobody is
     asked. The round has counted a check of it all the same, before it looked at the age."""

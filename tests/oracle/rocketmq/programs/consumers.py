@@ -73,7 +73,7 @@ def redelivered(lab: Lab, offset: int) -> MessageRecord | None:
     return records[0] if records else None
 
 
-@program("seventeen-deliveries", "AbstractSendMessageProcessor.consumerSendMsgBack", needs=(SLOW,))
+@program("AbstractSendMessageProcessor.consumerSendMsgBack", needs=(SLOW,))
 def seventeen_deliveries(lab: Lab) -> None:
     """Seventeen deliveries, with the delay levels 3 to 18, then the DLQ. Every level is one second
     in these recordings."""
@@ -99,7 +99,7 @@ def seventeen_deliveries(lab: Lab) -> None:
     lab.note("stock", BROKER, "deliveries", deliveries)
 
 
-@program("straight-to-the-dlq", "AbstractSendMessageProcessor.consumerSendMsgBack: level -1")
+@program("AbstractSendMessageProcessor.consumerSendMsgBack: level -1")
 def straight_to_the_dlq(lab: Lab) -> None:
     """And what a retried message still says of its transaction."""
     app, (o1, o2) = begin(lab, "o1", "o2")
@@ -125,7 +125,6 @@ def straight_to_the_dlq(lab: Lab) -> None:
 
 
 @program(
-    "slave-reads",
     "PullMessageProcessor, SlaveSynchronize, RequestCode.GET_ALL_CONSUMER_OFFSET",
     needs=(CLUSTER,),
 )

@@ -7,7 +7,7 @@ import time
 from mqlab.rocketmq.states import TransactionType
 
 from ..client import COMMIT, ROLLBACK, UNKNOW, Half, Lab, Producer
-from . import program
+from . import TIMERS, program
 
 
 def begin(lab: Lab, *words: str, **properties: str) -> tuple[Producer, list[Half]]:
@@ -17,7 +17,6 @@ def begin(lab: Lab, *words: str, **properties: str) -> tuple[Producer, list[Half
 
 
 @program(
-    "slave-timeout",
     "CommitLog#handleHA: SYNC_MASTER, inSyncReplicas=2, no slave",
     profiles=("5.5",),
     settings={"brokerRole": "SYNC_MASTER", "inSyncReplicas": "2"},
@@ -31,7 +30,6 @@ def slave_timeout(lab: Lab) -> None:
 
 
 @program(
-    "commit",
     "TransactionMessageIT.consumeTransactionMsg, EndTransactionProcessorTest.testProcessRequest",
 )
 def commit(lab: Lab) -> None:
@@ -42,7 +40,7 @@ def commit(lab: Lab) -> None:
     app.round(0)
 
 
-@program("rollback", "EndTransactionProcessorTest.testProcessRequest_RollBack")
+@program("EndTransactionProcessorTest.testProcessRequest_RollBack")
 def rollback(lab: Lab) -> None:
     app, (o1,) = begin(lab, "o1")
     app.end(o1, ROLLBACK)
@@ -50,7 +48,7 @@ def rollback(lab: Lab) -> None:
     app.round(0)
 
 
-@program("committed-properties", "EndTransactionProcessor#endMessageTransaction")
+@program("EndTransactionProcessor#endMessageTransaction")
 def committed_properties(lab: Lab) -> None:
     """What consumers see of the transaction in the message itself."""
     app, (o1,) = begin(lab, "o1", KEYS="k1", TAGS="paid")
@@ -67,7 +65,7 @@ def committed_properties(lab: Lab) -> None:
 UNIQUE = {"UNIQ_KEY", "__transactionId__"}
 
 
-@program("committed-twice", "issue 5574: there is no table of transactions")
+@program("issue 5574: there is no table of transactions")
 def committed_twice(lab: Lab) -> None:
     app, (o1,) = begin(lab, "o1")
     app.end(o1, COMMIT)
@@ -77,7 +75,7 @@ def committed_twice(lab: Lab) -> None:
     lab.round()
 
 
-@program("rollback-then-commit", "issue 2694")
+@program("issue 2694")
 def rollback_then_commit(lab: Lab) -> None:
     """Two op records name one half: only the later one counts as done at once."""
     app, (o1,) = begin(lab, "o1")
@@ -89,7 +87,7 @@ def rollback_then_commit(lab: Lab) -> None:
     lab.round()
 
 
-@program("wrong-ends", "EndTransactionProcessor#checkPrepareMessage, testProcessRequest_NotType")
+@program("EndTransactionProcessor#checkPrepareMessage, testProcessRequest_NotType")
 def wrong_ends(lab: Lab) -> None:
     app, (o1,) = begin(lab, "o1")
     app.end(o1, COMMIT, group="stock-service")
@@ -108,7 +106,7 @@ def wrong_ends(lab: Lab) -> None:
     lab.log("orders", 1)
 
 
-@program("end-of-what-is-no-half", "EndTransactionProcessor#checkPrepareMessage")
+@program("EndTransactionProcessor#checkPrepareMessage")
 def end_of_what_is_no_half(lab: Lab) -> None:
     """A plain message, and one that was committed, have offsets too."""
     app, (o1,) = begin(lab, "o1")
@@ -120,9 +118,7 @@ def end_of_what_is_no_half(lab: Lab) -> None:
     lab.written_logs(op=1, orders=2)
 
 
-@program(
-    "commit-order", "EndTransactionProcessor#sendFinalMessage: a queue has the order of commits"
-)
+@program("EndTransactionProcessor#sendFinalMessage: a queue has the order of commits")
 def commit_order(lab: Lab) -> None:
     lab.topic("orders", 2)
     app = Producer(lab)
@@ -137,7 +133,7 @@ def commit_order(lab: Lab) -> None:
     lab.round()
 
 
-@program("not-allowed-to-send", "TopicValidator#isNotAllowedSendTopic")
+@program("TopicValidator#isNotAllowedSendTopic")
 def not_allowed_to_send(lab: Lab) -> None:
     """The three topics belong to the broker."""
     app = Producer(lab)
@@ -147,7 +143,7 @@ def not_allowed_to_send(lab: Lab) -> None:
         app.send(f"{name}-0", "o1")
 
 
-@program("batch-in-a-transaction", "CommitLog#asyncPutMessages: a batch has no transaction bits")
+@program("CommitLog#asyncPutMessages: a batch has no transaction bits")
 def batch_in_a_transaction(lab: Lab) -> None:
     """A raw batch that is marked as half messages, which no client sends, and a plain one."""
     lab.topic("orders")
@@ -157,8 +153,7 @@ def batch_in_a_transaction(lab: Lab) -> None:
     lab.logs(half=0, orders=2)
 
 
-@program("batch-with-a-time", "HookUtils#handleScheduleMessage: looks at the request's properties",
-         settings={"timerWheelEnable": "true"})  # fmt: skip
+@program("HookUtils#handleScheduleMessage: looks at the request's properties", settings=TIMERS)
 def batch_with_a_time(lab: Lab) -> None:
     """Raw batches of messages that have a time of delivery or a delay level, which no client sends
     (MessageBatch#generateFromList)."""
@@ -170,7 +165,7 @@ def batch_with_a_time(lab: Lab) -> None:
     lab.log("orders", 4)
 
 
-@program("topic-type", "TopicMessageType: looked at by the proxy only", profiles=("5.5",))
+@program("TopicMessageType: looked at by the proxy only", profiles=("5.5",))
 def topic_type(lab: Lab) -> None:
     """A half to a topic of type NORMAL and a plain message to one of type TRANSACTION: a client
     that is connected to the broker itself may send both."""
@@ -184,7 +179,7 @@ def topic_type(lab: Lab) -> None:
     lab.logs(normal=1, transaction=1)
 
 
-@program("delay-never-comes", "HookUtils.handleScheduleMessage")
+@program("HookUtils.handleScheduleMessage")
 def delay_never_comes(lab: Lab) -> None:
     """A raw half with a delay level, which a client would take away or refuse."""
     app, (o1,) = begin(lab, "o1", DELAY="1")

@@ -145,15 +145,15 @@ class Story:
         return sorted(checks, key=lambda pair: pair[0].physical_offset)
 
 
-@program("every-field-ordinary", "MessageDecoder#encode, CommitLog#asyncPutMessage")
-def ordinary(lab: Lab) -> None:
+@program("MessageDecoder#encode, CommitLog#asyncPutMessage")
+def every_field_ordinary(lab: Lab) -> None:
     story = Story(lab)
     sent = story.send_all(half=False)
     story.read("orders", "message", [case for case, _ in sent])
 
 
-@program("every-field-batched", "SendMessageProcessor#sendBatchMessage: one sysFlag for all")
-def batched(lab: Lab) -> None:
+@program("SendMessageProcessor#sendBatchMessage: one sysFlag for all")
+def every_field_batched(lab: Lab) -> None:
     """A batch a codec; what no client does (compress the messages of a batch), a raw one may."""
     story = Story(lab)
     cases: list[Case] = []
@@ -173,13 +173,13 @@ def batched(lab: Lab) -> None:
     story.read("orders", "message", cases)
 
 
-@program("every-field-committed", "EndTransactionProcessor#endMessageTransaction")
-def committed(lab: Lab) -> None:
+@program("EndTransactionProcessor#endMessageTransaction")
+def every_field_committed(lab: Lab) -> None:
     Story(lab).commit_all()
 
 
-@program("every-field-checked", "AbstractTransactionalMessageCheckListener#sendCheckMessage")
-def checked(lab: Lab) -> None:
+@program("AbstractTransactionalMessageCheckListener#sendCheckMessage")
+def every_field_checked(lab: Lab) -> None:
     """Committed by the answer to a check: the question, the copy put back, the message."""
     story = Story(lab)
     sent = story.send_halves()
@@ -206,8 +206,8 @@ def checked(lab: Lab) -> None:
     story.read("orders", "message", [case for case, _ in ended], sources)
 
 
-@program("every-field-parked", "DefaultTransactionalMessageCheckListener#resolveDiscardMsg")
-def parked(lab: Lab) -> None:
+@program("DefaultTransactionalMessageCheckListener#resolveDiscardMsg")
+def every_field_parked(lab: Lab) -> None:
     """Three checks without an answer."""
     story = Story(lab)
     sent = story.send_halves()
@@ -217,8 +217,8 @@ def parked(lab: Lab) -> None:
     story.read("discard", "parked", [case for case, _ in sent], sources)
 
 
-@program("every-field-retried", "AbstractSendMessageProcessor#consumerSendMsgBack")
-def retried(lab: Lab) -> None:
+@program("AbstractSendMessageProcessor#consumerSendMsgBack")
+def every_field_retried(lab: Lab) -> None:
     """Sent back, and sent back again: both copies, of what was committed."""
     story = Story(lab)
     messages = story.commit_all()
@@ -237,8 +237,8 @@ def retried(lab: Lab) -> None:
         back = [(case, record) for (case, _), record in zip(messages, copies, strict=False)]
 
 
-@program("every-field-dead", "AbstractSendMessageProcessor#consumerSendMsgBack: level -1")
-def dead(lab: Lab) -> None:
+@program("AbstractSendMessageProcessor#consumerSendMsgBack: level -1")
+def every_field_dead(lab: Lab) -> None:
     story = Story(lab)
     messages = story.commit_all()
     subscribe(lab)

@@ -35,7 +35,7 @@ TRANSACTIONS, GROUP = "TopicTest1234", "please_rename_unique_group_name"
 PRODUCER = "transaction.TransactionProducer"
 
 
-@program("java-example", f"{PACKAGE}.{PRODUCER}", profiles=("5.5",), needs=(JAVA,))
+@program(f"{PACKAGE}.{PRODUCER}", profiles=("5.5",), needs=(JAVA,))
 def java_example(given: Lab) -> None:
     """Ten halves are stored, each check answers UNKNOW, COMMIT_MESSAGE or ROLLBACK_MESSAGE in turn;
     what stays UNKNOW is given up."""
@@ -68,7 +68,7 @@ def _list_ended(lab: Lab) -> list[int]:
 # ---- producers -------------------------------------------------------------------------------
 
 
-@program("java-example-send", "simple.Producer and others", profiles=("5.5",), needs=(JAVA,))
+@program("simple.Producer and others", profiles=("5.5",), needs=(JAVA,))
 def java_example_send(given: Lab) -> None:
     """Producers: one message after the other, in the order of their orders, in a batch, as many as
     one says, with a trace; and at a certain time, which is refused."""
@@ -130,7 +130,7 @@ def _count(counts: Counter[str]) -> str:
 # ---- consumers -------------------------------------------------------------------------------
 
 
-@program("java-example-receive", "quickstart.Consumer and others", profiles=("5.5",), needs=(JAVA,))
+@program("quickstart.Consumer and others", profiles=("5.5",), needs=(JAVA,))
 def java_example_receive(given: Lab) -> None:
     """Consumers of 128 messages in four queues: pushed, broadcast, pulled, from a place in the
     queue, in order with some put off."""
@@ -169,7 +169,7 @@ def _note_pulled(lab: Lab) -> None:
     lab.note(name, BROKER, "pulls", _count(Counter(f"{m[1]} {m[2]}" for m in matches)))
 
 
-@program("java-example-order", "ordermessage.Consumer", profiles=("5.5",), needs=(JAVA,))
+@program("ordermessage.Consumer", profiles=("5.5",), needs=(JAVA,))
 def java_example_order(given: Lab) -> None:
     """A consumer that puts every tenth call off: a message that was put off comes again, and those
     behind it in its queue wait."""
@@ -192,7 +192,7 @@ def java_example_order(given: Lab) -> None:
 # ---- filters and delays ----------------------------------------------------------------------
 
 
-@program("java-example-filter", "filter.TagFilterConsumer", profiles=("5.5",), needs=(JAVA,))
+@program("filter.TagFilterConsumer", profiles=("5.5",), needs=(JAVA,))
 def java_example_filter(given: Lab) -> None:
     """Two tags of three; an expression in SQL is refused where enablePropertyFilter is off."""
     lab = unprefixed(given)
@@ -205,8 +205,7 @@ def java_example_filter(given: Lab) -> None:
     _note_refusal(lab, "filter.SqlFilterConsumer")
 
 
-@program("java-example-delay", "schedule.ScheduledMessageProducer", profiles=("5.5",),
-         needs=(JAVA,))  # fmt: skip
+@program("schedule.ScheduledMessageProducer", profiles=("5.5",), needs=(JAVA,))
 def java_example_delay(given: Lab) -> None:
     """A hundred messages of a delay level come when its time is over."""
     lab = unprefixed(given)

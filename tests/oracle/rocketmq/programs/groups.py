@@ -9,9 +9,7 @@ from tests.oracle.rocketmq.programs import ROUNDS, SLOW, program
 from tests.oracle.rocketmq.programs.ends import begin
 
 
-@program(
-    "nobody-to-ask", "AbstractTransactionalMessageCheckListener#resolveHalfMsg: unanswered counts"
-)
+@program("AbstractTransactionalMessageCheckListener#resolveHalfMsg: unanswered counts")
 def nobody_to_ask(lab: Lab) -> None:
     """Nobody can be asked, and each round counts all the same."""
     app, _ = begin(lab, "o1")
@@ -21,7 +19,7 @@ def nobody_to_ask(lab: Lab) -> None:
     lab.logs(half=4, discard=1, orders=0)
 
 
-@program("sender-dies-another-answers", "ProducerManagerTest, ProducerManager#getAvailableChannel")
+@program("ProducerManagerTest, ProducerManager#getAvailableChannel")
 def sender_dies_another_answers(lab: Lab) -> None:
     """The sender is gone; one of its group, which has sent nothing, is asked."""
     app, _ = begin(lab, "o1")
@@ -32,7 +30,7 @@ def sender_dies_another_answers(lab: Lab) -> None:
     lab.log("orders", 1)
 
 
-@program("another-member-answers", "ProducerManager#getAvailableChannel: in turns")
+@program("ProducerManager#getAvailableChannel: in turns")
 def another_member_answers(lab: Lab) -> None:
     """Two producers of a group, four halves of one of them: each is asked about two."""
     app, _ = begin(lab, "o1", "o2", "o3", "o4")
@@ -44,7 +42,7 @@ def another_member_answers(lab: Lab) -> None:
     lab.note("broker", "order-service", "4 checks of one round", f"shared {shares}")
 
 
-@program("other-group-is-not-asked", "ProducerManager#getAvailableChannel: by producer group")
+@program("ProducerManager#getAvailableChannel: by producer group")
 def other_group_is_not_asked(lab: Lab) -> None:
     """A producer of another group is never asked, and may not end it."""
     app, (o1,) = begin(lab, "o1")
@@ -56,7 +54,7 @@ def other_group_is_not_asked(lab: Lab) -> None:
     lab.log("orders", 0)
 
 
-@program("never-heard-of", "ClientManageProcessor: only a heartbeat makes a producer known")
+@program("ClientManageProcessor: only a heartbeat makes a producer known")
 def never_heard_of(lab: Lab) -> None:
     """One that sends without a heartbeat is not asked; after its heartbeat it is."""
     lab.topic("orders")
@@ -71,7 +69,7 @@ def never_heard_of(lab: Lab) -> None:
 # ---- Halves with a CHECK_IMMUNITY_TIME_IN_SECONDS of their own: they travel instead of waiting
 
 
-@program("immunity-commit-in-time", "TransactionalMessageServiceImpl.checkPrepareQueueOffset")
+@program("TransactionalMessageServiceImpl.checkPrepareQueueOffset")
 def immunity_commit_in_time(lab: Lab) -> None:
     """The commit comes before the first round: nothing travels."""
     app, (o1,) = begin(lab, "o1", CHECK_IMMUNITY_TIME_IN_SECONDS="60")
@@ -81,7 +79,7 @@ def immunity_commit_in_time(lab: Lab) -> None:
     lab.logs(half=1, op=1, orders=1)
 
 
-@program("immunity-spends-the-checks", "issues 615, 8311, 9320")
+@program("issues 615, 8311, 9320")
 def immunity_spends_the_checks(lab: Lab) -> None:
     """Each round counts, though it asks nobody: parked without a single check."""
     app, _ = begin(lab, "o1", CHECK_IMMUNITY_TIME_IN_SECONDS="600")
@@ -91,7 +89,7 @@ def immunity_spends_the_checks(lab: Lab) -> None:
     lab.logs(half=4, discard=1, orders=0)
 
 
-@program("immunity-shorter", "TransactionalMessageUtilTest.testGetImmunityTime", needs=(ROUNDS,))
+@program("TransactionalMessageUtilTest.testGetImmunityTime", needs=(ROUNDS,))
 def immunity_shorter(lab: Lab) -> None:
     """The round has no floor for it: the immune half is asked about before a plain one."""
     app, _ = begin(lab)
@@ -102,10 +100,7 @@ def immunity_shorter(lab: Lab) -> None:
     lab.log("half", 3)
 
 
-@program(
-    "immunity-commit-too-late",
-    "TransactionalMessageServiceImpl#checkPrepareQueueOffset, #fillOpRemoveMap",
-)
+@program("TransactionalMessageServiceImpl#checkPrepareQueueOffset, #fillOpRemoveMap")
 def immunity_commit_too_late(lab: Lab) -> None:
     """A commit after the half has begun to travel is recorded and not noticed: the copy is asked
     about when its immunity is over, and delivered a second time. From-check, so that the broker
@@ -119,7 +114,7 @@ def immunity_commit_too_late(lab: Lab) -> None:
     lab.written_logs(half=3, op=2, orders=2)
 
 
-@program("immunity-late-end-refused", "EndTransactionProcessor#rejectCommitOrRollback, issue 6402")
+@program("EndTransactionProcessor#rejectCommitOrRollback, issue 6402")
 def immunity_late_end_refused(lab: Lab) -> None:
     """5.5 refuses a client's own end of such a half when its immunity is over, 4.9 does not. The
     answer to a check is always taken."""
@@ -137,7 +132,7 @@ def immunity_late_end_refused(lab: Lab) -> None:
 HOUR_MS = 3_600_000
 
 
-@program("a-clock-one-hour-ahead", "issue 9640: TransactionalMessageServiceImpl#check")
+@program("issue 9640: TransactionalMessageServiceImpl#check")
 def a_clock_one_hour_ahead(lab: Lab) -> None:
     """A half of an hour from now is of a negative age, and asked about at once."""
     app, _ = begin(lab)
@@ -147,7 +142,7 @@ def a_clock_one_hour_ahead(lab: Lab) -> None:
     lab.log("orders", 2)
 
 
-@program("the-stranger-in-the-group", "issue 9791: ProducerManager#getAvailableChannel")
+@program("issue 9791: ProducerManager#getAvailableChannel")
 def the_stranger_in_the_group(lab: Lab) -> None:
     """One of the same group that knows nothing of the order answers ROLLBACK."""
     app, _ = begin(lab, "o1")
@@ -160,7 +155,7 @@ def the_stranger_in_the_group(lab: Lab) -> None:
     lab.log("orders", 0)
 
 
-@program("a-control-character", "issue 4955: MessageDecoder#string2messageProperties")
+@program("issue 4955: MessageDecoder#string2messageProperties")
 def a_control_character(lab: Lab) -> None:
     """What follows 0x02 in a value is a property of its own, here the keys of the message."""
     app, _ = begin(lab)
@@ -193,7 +188,7 @@ def _answer(lab: Lab, app: Producer, count: int, end: int = COMMIT) -> list[Half
     return copies
 
 
-@program("kill-with-a-half", "CommitLog#recoverNormally, #recoverAbnormally")
+@program("CommitLog#recoverNormally, #recoverAbnormally")
 def kill_with_a_half(lab: Lab) -> None:
     app, _ = begin(lab, "o1")
     come_back(lab, app)
@@ -201,10 +196,7 @@ def kill_with_a_half(lab: Lab) -> None:
     lab.logs(half=2, orders=1)
 
 
-@program(
-    "broker-killed-after-offsets",
-    "ConsumerOffsetManager#persist, TransactionalMessageServiceImpl#needDiscard",
-)
+@program("ConsumerOffsetManager#persist, TransactionalMessageServiceImpl#needDiscard")
 def broker_killed_after_offsets(lab: Lab) -> None:
     """How often it was asked about stands in the copy, so it survives."""
     app, _ = begin(lab, "o1")
@@ -215,9 +207,7 @@ def broker_killed_after_offsets(lab: Lab) -> None:
     lab.logs(half=3, orders=1)
 
 
-@program(
-    "broker-killed-before-offsets", "ConsumerOffsetManager#load: offsets as they were written last"
-)
+@program("ConsumerOffsetManager#load: offsets as they were written last")
 def broker_killed_before_offsets(lab: Lab) -> None:
     """The round begins again at the half that was put back: two copies live, two messages."""
     app, _ = begin(lab, "o1")
@@ -228,7 +218,7 @@ def broker_killed_before_offsets(lab: Lab) -> None:
     app.round(0)
 
 
-@program("op-lost-by-a-kill", "TransactionalMessageServiceImpl#deletePrepareMessage")
+@program("TransactionalMessageServiceImpl#deletePrepareMessage")
 def op_lost_by_a_kill(lab: Lab) -> None:
     """4.9 has written its op record; 5.5 has lost it, asks, and delivers a second time."""
     app, (o1,) = begin(lab, "o1")
@@ -238,7 +228,7 @@ def op_lost_by_a_kill(lab: Lab) -> None:
     lab.logs(orders=1 if lab.profile.name == "4.9" else 2, op=1)
 
 
-@program("kill-after-a-rollback", "TransactionalMessageServiceImpl#deletePrepareMessage")
+@program("TransactionalMessageServiceImpl#deletePrepareMessage")
 def kill_after_a_rollback(lab: Lab) -> None:
     """5.5 has lost the op record: what was rolled back is asked about, and a wrong answer
     delivers it."""
@@ -249,7 +239,7 @@ def kill_after_a_rollback(lab: Lab) -> None:
     lab.log("orders", 0 if lab.profile.name == "4.9" else 1)
 
 
-@program("kill-when-all-is-written", "TransactionalMessageServiceImpl#batchSendOpMessage")
+@program("TransactionalMessageServiceImpl#batchSendOpMessage")
 def kill_when_all_is_written(lab: Lab) -> None:
     app, (o1, o2) = begin(lab, "o1", "o2")
     app.end(o1, COMMIT)
@@ -260,7 +250,7 @@ def kill_when_all_is_written(lab: Lab) -> None:
     lab.logs(half=2, op=1 if lab.profile.name == "5.5" else 2, orders=1)
 
 
-@program("kill-after-a-discard", "DefaultTransactionalMessageCheckListener#resolveDiscardMsg")
+@program("DefaultTransactionalMessageCheckListener#resolveDiscardMsg")
 def kill_after_a_discard(lab: Lab) -> None:
     """Parked stays parked, and can still be committed."""
     app, (o1,) = begin(lab, "o1")
@@ -276,7 +266,6 @@ def kill_after_a_discard(lab: Lab) -> None:
 
 
 @program(
-    "stop-in-each-state",
     "ServiceThread#shutdown, TransactionalMessageCheckService#onWaitEnd",
     needs=(SLOW,),
     settings={"transactionTimeOut": "1"},

@@ -9,7 +9,7 @@ from functools import partial
 from mqlab.rocketmq.remoting import RequestCode, ResponseCode
 from tests.oracle.rocketmq.client import SETTLE_S, Lab
 from tests.oracle.rocketmq.libraries import LIBRARIES, Library
-from tests.oracle.rocketmq.programs import JAVA, LIBRARY, program
+from tests.oracle.rocketmq.programs import JAVA, LIBRARY, TIMERS, program
 from tests.oracle.rocketmq.stories import CLIENT_STORIES, FIELDS, Story, launch, lose_answers
 
 KNOWN_S = 20.0  # 4.9's heartbeat comes a second after its start, on a machine that is idle
@@ -27,7 +27,7 @@ def wait_until_known(lab: Lab, group: str = "order-service") -> bool:
     return lab.wait_until(is_known, KNOWN_S)
 
 
-@program("java-throws", "DefaultMQProducerImpl.sendMessageInTransaction", needs=(JAVA,))
+@program("DefaultMQProducerImpl.sendMessageInTransaction", needs=(JAVA,))
 def java_throws(lab: Lab) -> None:
     """An exception in the local transaction is UNKNOW, not ROLLBACK_MESSAGE."""
     lab.topic("orders")
@@ -40,7 +40,7 @@ def java_throws(lab: Lab) -> None:
         lab.written_logs(half=2, op=1, orders=1)
 
 
-@program("java-no-answer", "DefaultMQProducerImpl.checkTransactionState", needs=(JAVA,))
+@program("DefaultMQProducerImpl.checkTransactionState", needs=(JAVA,))
 def java_no_answer(lab: Lab) -> None:
     """A local transaction that returns null is UNKNOW; a check that returns null, or throws, leaves
     the half pending. Each counts."""
@@ -55,7 +55,6 @@ def java_no_answer(lab: Lab) -> None:
 
 
 @program(
-    "java-answers-lost",
     "DefaultMQProducerImpl.sendDefaultImpl: retryTimesWhenSendFailed",
     profiles=("5.5",),
     needs=(JAVA,),
@@ -79,7 +78,7 @@ def java_answers_lost(lab: Lab) -> None:
     ]
 
 
-@program("java-master-dead", "DefaultMQProducerImpl.sendDefaultImpl", needs=(JAVA,))
+@program("DefaultMQProducerImpl.sendDefaultImpl", needs=(JAVA,))
 def java_master_dead(lab: Lab) -> None:
     """The broker is killed while a local transaction is at work. Its end is told to nobody, and the
     client does not say so. Sends that follow fail: nothing listens at that address. When the broker
@@ -100,7 +99,6 @@ def java_master_dead(lab: Lab) -> None:
 
 
 @program(
-    "java-slave-not-available",
     "DefaultMQProducerImpl.sendMessageInTransaction: SLAVE_NOT_AVAILABLE",
     profiles=("4.9",),
     needs=(JAVA,),
@@ -115,7 +113,7 @@ def java_slave_not_available(lab: Lab) -> None:
         lab.logs(half=1, op=1, orders=0)
 
 
-@program("java-delay-level", "DefaultMQProducerImpl.sendMessageInTransaction", needs=(JAVA,))
+@program("DefaultMQProducerImpl.sendMessageInTransaction", needs=(JAVA,))
 def java_delay_level(lab: Lab) -> None:
     """4.9's client takes the level away, 5.5's refuses the message."""
     lab.topic("orders")
@@ -126,7 +124,7 @@ def java_delay_level(lab: Lab) -> None:
         lab.logs(half=stored, orders=stored)
 
 
-@program("java-idle", "MQClientInstance.startScheduledTask: issues 386, 7567", needs=(JAVA,))
+@program("MQClientInstance.startScheduledTask: issues 386, 7567", needs=(JAVA,))
 def java_idle(lab: Lab) -> None:
     """Is a producer that has sent nothing known to the broker? 4.9's is, through the route of
     TBW102; 5.5's is not."""
@@ -162,10 +160,10 @@ def play_client(story: str, lab: Lab) -> None:
 
 
 for name, reference in BY_THEMSELVES.items():
-    program(f"java-{name}", reference, needs=(JAVA,))(partial(play_client, name))
+    program(reference, name=f"java-{name}", needs=(JAVA,))(partial(play_client, name))
 
 
-@program("java-transactions", "TransactionMQProducer", needs=(JAVA,))
+@program("TransactionMQProducer", needs=(JAVA,))
 def java_transactions(lab: Lab) -> None:
     """Commit, rollback, an exception, UNKNOW once and twice; a push consumer gets what was
     committed."""
@@ -195,12 +193,12 @@ def every_field(codec: str, lab: Lab) -> None:
 
 
 for codec in ("ZLIB", "LZ4", "ZSTD"):
-    program(f"java-every-field-{codec.lower()}", "MessageDecoder, CompressionType", needs=(JAVA,))(
-        partial(every_field, codec)
-    )
+    program(
+        "MessageDecoder, CompressionType", name=f"java-every-field-{codec.lower()}", needs=(JAVA,)
+    )(partial(every_field, codec))
 
 
-@program("java-heir", "DefaultMQProducerImpl.checkTransactionState", needs=(JAVA,))
+@program("DefaultMQProducerImpl.checkTransactionState", needs=(JAVA,))
 def java_heir(lab: Lab) -> None:
     """A producer dies between its local transaction and its end; another process of the same group
     is asked."""
@@ -232,9 +230,9 @@ def play_library(library: Library, lab: Lab) -> None:
 
 for one in LIBRARIES:
     program(
-        one.scenario,
         "a transaction committed, rolled back and asked about, told by a client library",
+        name=one.scenario,
         profiles=("5.5",),
         needs=(JAVA, LIBRARY),  # whatever its language, it asks a name server, as Java's does
-        settings={"timerWheelEnable": "true"},
+        settings=TIMERS,
     )(partial(play_library, one))

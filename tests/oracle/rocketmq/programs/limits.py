@@ -14,7 +14,7 @@ from typing import Any
 from mqlab.rocketmq.remoting import MessageRecord, RequestCode, encode_properties, name_response
 
 from ..client import BROKER, COMMIT, ROLLBACK, Half, Lab, Producer, outcome_of
-from . import SLOW, program
+from . import SLOW, TIMERS, program
 from .consumers import DLQ, RETRY, redelivered, send_back, subscribe
 from .ends import begin
 
@@ -55,16 +55,16 @@ class Sized:
         return [*halves, self.send("after")]
 
 
-@program("limit-properties-sent", "MessageExtEncoder#encode: Short.MAX_VALUE")
-def properties_sent(lab: Lab) -> None:
+@program("MessageExtEncoder#encode: Short.MAX_VALUE")
+def limit_properties_sent(lab: Lab) -> None:
     sized = Sized(lab)
     sized.measure(lab.log("orders", 1)[0])
     sized.send_all()
     lab.log("orders", 4)
 
 
-@program("limit-properties-delayed", "HookUtils#transformDelayLevelMessage adds two")
-def properties_delayed(lab: Lab) -> None:
+@program("HookUtils#transformDelayLevelMessage adds two")
+def limit_properties_delayed(lab: Lab) -> None:
     sized = Sized(lab, DELAY="1")
     lab.target.control.end_delay(1)
     sized.measure(lab.log("orders", 1)[0])
@@ -73,8 +73,8 @@ def properties_delayed(lab: Lab) -> None:
     lab.log("orders", 4)
 
 
-@program("limit-properties-half", "TransactionalMessageBridge#parseHalfMessageInner adds three")
-def properties_of_a_half(lab: Lab) -> None:
+@program("TransactionalMessageBridge#parseHalfMessageInner adds three")
+def limit_properties_half(lab: Lab) -> None:
     """And their commits, which need less room."""
     sized = Sized(lab, half=True)
     sized.measure(lab.log("half", 1)[0])
@@ -85,12 +85,8 @@ def properties_of_a_half(lab: Lab) -> None:
     lab.round()
 
 
-@program(
-    "limit-properties-put-back",
-    "issue 6655: TransactionalMessageServiceImpl#putBackHalfMsgQueue",
-    needs=(SLOW,),
-)
-def properties_put_back(lab: Lab) -> None:
+@program("issue 6655: TransactionalMessageServiceImpl#putBackHalfMsgQueue", needs=(SLOW,))
+def limit_properties_put_back(lab: Lab) -> None:
     """Copies that just fit are put back, but the question about them has a property more, and is
     not asked. A half that just fits, and its copy does not: a round comes as far as that and no
     further, so the small one behind it is not asked about either, until the long one has ended."""
@@ -110,8 +106,8 @@ def properties_put_back(lab: Lab) -> None:
     lab.written_logs(half=13, orders=3)
 
 
-@program("limit-properties-asked", "MessageDecoder#encode: the length of a question")
-def properties_asked(lab: Lab) -> None:
+@program("MessageDecoder#encode: the length of a question")
+def limit_properties_asked(lab: Lab) -> None:
     """The question about a half says WAIT=false besides, and has two bytes for its length too."""
     sized = Sized(lab, half=True)
     lab.round()
@@ -122,8 +118,8 @@ def properties_asked(lab: Lab) -> None:
     lab.log("half", 10)
 
 
-@program("limit-properties-parked", "DefaultTransactionalMessageCheckListener#resolveDiscardMsg")
-def properties_parked(lab: Lab) -> None:
+@program("DefaultTransactionalMessageCheckListener#resolveDiscardMsg")
+def limit_properties_parked(lab: Lab) -> None:
     """Too old to be asked about: a check is counted, the half is parked, or lost where it has
     become too long."""
     app, _ = begin(lab)
@@ -138,8 +134,8 @@ def properties_parked(lab: Lab) -> None:
     lab.logs(half=5, discard=4)
 
 
-@program("limit-properties-immune", "TransactionalMessageServiceImpl#checkPrepareQueueOffset")
-def properties_immune(lab: Lab) -> None:
+@program("TransactionalMessageServiceImpl#checkPrepareQueueOffset")
+def limit_properties_immune(lab: Lab) -> None:
     """A half with an immunity of its own is put back without a question."""
     sized = Sized(lab, half=True, CHECK_IMMUNITY_TIME_IN_SECONDS="600")
     lab.round()
@@ -151,8 +147,8 @@ def properties_immune(lab: Lab) -> None:
     lab.log("half", 6)
 
 
-@program("limit-properties-retried", "AbstractSendMessageProcessor#consumerSendMsgBack")
-def properties_retried(lab: Lab) -> None:
+@program("AbstractSendMessageProcessor#consumerSendMsgBack")
+def limit_properties_retried(lab: Lab) -> None:
     """The copy for the group's retry topic, by way of the delayed messages."""
     sized = Sized(lab, subscribed=True)
     send_back(lab, lab.log("orders", 1)[0])
@@ -166,8 +162,8 @@ def properties_retried(lab: Lab) -> None:
     lab.log(RETRY, 4)
 
 
-@program("limit-properties-dead", "AbstractSendMessageProcessor#consumerSendMsgBack: level -1")
-def properties_dead(lab: Lab) -> None:
+@program("AbstractSendMessageProcessor#consumerSendMsgBack: level -1")
+def limit_properties_dead(lab: Lab) -> None:
     """The copy for the dead letter queue of the group."""
     sized = Sized(lab, subscribed=True)
     send_back(lab, lab.log("orders", 1)[0], level=-1)
@@ -178,8 +174,8 @@ def properties_dead(lab: Lab) -> None:
     lab.log(DLQ, 4)
 
 
-@program("limit-properties-resumed", "AdminBrokerProcessor#resumeCheckHalfMessage")
-def properties_resumed(lab: Lab) -> None:
+@program("AdminBrokerProcessor#resumeCheckHalfMessage")
+def limit_properties_resumed(lab: Lab) -> None:
     """A plain message that an operator makes a half of: its number of checks is added."""
     sized = Sized(lab)
     (record,) = lab.log("orders", 1)
@@ -191,9 +187,8 @@ def properties_resumed(lab: Lab) -> None:
     lab.log("half", 4)
 
 
-@program("limit-properties-timed", "TimerMessageStore#doPut", profiles=("5.5",),
-         settings={"timerWheelEnable": "true"})  # fmt: skip
-def properties_timed(lab: Lab) -> None:
+@program("TimerMessageStore#doPut", profiles=("5.5",), settings=TIMERS)
+def limit_properties_timed(lab: Lab) -> None:
     """What is delivered at a time has two properties more than what waits for it."""
     sized = Sized(lab, TIMER_DELAY_MS="1000")
     (probe,) = lab.log("orders", 1)
@@ -218,8 +213,8 @@ def note_delivered(lab: Lab, end: int) -> None:
 DELIVERED = ("TIMER_ENQUEUE_MS", "TIMER_DEQUEUE_MS")
 
 
-@program("limit-properties-batch", "MessageExtEncoder#encode of a batch")
-def properties_in_a_batch(lab: Lab) -> None:
+@program("MessageExtEncoder#encode of a batch")
+def limit_properties_batch(lab: Lab) -> None:
     """One of three; the length has two bytes there too, and none fits that is longer."""
     app, _ = begin(lab)
     for size in (100, *SIZES):
@@ -252,8 +247,8 @@ def header(lab: Lab, topic: str, properties: str, **more: Any) -> dict[str, Any]
     return {**usual, **more}
 
 
-@program("limit-body", "maxMessageSize: 4 MiB")
-def body(lab: Lab) -> None:
+@program("maxMessageSize: 4 MiB")
+def limit_body(lab: Lab) -> None:
     """A message, a half, a batch as a whole."""
     app, _ = begin(lab)
     for size in (LARGEST - 1, LARGEST, LARGEST + 1):

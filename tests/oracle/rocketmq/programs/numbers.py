@@ -14,7 +14,7 @@ from mqlab.rocketmq.remoting import (
 )
 
 from ..client import BROKER, LOG, Lab, Producer, outcome_of
-from . import program
+from . import TIMERS, program
 from .consumers import DLQ, GROUP, RETRY, subscribe
 from .limits import header, pack
 
@@ -91,8 +91,8 @@ class Asker:
         return records
 
 
-@program("limit-topics", "TopicValidator#validateTopic, HookUtils#checkBeforePutMessage")
-def topics(lab: Lab) -> None:
+@program("TopicValidator#validateTopic, HookUtils#checkBeforePutMessage")
+def limit_topics(lab: Lab) -> None:
     """A topic's name: where it makes itself, of a half, of a batch, where it is made."""
     it = Asker(lab)
     half = {"TRAN_MSG": "true", "PGROUP": lab.wire("order-service"), "UNIQ_KEY": "k"}
@@ -111,8 +111,8 @@ def topics(lab: Lab) -> None:
         it.ask(f"UPDATE_AND_CREATE_TOPIC {name!r}", 17, topic=name, **MADE)
 
 
-@program("limit-groups", "TopicValidator#validateGroup, HookUtils#checkBeforePutMessage")
-def groups(lab: Lab) -> None:
+@program("TopicValidator#validateGroup, HookUtils#checkBeforePutMessage")
+def limit_groups(lab: Lab) -> None:
     """A consumer group's name: its heartbeat, its retry topic, its dead letter queue."""
     lab.topic("orders")
     it = Asker(lab)
@@ -147,8 +147,8 @@ def ask_of_group(it: Asker, name: str, called: str, record: MessageRecord) -> No
         it.lab.note(LOG, start, f"of {called}", f"{len(it.pull(start + name))} messages")
 
 
-@program("limit-numbers", "SendMessageRequestHeaderV2, MessageExtEncoder: int and long")
-def numbers(lab: Lab) -> None:
+@program("SendMessageRequestHeaderV2, MessageExtEncoder: int and long")
+def limit_numbers(lab: Lab) -> None:
     """Each number of a send's header, and what a reader is told of it."""
     lab.topic("orders")
     it = Asker(lab)
@@ -187,9 +187,8 @@ FIELDS: dict[str, tuple[str, str, tuple[int, ...]]] = {
 }
 
 
-@program("limit-properties-read", "MessageConst: properties that the broker reads",
-         settings={"timerWheelEnable": "true"})  # fmt: skip
-def properties_read(lab: Lab) -> None:
+@program("MessageConst: properties that the broker reads", settings=TIMERS)
+def limit_properties_read(lab: Lab) -> None:
     """Properties that the broker reads as numbers or flags: what it takes for one."""
     lab.topic("orders")
     it, topic = Asker(lab), lab.wire("orders")
@@ -212,9 +211,8 @@ def properties_read(lab: Lab) -> None:
     lab.note(LOG, "orders-0", "at once", ", ".join(came))
 
 
-@program("limit-times", "HookUtils#transformTimerMessage", profiles=("5.5",),
-         settings={"timerWheelEnable": "true"})  # fmt: skip
-def times(lab: Lab) -> None:
+@program("HookUtils#transformTimerMessage", profiles=("5.5",), settings=TIMERS)
+def limit_times(lab: Lab) -> None:
     """Times of delivery; a long that is too large becomes negative, and is over at once."""
     lab.topic("orders")
     it, topic = Asker(lab), lab.wire("orders")
@@ -227,8 +225,8 @@ def times(lab: Lab) -> None:
     lab.note(LOG, "orders-0", "at once", ", ".join(came))
 
 
-@program("limit-retries", "SendMessageProcessor#handleRetryAndDLQ, consumerSendMsgBack")
-def retries(lab: Lab) -> None:
+@program("SendMessageProcessor#handleRetryAndDLQ, consumerSendMsgBack")
+def limit_retries(lab: Lab) -> None:
     """How often a message comes back: by a request of its own, and by a client's own send."""
     subscribe(lab)
     it = Asker(lab)
@@ -265,8 +263,8 @@ def retries(lab: Lab) -> None:
             lab.note(LOG, name, "holds", f"{rows.count(row)} × {row}")
 
 
-@program("limit-queries", "QueryMessageProcessor, PullMessageProcessor, ConsumerManageProcessor")
-def queries(lab: Lab) -> None:
+@program("QueryMessageProcessor, PullMessageProcessor, ConsumerManageProcessor")
+def limit_queries(lab: Lab) -> None:
     """Numbers of a look-up, of a pull, of an offset that is reported; keys that are empty."""
     lab.topic("orders")
     subscribe(lab)
