@@ -109,14 +109,9 @@ TESTS = {
     "tests.explore": ("mqlab.kernel", "mqlab.explore", TOY, "tests.models", ORACLE),
     "tests.scenario": ("mqlab.kernel", "mqlab.scenario", TOY),
 }
-WIDE_TESTS = {
-    "tests/explore/test_command.py",
-    "tests/scenario/test_bad_input.py",
-    "tests/scenario/test_commands.py",
-    "tests/scenario/test_incidents.py",
-    "tests/scenario/test_goldens.py",
-    "tests/scenario/test_page.py",
-    "tests/scenario/test_view.py",
+WIDE_TESTS = {"tests/explore/test_command.py"} | {
+    f"tests/scenario/test_{name}.py"
+    for name in ("bad_input", "commands", "goldens", "incidents", "page", "view")
 }
 HEAVY = {"pyspark", "numpy", "pandas", "pyarrow", "mqlab.spark"}
 

@@ -89,16 +89,8 @@ def test_the_shortest_run_is_what_the_explorer_finds() -> None:
 
 
 def test_the_search_allows_the_faults_of_the_learners_own_run() -> None:
-    choices = (
-        "call a",
-        "a>b kill=1",
-        "power c",
-        "restart b power=0",
-        "break a b",
-        "fire a",
-        "kill a",
-    )
-    bounds = list_faults(choices)
+    faults = ("power c", "restart b power=0", "break a b", "fire a", "kill a")
+    bounds = list_faults(("call a", "a>b kill=1", *faults))
     assert (bounds.kills, bounds.power_cuts, bounds.breaks, bounds.timers) == (2, 2, 1, 1)
     assert list_faults(("lose a>b",)) == Budget(breaks=1, states=bounds.states)
 
