@@ -86,14 +86,17 @@ def test_lz4_is_read_by_java() -> None:
 def test_the_walk_sees_what_decoding_sees() -> None:
     values = [b"x" * n for n in (0, 1, 63, 64, 8_191, 8_192, 100_000)]
     stamps = [0, -5, 63, 64, 10**6, -(10**9), 10**12]
+    keys = [None, b"", None, b"k" * 63, b"k" * 64, None, b"k" * 9_000]
     body = b"".join(
-        record(v, delta=i, stamp=s) for i, (v, s) in enumerate(zip(values, stamps, strict=True))
+        record(v, k, i, s, given=[(b"h", None), (b"", b"x" * 70)] * (i % 3))
+        for i, (v, k, s) in enumerate(zip(values, keys, stamps, strict=True))
     )
     found = walk_records(body, len(values), NOW)
     assert (
         found.stamps == [NOW + s for s in stamps] == [r.at_ms for r in decode_records(body, 7, NOW)]
     )
-    assert found.keyless == list(range(7))
+    assert found.keyless == [0, 2, 5]
+    assert [r.key for r in decode_records(body, 7, NOW)] == keys
     assert [r.value for r in last(body, 7, NOW, 2)] == values[-2:]
 
 

@@ -4,8 +4,8 @@
     value length · value · number of headers · headers …
 
 All but the attributes are zigzag numbers of seven bits a byte. `walk_records` is the one walk that
-every batch takes before it is kept, so it is written for speed, and leaves runs of records of one
-shape to `alike.py`; `decode_records` gives them to those who must look at them.
+every batch takes before it is kept, so it is written for speed; `decode_records` gives them to
+those who must look at them.
 
 Source: DefaultRecord#readFrom, ByteUtils#readVarint (clients, Kafka 4.3).
 """
@@ -15,12 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....kernel import frozen
-from .alike import Shape, count_alike, read_stamps
 from .compression import Unreadable
 from .varints import LONGEST_STAMP, read_number, read_rest
-
-STRETCH = 64  # records walked over one by one before others are compared with the last of them
-WORTH = 64  # alike records that make a comparison worth its while
 
 
 @frozen
@@ -45,26 +41,14 @@ class Walked:
 def walk_records(body: bytes, count: int, base_ms: int) -> Walked:
     """Check all records of an uncompressed batch without building them; return their timestamps and
     which of them have no key. `body` must be exactly `count` records, else Unreadable is raised;
-    `base_ms`: the batch's first timestamp. Records whose fields are as long as those of the one
-    before are checked many at a time, which is far quicker than walking over each."""
+    `base_ms`: the batch's first timestamp."""
     stamps: list[int] = []
     keyless: list[int] = []
-    number = offset = 0
-    stretch = STRETCH
     try:
-        while number < count:
-            until = min(number + stretch, count)
-            start, offset = _walk_some(body, offset, range(number, until), stamps, keyless)
-            number = until
-            # how many of the next ones have fields as long as those of the last, in [start, offset)
-            alike = _skip_alike(body, start, offset, count - number, stamps, keyless)
-            # A comparison costs as much as walking over some records: where few are alike,
-            # they are compared ever less often.
-            stretch = STRETCH if alike >= WORTH else stretch * 2
-            number, offset = number + alike, offset + alike * (offset - start)
+        end = _walk(body, count, stamps, keyless)
     except IndexError as error:
         raise Unreadable("a batch ends inside a record") from error
-    if offset != len(body):
+    if end != len(body):
         raise Unreadable(f"there is more than {count} records")
     # Timestamps are zigzag deltas to that of the batch: even ones are positive, odd ones negative.
     # A batch is filled within milliseconds, so it has few different timestamps.
@@ -78,20 +62,16 @@ def walk_records(body: bytes, count: int, base_ms: int) -> Walked:
     )
 
 
-def _walk_some(
-    body: bytes, at: int, numbers: range, stamps: list[int], keyless: list[int]
-) -> tuple[int, int]:
-    """Walk over the records with these numbers, the first of which begins at byte `at`; return
-    where the last one begins and ends. Appends each record's timestamp to `stamps`, and its number
-    to `keyless` if it has no key. Raises Unreadable for a record that is not as long as it says,
-    IndexError where the body ends inside one.
+def _walk(body: bytes, count: int, stamps: list[int], keyless: list[int]) -> int:
+    """Walk over the records, and return where the last one ends. Appends each record's timestamp to
+    `stamps`, and its number to `keyless` if it has no key. Raises Unreadable for a record that is
+    not as long as it says, IndexError where the body ends inside one.
 
     A field is a zigzag varint of seven bits a byte (0x7F), with the highest bit set where more
     bytes follow; an odd length is -1, null. A function call costs more than a field, so varints of
     one byte are read here, and of two where they are usual; `read_rest` reads the others."""
-    record_start, body_size = at, len(body)
-    for number in numbers:
-        record_start = at
+    at, body_size = 0, len(body)
+    for number in range(count):
         size = body[at]
         at += 1
         if size > 0x7F:
@@ -140,23 +120,7 @@ def _walk_some(
             at = _skip_headers(body, at, header_count)
         if at != end:
             raise Unreadable("a record is not as long as it says")
-    return record_start, at
-
-
-def _skip_alike(
-    body: bytes, start: int, end: int, most: int, stamps: list[int], keyless: list[int]
-) -> int:
-    """How many records after the one in [start, end) are like it, `most` at most."""
-    if not most:
-        return 0
-    shape = Shape(body, start, end)
-    stride = end - start
-    count = count_alike(body, shape, end, stride, most) if shape.plain else 0
-    if count:
-        if shape.keyless:
-            keyless.extend(range(len(stamps), len(stamps) + count))
-        stamps += read_stamps(body, shape, end, stride, count)
-    return count
+    return at
 
 
 def _skip_headers(body: bytes, at: int, count: int) -> int:
