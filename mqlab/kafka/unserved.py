@@ -77,6 +77,8 @@ UNSERVED: dict[int, tuple[str, str]] = {
     92: ("DeleteShareGroupOffsets", _SHARE),
 }
 
+#: of AddPartitionsToTxn, versions 4 and 5
+FROM_BROKERS = "a broker asks another one in these versions, and there is one; clients end at 3"
 #: the one config that can be changed while the server runs
 VERIFICATION = "transaction.partition.verification.enable"
 #: to one who wants to change another

@@ -6,7 +6,7 @@ A difference that is found is mended, or gets a row here with a reason one can a
 
 from __future__ import annotations
 
-from ...kafka.unserved import NO_SUCH_CONFIGS, ONLY_VERIFICATION, UNSERVED
+from ...kafka.unserved import FROM_BROKERS, NO_SUCH_CONFIGS, ONLY_VERIFICATION, UNSERVED
 from ...places import RECORDINGS
 from ..differences import Listed, write_page, write_table
 
@@ -50,6 +50,8 @@ TABLE: tuple[Listed, ...] = (
     ),
     *(Listed("*/tools-cluster", f"*({key})", "usable", "UNSUPPORTED", why, "UNSUPPORTED")
       for key, (_, why) in UNSERVED.items()),
+    Listed("*/requests-offered", "request 24 *", "v0…v5", "v0…v3", FROM_BROKERS, "v0…v3"),
+    Listed("*/tools-cluster", "*(24)", "0 to 5", "0 to 3", FROM_BROKERS, "0 to 3 [[]usable: 3[]]"),
     Listed("*/tools-records", "--describe --topic-list *", "the size of each partition",
            "the tool says that DescribeLogDirs is not supported", UNSERVED[35][1]),
     Listed("*/topic-configs", "DescribeConfigs kind * *",
@@ -125,6 +127,7 @@ def page() -> str:
     ]
     lines += ["A change of configs is answered with POLICY_VIOLATION and a sentence.", ""]
     rows = [(str(key), name, why) for key, (name, why) in UNSERVED.items()]
+    rows.append(("24", "AddPartitionsToTxn 4, 5", FROM_BROKERS))
     rows.append(("44", "IncrementalAlterConfigs", ONLY_VERIFICATION))
     lines += write_table(("key", "request", "why"), rows)
     return recorded + "\n".join(lines).rstrip() + "\n"

@@ -116,31 +116,6 @@ def test_a_hanging_transaction_is_made_found_and_ended() -> None:
         assert [(a.producer_id, a.first_offset) for a in got.aborted_transactions] == [(pid, 0)]
 
 
-def test_a_batch_of_transactions_from_another_broker(broker: RunningBroker, topic: str) -> None:
-    """AddPartitionsToTxn from version 4 on: verified, or added."""
-    with Raw(broker.address) as client:
-        client.create(topic)
-        pid = client.init(topic).producer_id
-
-        def told(name: str, *, verify: bool, epoch: int = 0, txn_id: str = topic) -> str:
-            txn = SimpleNamespace(
-                transactional_id=txn_id, producer_id=pid, producer_epoch=epoch,
-                verify_only=verify, topics=(SimpleNamespace(name=name, partitions=(0,)),),
-            )  # fmt: skip
-            answer = client.ask(24, 5, transactions=(txn,))
-            assert answer.error_code.name == "none"
-            row = answer.results_by_transaction[0].topic_results[0].results_by_partition[0]
-            error: str = row.partition_error_code.name
-            return error
-
-        assert told(topic, verify=True) == "transaction_abortable"
-        assert told(topic, verify=False) == "none"
-        assert told(topic, verify=True) == "none"
-        assert told(topic, verify=False, epoch=7) == "producer_fenced"
-        assert told(topic, verify=False, txn_id="nobody") == "invalid_producer_id_mapping"
-        assert told("nowhere", verify=False) == "unknown_topic_or_partition"
-
-
 def test_internal_topics_are_not_for_clients(broker: RunningBroker, topic: str) -> None:
     with Raw(broker.address) as client:
         client.create(topic)

@@ -34,7 +34,6 @@ TOPIC = Part(
 )  # fmt: skip
 WANTED = Part(name="t", partition_indexes=(0,))
 MEMBERS = (Part(member_id="m", group_instance_id=None, reason=None),)
-TXN = Part(**MINE, verify_only=False, topics=(Part(name="t", partitions=(0,)),))
 MARKER = Part(producer_id=0, producer_epoch=0, transaction_result=False, topics=(WANTED,),
               coordinator_epoch=0, transaction_version=0)  # fmt: skip
 STAMP = Part(partition_index=0, current_leader_epoch=-1, timestamp=5)
@@ -70,7 +69,6 @@ SEEDS = [
     write_request(24, 3, v3_and_below_transactional_id="x", v3_and_below_producer_id=0,
             v3_and_below_producer_epoch=0,
             v3_and_below_topics=(Part(name="t", partitions=(0,)),)),
-    write_request(24, 5, transactions=(TXN,)),
     write_request(25, 3, **MINE, group_id="g"),
     write_request(26, 5, **MINE, committed=True),
     write_request(27, 2, markers=(MARKER,)),

@@ -15,7 +15,6 @@ from ....kernel import Caller, Effects, Reply
 from ..wire.answers import (
     AddedPartition,
     AddedTopic,
-    AddedToTransaction,
     AddPartitionsToTxnResponse,
     EndTxnResponse,
     ErrorOnly,
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
 
 #: versions that only a cluster at transaction.version 2 understands
-SINCE_V2 = {Api.PRODUCE: 12, Api.ADD_PARTITIONS_TO_TXN: 4, Api.END_TXN: 5, Api.TXN_OFFSET_COMMIT: 5}
+SINCE_V2 = {Api.PRODUCE: 12, Api.END_TXN: 5, Api.TXN_OFFSET_COMMIT: 5}
 
 
 def older(error: Error, version: int, since: int) -> Error:
@@ -79,10 +78,7 @@ def finish_init(broker: Broker, done: Gathering) -> InitProducerIdResponse:
 def begin_add_partitions(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
     """Handle AddPartitionsToTxn: ask the transaction coordinator to add these partitions to the
     transaction; `finish_add_partitions` makes the response. All or nothing: if one of them cannot
-    be added, none is. From version 4 on the request comes from the leader of another broker and may
-    name several transactions."""
-    if ask.version >= 4:
-        return _begin_add_batch(broker, caller, ask)
+    be added, none is. (From version 4 on another broker asks, of which there is none.)"""
     body = ask.body
     named = [(t.name, i) for t in body.v3_and_below_topics for i in t.partitions]
     errors = _partition_errors(broker, named)
@@ -111,54 +107,7 @@ def _partition_errors(broker: Broker, named: list[tuple[str, int]]) -> dict[tupl
     return {part: errors.get(part, Error.OPERATION_NOT_ATTEMPTED) for part in named}
 
 
-def _begin_add_batch(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
-    """Handle AddPartitionsToTxn from version 4 on, for several transactions: each is added or
-    refused by itself, or only looked up (`verify_only`). Another broker's leaders may name
-    `__consumer_offsets` too. The plan has, for each transaction, the index of its message to the
-    coordinator, and the errors by partition; where there are errors, it has no message."""
-    if too_new(broker, ask) and not all(txn.verify_only for txn in ask.body.transactions):
-        return broker, (
-            Reply(caller, AddPartitionsToTxnResponse((), (), Error.UNSUPPORTED_VERSION)),
-        )
-    requests: list[tuple[str, AddPartitionsToTxn]] = []
-    plan: list[tuple[int, dict[tuple[str, int], Error]]] = []
-    for txn in ask.body.transactions:
-        partitions = [(t.name, i) for t in txn.topics for i in t.partitions]
-        errors = _partition_errors(broker, [p for p in partitions if p[0] not in INTERNAL])
-        plan.append((len(requests), errors))
-        if errors:
-            continue
-        names = tuple(sorted(f"{name}-{index}" for name, index in partitions))
-        request = AddPartitionsToTxn(
-            txn.transactional_id,
-            txn.producer_id,
-            txn.producer_epoch,
-            names,
-            verify_only=txn.verify_only,
-            implicit=not txn.verify_only,  # of these versions, from a leader for a v2 client
-        )
-        requests.append((broker.config.kafka.coordinator, request))
-    return broker.gather(caller, ask, list(requests), plan)
-
-
-def _finish_batch(done: Gathering) -> AddPartitionsToTxnResponse:
-    rows = []
-    for txn, (number, errors) in zip(done.ask.body.transactions, done.plan, strict=True):
-        error = Error.NONE if errors else done.got[number].error
-        topics = (
-            AddedTopic(
-                t.name,
-                tuple(AddedPartition(i, errors.get((t.name, i), error)) for i in t.partitions),
-            )
-            for t in txn.topics
-        )
-        rows.append(AddedToTransaction(txn.transactional_id, tuple(topics)))
-    return AddPartitionsToTxnResponse((), tuple(rows))
-
-
 def finish_add_partitions(broker: Broker, done: Gathering) -> AddPartitionsToTxnResponse:
-    if done.ask.version >= 4:
-        return _finish_batch(done)
     error = older(done.got[0].error, done.ask.version, 2)
     topics = done.ask.body.v3_and_below_topics
     return _refuse(done.ask, {(t.name, i): error for t in topics for i in t.partitions})

@@ -331,16 +331,8 @@ class AddedTopic:
 
 
 @frozen
-class AddedToTransaction:
-    transactional_id: str
-    topic_results: tuple[AddedTopic, ...]
-
-
-@frozen
 class AddPartitionsToTxnResponse(Unthrottled):
     results_by_topic_v3_and_below: tuple[AddedTopic, ...]
-    results_by_transaction: tuple[AddedToTransaction, ...] = ()
-    error_code: Error = Error.NONE
 
 
 @frozen

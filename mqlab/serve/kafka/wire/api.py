@@ -48,7 +48,8 @@ class Api(IntEnum):
 
 Offer = dict[Api, tuple[int, int]]
 
-#: (lowest, highest) version, as a 4.3 broker offers them to clients.
+#: (lowest, highest) version, as a 4.3 broker offers them to clients; versions 4 and 5 of
+#: AddPartitionsToTxn it offers to other brokers (`kafka/unserved.py`).
 OFFERED: Offer = {
     Api.PRODUCE: (3, 13),
     Api.FETCH: (4, 18),
@@ -69,7 +70,7 @@ OFFERED: Offer = {
     Api.DELETE_RECORDS: (0, 2),
     Api.INIT_PRODUCER_ID: (0, 5),
     Api.OFFSET_FOR_LEADER_EPOCH: (2, 4),
-    Api.ADD_PARTITIONS_TO_TXN: (0, 5),
+    Api.ADD_PARTITIONS_TO_TXN: (0, 3),
     Api.ADD_OFFSETS_TO_TXN: (0, 4),
     Api.END_TXN: (0, 5),
     Api.WRITE_TXN_MARKERS: (1, 2),

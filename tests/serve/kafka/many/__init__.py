@@ -40,8 +40,6 @@ CASES: dict[str, Prepare] = {
     "DescribeGroups": groups.describe_groups,
     "ListGroups": groups.list_groups,
     "AddPartitionsToTxn, partitions": groups.add_partitions,
-    "AddPartitionsToTxn, transactions": groups.add_to_many(verify_only=False),
-    "AddPartitionsToTxn, transactions verified": groups.add_to_many(verify_only=True),
     "EndTxn, partitions": groups.end_transaction,
     "DescribeTransactions": groups.describe_transactions,
     "ListTransactions": groups.list_transactions,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from types import SimpleNamespace as Row
 
-from tests.serve.kafka.many.driven import FIRST, WIDE, Many, Next, Prepare
+from tests.serve.kafka.many.driven import FIRST, WIDE, Many, Next
 from tests.serve.kafka.many.topics import produce
 
 
@@ -83,19 +83,6 @@ def add_partitions(many: Many, n: int) -> Next:
     indexes = many.create_wide(n)
     pid = many.init("id0").producer_id
     return lambda: many.add(pid, indexes)
-
-
-def add_to_many(verify_only: bool) -> Prepare:
-    def prepare(many: Many, n: int) -> Next:
-        many.create(FIRST)
-        txns = tuple(
-            Row(transactional_id=txn_id, producer_id=pid, producer_epoch=0, verify_only=verify_only,
-                topics=(Row(name=FIRST, partitions=(0,)),))
-            for txn_id, pid in many.init_many(n)
-        )  # fmt: skip
-        return lambda: many.ask(24, 4, transactions=txns)
-
-    return prepare
 
 
 def end_transaction(many: Many, n: int) -> Next:
