@@ -13,7 +13,7 @@ import pytest
 
 from mqlab.serve import RunningBroker
 from mqlab.serve.kafka import serve
-from mqlab.serve.kafka.front.configs import ACTING, Given, configs_of, rules
+from mqlab.serve.kafka.front.configs import ACTING, configs_of, rules
 from mqlab.serve.kafka.front.fetch import ANSWER
 from mqlab.serve.kafka.front.topic import MOST_PARTITIONS, is_internal
 from tests.serve.kafka.many import Many
@@ -259,7 +259,7 @@ def test_every_config_of_a_topic_acts_or_is_warned_about() -> None:
     for name, value in changed.items():
         first = (("compression.type", "zstd"),) if name == "compression.zstd.level" else ()
         own = tuple(sorted({**dict(first), name: value}.items()))
-        assert rules(own, Given()) != rules(first, Given()), name
+        assert rules(own) != rules(first), name
 
 
 def test_a_request_is_bounded_by_the_records_that_it_makes() -> None:

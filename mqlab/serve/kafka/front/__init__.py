@@ -35,6 +35,7 @@ from typing import Any
 from uuid import UUID
 
 from ....kafka.config import KafkaConfig
+from ....kafka.unserved import VERIFICATION
 from ....kernel import (
     Caller,
     CancelTimer,
@@ -65,7 +66,6 @@ from . import (
     topics,
     transactions,
 )
-from .configs import Given
 from .fetch import PARTS
 from .gathering import Gathering
 from .internal import internal_topic
@@ -157,16 +157,16 @@ FINISH = {
 @frozen
 class Broker(Quiet):
     """`made`: how many topics there ever were; `internal`: the internal ones that are there; `ids`:
-    names by topic id; `given`: configs of the broker that were set while it runs; `open`: requests
-    that wait, by number; `asked`: by client, the numbers of its own. `last`: the number of the
-    newest request."""
+    names by topic id; `verification`: what VERIFICATION was set to while it runs, "" for nothing;
+    `open`: requests that wait, by number; `asked`: by client, the numbers of its own. `last`: the
+    number of the newest request."""
 
     config: BrokerConfig
     topics: Map[str, Topic] = Map()
     ids: Map[UUID, str] = Map()
     made: int = 0
     internal: Map[str, Topic] = Map()
-    given: Given = Given()
+    verification: str = ""
     open: Map[int, Gathering] = Map()
     asked: Map[str, Map[int, bool]] = Map()
     last: int = 0
@@ -277,10 +277,9 @@ class Broker(Quiet):
     def recover(config: BrokerConfig, disk: Disk, at_ms: int) -> tuple[Broker, Effects]:
         there = disk.table("topics")
         ids = Map((topic.uuid, name) for name, topic in there.items())
-        given, new = disk.table("configs"), Given()
-        new = Given(given.get(str(config.node_id), new.broker), given.get("", new.cluster))
         made = disk.table("broker").get("topics made", 0)
-        broker = Broker(config, there, ids, made, given=new)
+        given = dict(disk.table("configs").get(str(config.node_id), ()))
+        broker = Broker(config, there, ids, made, verification=given.get(VERIFICATION, ""))
         for name in INTERNAL:
             if any(log.rpartition("-")[0] == name for log in disk.logs(name)):
                 broker = broker.with_internal(name)

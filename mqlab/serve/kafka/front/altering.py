@@ -4,7 +4,7 @@
 transaction opens without a question to the coordinator, and may hang. Every other change is
 refused (`kafka/unserved.py`).
 
-**Durable** are the broker's configs in the table `configs` by "1".
+**Durable** is its value, in the table `configs` by "1".
 
 Source: ConfigurationControlManager#incrementalAlterConfigs, DynamicBrokerConfig (Kafka 4.3).
 """
@@ -19,7 +19,7 @@ from ....kafka.unserved import ONLY_VERIFICATION, VERIFICATION
 from ....kernel import Caller, Effects, Put, Reply, replace
 from ..wire.answers import Altered, Responses
 from ..wire.api import Ask
-from .configs import Given, configs_of, value_problem
+from .configs import configs_of, value_problem
 from .describing import BROKER
 
 if TYPE_CHECKING:
@@ -36,10 +36,9 @@ def alter_configs(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Eff
     for resource in ask.body.resources:
         error, words = _find_refusal(broker, resource)
         if not error and not ask.body.validate_only:
-            now = {**dict(broker.given.broker), VERIFICATION: resource.configs[-1].value}
-            pairs = tuple(sorted(now.items()))
-            broker = replace(broker, given=replace(broker.given, broker=pairs))
-            effects.append(Put("configs", resource.resource_name, pairs))
+            value = resource.configs[-1].value
+            broker = replace(broker, verification=value)
+            effects.append(Put("configs", resource.resource_name, ((VERIFICATION, value),)))
         rows.append(Altered(error, words or None, resource.resource_type, resource.resource_name))
     if any(row.error_message == ONLY_VERIFICATION for row in rows):
         log.warning("IncrementalAlterConfigs: %s", ONLY_VERIFICATION)
@@ -58,9 +57,3 @@ def _find_refusal(broker: Broker, resource: Any) -> tuple[Error, str]:
         return Error.INVALID_REQUEST, f"Null value not supported for : {VERIFICATION}"
     problem = value_problem(configs_of("broker")[VERIFICATION], value)
     return (Error.INVALID_REQUEST if problem else Error.NONE), problem
-
-
-def verifies(given: Given) -> bool:
-    """Whether leaders ask the coordinator before a legacy client's transaction opens."""
-    now = dict((*given.cluster, *given.broker))
-    return now.get(VERIFICATION, "").strip().lower() != "false"

@@ -2,9 +2,9 @@
 
 The table `configs.tsv` is what a real 4.3.1 answers about a topic and itself, with
 defaults and documentation (made by `tests.oracle.kafka.cost`). A topic's value is the first of:
-what the topic was given; what this broker was given while it runs; what all brokers were
-given; the default. DescribeConfigs shows that chain as *synonyms*, because the broker calls
-its half differently: `max.message.bytes` of a topic is `message.max.bytes` of a broker.
+what the topic was given; what all brokers were given; the default. DescribeConfigs shows that chain
+as *synonyms*, because the broker calls its half differently: `max.message.bytes` of a topic is
+`message.max.bytes` of a broker.
 
 What a value may be is not in that table: the bounds below were asked of a real broker, one
 wrong value each.
@@ -238,60 +238,49 @@ def warn_of_idle(what: str, pairs: Iterable[tuple[str, str]]) -> None:
 # ---- which value counts ------------------------------------------------------------------
 
 
-@frozen
-class Given:
-    """What was set while the cluster runs: on this broker, on all. KRaft with the feature
-    eligible.leader.replicas sets min.insync.replicas for all at its start (KIP-966)."""
-
-    broker: Pairs = ()
-    cluster: Pairs = (("min.insync.replicas", "1"),)
+#: what all brokers were given: KRaft with the feature eligible.leader.replicas does so at its start
+#: (KIP-966)
+EVERYWHERE = {"min.insync.replicas": "1"}
 
 
-def chain(config: Known, overrides: Pairs, given: Given) -> list[tuple[str, str | None, int]]:
+def chain(config: Known, overrides: Pairs) -> list[tuple[str, str | None, int]]:
     """(name, value, where from) of everything that says what a topic's config is; the first
     counts."""
-    name, other = config.name, config.broker_name
     values: list[tuple[str, str | None, int]] = []
-    values += [(n, v, ON_TOPIC) for n, v in overrides if n == name]
-    values += [(n, v, ON_BROKER) for n, v in given.broker if n == other]
-    values += [(n, v, ON_ALL) for n, v in given.cluster if n == other]
+    values += [(n, v, ON_TOPIC) for n, v in overrides if n == config.name]
+    values += [(n, v, ON_ALL) for n, v in EVERYWHERE.items() if n == config.broker_name]
     return values + [(n, v, DEFAULT) for n, v in config.synonyms]
 
 
 @lru_cache(maxsize=4096)
-def value(name: str, overrides: Pairs, given: Given) -> str:
+def value(name: str, overrides: Pairs) -> str:
     """The value of a topic's config that counts."""
     config = configs_of("topic")[name]
-    values = chain(config, overrides, given)
+    values = chain(config, overrides)
     return (values[0][1] if values else config.default) or ""
 
 
 @lru_cache(maxsize=1024)
-def rules(overrides: Pairs, given: Given) -> Rules:
-    """Collect what a topic's configs demand of each batch that is produced to it: its size,
-    compression and timestamps. `overrides` are the topic's own configs, `given` those of the
-    broker, which apply where the topic has none."""
+def rules(overrides: Pairs) -> Rules:
+    """Collect what a topic's configs, its own ones first, demand of each batch that is produced to
+    it: its size, compression and timestamps."""
 
     def number(name: str) -> int:
-        return int(value(name, overrides, given))
+        return int(value(name, overrides))
 
-    compression = value("compression.type", overrides, given).strip()
+    compression = value("compression.type", overrides).strip()
     zstd = NAMES.get(compression) == ZSTD  # only gzip and zstd use the level
     return Rules(
         max_message_bytes=number("max.message.bytes"),
         compression_type=compression,
         level=number("compression.zstd.level" if zstd else "compression.gzip.level"),
-        append_time=value("message.timestamp.type", overrides, given).strip() == "LogAppendTime",
-        compact=is_compacted(overrides, given),
+        append_time=value("message.timestamp.type", overrides).strip() == "LogAppendTime",
+        compact="compact" in policy(overrides),
         before_max_ms=number("message.timestamp.before.max.ms"),
         after_max_ms=number("message.timestamp.after.max.ms"),
     )
 
 
-def policy(overrides: Pairs, given: Given) -> list[str]:
+def policy(overrides: Pairs) -> list[str]:
     """`cleanup.policy`, part by part."""
-    return _list_items(value("cleanup.policy", overrides, given).strip())
-
-
-def is_compacted(overrides: Pairs, given: Given) -> bool:
-    return "compact" in policy(overrides, given)
+    return _list_items(value("cleanup.policy", overrides).strip())

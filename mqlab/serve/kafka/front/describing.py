@@ -12,11 +12,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ....kafka.errors import Error
-from ....kafka.unserved import NO_SUCH_CONFIGS
+from ....kafka.unserved import NO_SUCH_CONFIGS, VERIFICATION
 from ....kernel import Caller, Effects, Reply
 from ..wire.answers import DescribedConfigs, Results, Synonym, TopicConfig
 from ..wire.api import Ask
-from .configs import DEFAULT, ON_ALL, ON_BROKER, Given, Known, Pairs, chain, configs_of
+from .configs import DEFAULT, EVERYWHERE, ON_ALL, ON_BROKER, Known, Pairs, chain, configs_of
 from .topic import name_problem
 
 if TYPE_CHECKING:
@@ -66,23 +66,21 @@ def _refusal(broker: Broker, kind: int, name: str) -> tuple[Error, str]:
 def _configs(broker: Broker, kind: int, name: str) -> tuple[TopicConfig, ...]:
     topic = broker.topic(name) if kind == TOPIC else None
     if topic is not None:
-        return topic_configs(topic.configs, broker.given)
-    table, given = configs_of("broker"), broker.given
-    everywhere: dict[str, Found] = {n: [(n, v, ON_ALL)] for n, v in given.cluster if n in table}
-    if not name:  # what all brokers were given while they run
-        return tuple(_entry(table[n], found) for n, found in everywhere.items())
-    dynamic: dict[str, Found] = {n: [(n, v, ON_BROKER)] for n, v in given.broker}
-    return tuple(
-        _entry(config, dynamic.get(n, []) + everywhere.get(n, []) + _defaults(config))
-        for n, config in table.items()
-    )
+        return topic_configs(topic.configs)
+    table = configs_of("broker")
+    if not name:  # what all brokers were given
+        return tuple(_entry(table[n], [(n, v, ON_ALL)]) for n, v in EVERYWHERE.items())
+    given: dict[str, Found] = {n: [(n, v, ON_ALL)] for n, v in EVERYWHERE.items()}
+    if broker.verification:
+        given[VERIFICATION] = [(VERIFICATION, broker.verification, ON_BROKER)]
+    return tuple(_entry(c, given.get(n, []) + _defaults(c)) for n, c in table.items())
 
 
 @lru_cache(maxsize=1024)
-def topic_configs(overrides: Pairs, given: Given) -> tuple[TopicConfig, ...]:
+def topic_configs(overrides: Pairs) -> tuple[TopicConfig, ...]:
     """All configs of a topic that was given `overrides`."""
     return tuple(
-        _entry(config, chain(config, overrides, given)) for config in configs_of("topic").values()
+        _entry(config, chain(config, overrides)) for config in configs_of("topic").values()
     )
 
 

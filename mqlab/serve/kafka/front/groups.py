@@ -349,7 +349,7 @@ def _is_too_large(broker: Broker, ask: Ask, positions: list[Position]) -> bool:
     """Whether the records of a commit, in one batch, are larger than `__consumer_offsets` allows
     (CoordinatorRuntime#append, CoordinatorOperationExceptionHelper). Built, to be measured, only
     where that may be."""
-    limit = int(value("max.message.bytes", CONFIGS[OFFSETS], broker.given))
+    limit = int(value("max.message.bytes", CONFIGS[OFFSETS]))
     group = ask.body.group_id
     texts = sum(len(p.partition) + len(p.metadata) + len(group) + 64 for p in positions)
     if 4 * texts <= limit:

@@ -37,7 +37,7 @@ from ....kafka.messages import (
 )
 from ....kernel import Appended, Disk, Effects, Event, Map, Quiet, Reply, Request, frozen, replace
 from ..wire.internal import as_sent, state_batch
-from .configs import Given, value
+from .configs import value
 from .topic import INTERNAL, Topic, topic_id
 
 OFFSETS, STATE = INTERNAL
@@ -67,7 +67,7 @@ class ServedGroups(GroupCoordinator):
     """A coordinator whose log takes batches of max.message.bytes, as they are sent."""
 
     def has_room_for(self, record: GroupMetadata) -> bool:
-        limit = int(value("max.message.bytes", CONFIGS[OFFSETS], Given()))
+        limit = int(value("max.message.bytes", CONFIGS[OFFSETS]))
         return as_sent(Batch((record,), at_ms=self.now_ms), lambda _: None).size <= limit
 
 

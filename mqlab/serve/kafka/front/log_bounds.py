@@ -60,7 +60,7 @@ def begin_delete(broker: Broker, caller: Caller, ask: Ask) -> Result:
 def _policy_error(broker: Broker, name: str) -> Error:
     """POLICY_VIOLATION for a topic whose records only compaction removes."""
     topic = broker.topics.get(name)
-    policies = policy(topic.configs, broker.given) if topic is not None else []
+    policies = policy(topic.configs) if topic is not None else []
     compacted = "compact" in policies and "delete" not in policies
     return Error.POLICY_VIOLATION if compacted else Error.NONE
 

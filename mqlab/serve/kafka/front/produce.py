@@ -22,10 +22,8 @@ from ....kernel import Caller, Effects, frozen
 from ...adapter import Hangup
 from ..wire.answers import ProducedPartition, ProducedTopic, RecordError, Responses
 from ..wire.api import Ask
-from ..wire.validation import Flaw, Rules, inspect_batch, says_transactional
+from ..wire.validation import Flaw, inspect_batch, says_transactional
 from . import configs
-from .altering import verifies
-from .topic import Topic
 from .transactions import too_new
 
 if TYPE_CHECKING:
@@ -64,7 +62,8 @@ def begin(broker: Broker, caller: Caller, ask: Ask, at_ms: int) -> tuple[Broker,
     request_flaw = _request_flaw(ask)
     # is_too_new: whether this version needs transaction.version 2, which the server has off;
     # verify: whether leaders ask the coordinator before they open a transaction
-    is_too_new, verify = too_new(broker, ask), verifies(broker.given)
+    is_too_new = too_new(broker, ask)
+    verify = broker.verification.strip().lower() != "false"
     producer_ids = set()
     for topic in body.topic_data:
         name, topic_id = getattr(topic, "name", None), getattr(topic, "topic_id", None)
@@ -82,7 +81,7 @@ def begin(broker: Broker, caller: Caller, ask: Ask, at_ms: int) -> tuple[Broker,
             if known.name in broker.internal:
                 rows.append(Row(part.index, -1, Flaw(Error.INVALID_TOPIC_EXCEPTION)))
                 continue
-            rules = _rules(broker, known)
+            rules = configs.rules(known.configs)
             batch, flaw = inspect_batch(part.records, rules, at_ms, leader)
             if batch is not None and batch.transactional:
                 producer_ids.add(batch.pid)
@@ -114,10 +113,6 @@ def _request_flaw(ask: Ask) -> Flaw | None:
         # Whether an id that is not named may be used cannot be looked up.
         return Flaw(Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     return None if body.acks in (-1, 0, 1) else Flaw(Error.INVALID_REQUIRED_ACKS)
-
-
-def _rules(broker: Broker, topic: Topic) -> Rules:
-    return configs.rules(topic.configs, broker.given)
 
 
 def _is_refused_here(batch: Batch, flaw: Flaw | None, new: bool) -> bool:

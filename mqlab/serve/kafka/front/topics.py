@@ -171,7 +171,7 @@ def _assignment_refusal(broker: Broker, wanted: Any) -> Refusal:
 def _created(broker: Broker, name: str, count: int, configs: Pairs, shown: bool) -> CreatedTopic:
     topic = broker.topics.get(name)
     given = topic.uuid if topic is not None else NO_ID
-    values = topic_configs(configs, broker.given) if shown else ()
+    values = topic_configs(configs) if shown else ()
     return CreatedTopic(name, Error.NONE, None, given, count, 1, values)
 
 
