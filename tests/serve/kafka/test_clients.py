@@ -29,14 +29,6 @@ from tests.serve.kafka.clients import (
 from tests.serve.kafka.raw import TRANSACTIONAL, Raw, batch
 
 
-def test_topics_are_created_and_listed(broker: RunningBroker, topic: str) -> None:
-    create(broker.address, topic, 3, retention_ms="-1")
-    found = consumer(broker.address).list_topics(topic, timeout=PATIENCE_S).topics[topic]
-    assert sorted(found.partitions) == [0, 1, 2]
-    with pytest.raises(confluent_kafka.KafkaException, match="TOPIC_ALREADY_EXISTS"):
-        create(broker.address, topic)
-
-
 def test_an_unknown_topic_is_refused_where_none_is_to_be_made(topic: str) -> None:
     errors = []
     with serve(auto_create=False) as broker:
@@ -82,16 +74,6 @@ def test_an_idempotent_producer_writes_each_record_once(broker: RunningBroker, t
     assert read(broker.address, topic) == values
 
 
-def test_only_what_was_committed_is_read(broker: RunningBroker, topic: str) -> None:
-    create(broker.address, topic)
-    who = producer(broker.address, topic)
-    transaction(who, topic, "a", "b")
-    transaction(who, topic, "x", commit=False)
-    transaction(who, topic, "c")
-    assert read(broker.address, topic) == ["a", "b", "c"]
-    assert read(broker.address, topic, committed=False) == ["a", "b", "x", "c"]
-
-
 def test_librdkafka_reads_committed_unless_told_otherwise(
     broker: RunningBroker, topic: str
 ) -> None:
@@ -105,52 +87,6 @@ def test_librdkafka_reads_committed_unless_told_otherwise(
         for level in ("", "read_committed", "read_uncommitted")
     }
     assert found[""] != told["Java", "no level"] == told["Java", "read_uncommitted"]
-
-
-def test_an_open_transaction_holds_readers_back(broker: RunningBroker, topic: str) -> None:
-    create(broker.address, topic)
-    who = producer(broker.address, topic)
-    who.begin_transaction()
-    who.produce(topic, "undecided")
-    who.flush(PATIENCE_S)
-    plain = producer(broker.address)
-    plain.produce(topic, "behind it")
-    plain.flush(PATIENCE_S)
-    for committed, end in ((True, 0), (False, 2)):
-        reader = consumer(broker.address, committed)
-        place = TopicPartition(topic, 0)
-        assert reader.get_watermark_offsets(place, timeout=PATIENCE_S) == (0, end)
-        reader.close()
-    assert read(broker.address, topic) == []
-    who.commit_transaction(PATIENCE_S)
-    assert read(broker.address, topic) == ["undecided", "behind it"]
-
-
-def test_a_transaction_spans_partitions(broker: RunningBroker, topic: str) -> None:
-    create(broker.address, topic, 3)
-    who = producer(broker.address, topic)
-    who.begin_transaction()
-    for i in range(9):
-        who.produce(topic, str(i), partition=i % 3)
-    who.commit_transaction(PATIENCE_S)
-    assert read(broker.address, topic, 3) == ["0", "3", "6", "1", "4", "7", "2", "5", "8"]
-
-
-def test_a_zombie_is_fenced(broker: RunningBroker, topic: str) -> None:
-    create(broker.address, topic)
-    first = producer(broker.address, topic)
-    first.begin_transaction()
-    first.produce(topic, "of the zombie")
-    first.flush(PATIENCE_S)
-    second = producer(broker.address, topic)
-    with pytest.raises(confluent_kafka.KafkaException) as refused:
-        first.commit_transaction(PATIENCE_S)
-    error = refused.value.args[0]
-    assert error.code() == confluent_kafka.KafkaError._FENCED
-    assert error.fatal()
-    transaction(second, topic, "new")
-    assert read(broker.address, topic) == ["new"]
-    assert read(broker.address, topic, committed=False) == ["of the zombie", "new"]
 
 
 def test_offsets_belong_to_the_transaction(broker: RunningBroker, topic: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import zlib
-from types import SimpleNamespace
 
 import pytest
 from kio.records.readers import read_batch
@@ -12,8 +11,6 @@ from kio.records.readers import read_batch
 from mqlab.kafka.errors import Error
 from mqlab.real.kafka import batches
 from mqlab.real.kafka.batches import number
-from mqlab.serve import RunningBroker
-from mqlab.serve.kafka import serve
 from mqlab.serve.kafka.wire.bodies import decode_records, last, walk_records
 from mqlab.serve.kafka.wire.compression import (
     GZIP,
@@ -28,7 +25,7 @@ from mqlab.serve.kafka.wire.compression import (
     decompress,
 )
 from mqlab.serve.kafka.wire.validation import Records, Rules, inspect_batch
-from tests.serve.kafka.raw import MINUTE, TRANSACTIONAL, Raw, batch, record
+from tests.serve.kafka.raw import batch, record
 
 KINDS = (NONE, GZIP, SNAPPY, LZ4, ZSTD)
 NOW = 1_000_000
@@ -115,6 +112,8 @@ def test_no_lie_about_the_records_is_kept() -> None:
     )
     assert judged(crafted(one, 1)) == "kept"
     assert judged(crafted(b"\xff" * 20, 1)) == "UNKNOWN_SERVER_ERROR"
+    _, flaw = inspect_batch(batch([b"a"], magic=200), Rules(), NOW, "orders-0")
+    assert flaw is not None and (flaw.words or "").endswith(": -56"), "a signed byte"
 
 
 def test_a_batch_that_opens_beyond_the_bound_is_refused() -> None:
@@ -156,58 +155,3 @@ def test_the_largest_stamp_is_the_largest() -> None:
     data = batches.batch(record(b"v", stamp=5), at_ms=NOW, max_ms=NOW + 10**9)
     kept, flaw = inspect_batch(data, Rules(), NOW, "t-0")
     assert flaw is None and kept is not None and kept.at_ms == NOW + 5
-
-
-# ---- on the wire -------------------------------------------------------------------------
-
-
-def test_a_lie_does_not_move_the_end(broker: RunningBroker, topic: str) -> None:
-    with Raw(broker.address) as client:
-        client.create(topic)
-        told = client.produce(topic, 0, crafted(record(b"v"), 2**31 - 1))
-        assert told.error_code.name == "invalid_record"
-        assert client.offset(topic, -1).offset == 0
-
-
-def test_a_refused_batch_has_added_its_partition(broker: RunningBroker, topic: str) -> None:
-    """transaction.version 2: first added, then looked at. Its commit is no error, and writes a
-    marker into a log without records."""
-    with Raw(broker.address) as client:
-        client.create(topic, **{"max.message.bytes": "300"})
-        pid = client.init(topic).producer_id
-        large = batch([b"x" * 900], pid, 0, 0, TRANSACTIONAL)
-        told = client.produce(topic, 0, large, topic, version=12)
-        assert told.error_code.name == "message_too_large"
-        ended = client.end(topic, pid, 0, commit=True, version=5)
-        assert (ended.error_code.name, ended.producer_epoch) == ("none", 1)
-        assert client.offset(topic, -1).offset == 1
-
-
-def test_two_producer_ids_write_nothing(broker: RunningBroker, topic: str) -> None:
-    with Raw(broker.address) as client:
-        client.create(topic, 2)
-        parts = []
-        for index, txn_id in enumerate((topic, topic + "-other")):
-            pid = client.init(txn_id).producer_id
-            data = batch([b"v"], pid, 0, 0, TRANSACTIONAL)
-            parts.append(SimpleNamespace(index=index, records=data))
-        row = SimpleNamespace(name=topic, partition_data=tuple(parts))
-        answer = client.ask(
-            0, 12, transactional_id=topic, acks=-1, timeout=MINUTE, topic_data=(row,)
-        )
-        told = [p.error_code.name for p in answer.responses[0].partition_responses]
-        assert told == ["invalid_producer_id_mapping"] * 2
-        assert client.offset(topic, -1).offset == client.offset(topic, -1, index=1).offset == 0
-
-
-def test_a_compacted_topic_needs_keys_in_transactions_too() -> None:
-    with serve() as running, Raw(running.address) as client:
-        client.create("latest", **{"cleanup.policy": "compact"})
-        pid = client.init("id").producer_id
-        plain = client.produce("latest", 0, batch([b"v"]))
-        mine = batch([b"v"], pid, 0, 0, TRANSACTIONAL)
-        within = client.produce("latest", 0, mine, "id", version=12)
-        for told in (plain, within):
-            assert told.error_code.name == "invalid_record"
-            assert "without key in topic partition latest-0" in told.error_message
-            assert [r.batch_index for r in told.record_errors] == [0]

@@ -11,8 +11,6 @@ from mqlab.serve import RunningBroker
 from tests.serve.kafka.garbage import GARBAGE, METADATA, beside_garbage, header
 from tests.serve.kafka.raw import MINUTE, Raw, batch, build_fetch, write_request
 
-SOFTWARE = {"client_software_name": "raw", "client_software_version": "1"}
-
 
 @pytest.mark.parametrize("name", GARBAGE)
 def test_garbage_closes_its_own_connection(broker: RunningBroker, name: str) -> None:
@@ -52,34 +50,6 @@ def test_a_client_that_never_reads_is_not_served_for_ever(
         assert other.ask(3, 1, topics=None).brokers
 
 
-def test_versions(broker: RunningBroker) -> None:
-    with Raw(broker.address) as client:
-        answer = client.ask(18, 3, **SOFTWARE)
-        offered = {row.api_key: (row.min_version, row.max_version) for row in answer.api_keys}
-        assert offered[0] == (0, 13) and offered[26] == (0, 5)
-        feature = answer.finalized_features[0]
-        assert (feature.name, feature.max_version_level) == ("transaction.version", 2)
-
-
-def test_only_version_4_hears_of_a_feature_that_may_be_off(broker: RunningBroker) -> None:
-    """Java clients 3.3 to 3.7 end with an exception at a lowest level of 0."""
-    with Raw(broker.address) as client:
-        for version in range(5):
-            answer = client.ask(18, version, **SOFTWARE)
-            told = [(f.name, f.min_version) for f in getattr(answer, "supported_features", ())]
-            assert told == ([("transaction.version", 0)] if version == 4 else []), version
-
-
-def test_an_unknown_version_of_api_versions_is_told_the_known_ones(broker: RunningBroker) -> None:
-    """KIP-511: version 0 of the answer, whatever was asked, and that request's row alone."""
-    with Raw(broker.address) as client:
-        client.send(header(18, 99, corr=5))
-        answer = client.read_answer(18, 0, 5)
-        assert answer.error_code.name == "unsupported_version"
-        rows = [(row.api_key, row.min_version, row.max_version) for row in answer.api_keys]
-        assert rows == [(18, 0, 4)]
-
-
 @pytest.mark.parametrize(("api", "version"), [(0, 2), (0, 14), (11, 20), (26, 6), (250, 0)])
 def test_what_is_not_offered_closes_the_connection(
     broker: RunningBroker, api: int, version: int
@@ -89,37 +59,6 @@ def test_what_is_not_offered_closes_the_connection(
         client.send(header(api, version, corr=3, rest=b"\0\0" * 12))
         assert client.closed
         assert other.ask(3, 1, topics=None).brokers
-
-
-@pytest.mark.parametrize(
-    ("data", "error"),
-    [
-        (b"", "invalid_record"),
-        (batch([b"a"])[:-1], "invalid_record"),
-        (batch([b"a"])[:-1] + b"?", "corrupt_message"),
-        (batch([b"a"]) * 2, "invalid_record"),
-        (batch([b"a"], magic=1), "invalid_record"),
-        (batch([b"a"], magic=200), "corrupt_message"),  # a signed byte: -56
-        (batch([b"a"], bits=0x20), "invalid_record"),
-        (batch([b"a"], bits=0x10), "transactional_id_authorization_failed"),
-        (batch([b"x" * 1_100_000]), "message_too_large"),
-    ],
-)
-def test_a_batch_that_cannot_be_kept(
-    broker: RunningBroker, topic: str, data: bytes, error: str
-) -> None:
-    with Raw(broker.address) as client:
-        client.create(topic)
-        refused = client.produce(topic, 0, data)
-        assert refused.error_code.name == error
-        assert data[16:17] != b"\xc8" or (refused.error_message or "").endswith(": -56")
-        assert client.produce(topic, 1, batch([b"a"])).error_code.name == (
-            "unknown_topic_or_partition"
-        )
-        assert client.produce(topic, 0, batch([b"a"]), acks=2).error_code.name == (
-            "invalid_required_acks"
-        )
-        assert client.produce(topic, 0, batch([b"good"])).base_offset == 0
 
 
 def test_acks_0_has_no_answer_but_a_closed_connection(broker: RunningBroker, topic: str) -> None:

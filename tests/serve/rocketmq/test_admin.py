@@ -45,19 +45,6 @@ def test_topics_are_listed(client: Raw, topic: str) -> None:
     assert plain(client.ask(224, cluster="another")) == {"topicList": []}
 
 
-def test_a_topic_is_described(client: Raw, topic: str) -> None:
-    client.create(topic, 2)
-    for number in range(3):
-        client.put(topic, b"x", queue=number % 2)
-    table = plain(client.ask(RequestCode.GET_TOPIC_STATS_INFO, topic=topic))
-    assert [table["offsetTable"][q]["maxOffset"] for q in ("0", "1")] == [2, 1]
-    assert all(row["lastUpdateTimestamp"] > 0 for row in table["offsetTable"].values())
-    config = plain(client.ask(RequestCode.GET_TOPIC_CONFIG, topic=topic))
-    assert (config["topicName"], config["writeQueueNums"], config["perm"]) == (topic, 2, 6)
-    for code in (RequestCode.GET_TOPIC_STATS_INFO, RequestCode.GET_TOPIC_CONFIG):
-        assert client.ask(code, topic="nowhere").code == ResponseCode.TOPIC_NOT_EXIST
-
-
 def test_a_groups_progress(client: Raw, topic: str, group: str) -> None:
     client.create(topic, 2)
     for _ in range(3):

@@ -89,30 +89,6 @@ def test_a_queue_is_locked_for_one_client(broker: RunningBroker, topic: str, gro
         assert mine(two, "b") == [1]
 
 
-def test_what_is_sent_back_comes_again_and_then_to_the_dead_letters(
-    client: Raw, topic: str, group: str
-) -> None:
-    client.beat("a", consumers={group: {topic: "*"}})
-    sent = client.put(topic, b"bad")
-    _, offset = read_msg_id(sent.fields["msgId"])
-
-    def back(at: int, level: int) -> int:
-        return client.ask(
-            RequestCode.CONSUMER_SEND_MSG_BACK, group=group, offset=at, delayLevel=level,
-            originMsgId="x", originTopic=topic, maxReconsumeTimes=16,
-        ).code  # fmt: skip
-
-    assert back(offset, 1) == SUCCESS
-    waiting = client.begin_pull(f"%RETRY%{group}", 0, group, sysFlag=6)
-    assert client.answer(waiting).code == SUCCESS
-    (again,) = client.read(f"%RETRY%{group}")
-    assert (again.body, again.reconsume_times) == (b"bad", 1)
-    assert again.properties["RETRY_TOPIC"] == topic
-    assert back(again.physical_offset, -1) == SUCCESS
-    assert bodies(client.read(f"%DLQ%{group}")) == ["bad"]
-    assert back(1 << 40, 0) == ResponseCode.SYSTEM_ERROR
-
-
 def test_a_group_may_say_how_often_its_messages_come_back(
     client: Raw, topic: str, group: str
 ) -> None:

@@ -24,47 +24,12 @@ ILLEGAL = ResponseCode.MESSAGE_ILLEGAL
 LONG = "p" * 33_000
 
 
-def test_a_message_whose_properties_are_too_long_is_refused_and_those_behind_it_come(
-    client: Raw, topic: str
-) -> None:
-    client.create(topic)
-    answers = [
-        client.put(topic, b"before"),
-        client.put(topic, b"long", colour=LONG),
-        client.half(topic, b"long", "g", "k", colour=LONG),
-        client.put(topic, b"long", colour=LONG, DELAY="1"),
-        client.put(topic, b"long", colour=LONG, TIMER_DELAY_MS="1000"),
-        client.put(topic, b"after"),
-    ]
-    assert [answer.code for answer in answers] == [SUCCESS, *[ILLEGAL] * 4, SUCCESS]
-    assert bodies(client.read(topic)) == ["before", "after"]
-
-
 def test_a_character_of_several_bytes_counts_as_many(client: Raw, topic: str) -> None:
     client.create(topic)
     assert client.put(topic, b"half as long", colour="ü" * 16_000).code == SUCCESS
     assert client.put(topic, b"long", colour="ü" * 16_500).code == ILLEGAL
     assert client.put(topic, b"longer", colour="消" * 11_000).code == ILLEGAL
     assert bodies(client.read(topic)) == ["half as long"]
-
-
-def test_a_copy_that_has_become_too_long_is_refused_to_who_sends_it_back(
-    client: Raw, topic: str, group: str
-) -> None:
-    client.create(topic)
-    client.beat("c", consumers={group: {topic: "*"}})
-    client.put(topic, b"long", UNIQ_KEY="k", colour="p" * 32_620)
-    client.put(topic, b"small", UNIQ_KEY="k")
-    for level, queue in ((1, f"%RETRY%{group}"), (-1, f"%DLQ%{group}")):
-        codes = [
-            client.ask(
-                RequestCode.CONSUMER_SEND_MSG_BACK, group=group, delayLevel=level,
-                offset=record.physical_offset, originMsgId="k", originTopic=topic,
-            ).code
-            for record in client.read(topic)
-        ]  # fmt: skip
-        assert codes == [ResponseCode.SYSTEM_ERROR, SUCCESS]
-        assert read_when(client, queue, 1) == ["small"]
 
 
 def test_no_round_goes_past_a_half_that_cannot_be_put_back_until_it_has_ended(

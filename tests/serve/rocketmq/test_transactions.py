@@ -1,6 +1,6 @@
-"""Transactions over the wire: halves, their ends, and the broker's question on the producer's own
-connection.
-"""
+"""Transactions over the wire: the broker's question on the producer's own connection, and when it
+comes. How halves and their ends are answered is compared with real brokers
+(`tests/oracle/rocketmq`)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 
 from mqlab.kernel import Append, Caller, Put, Reply, Request, Send
-from mqlab.rocketmq.broker.timer import MOST_MS
 from mqlab.rocketmq.messages import TAGS, Message
 from mqlab.rocketmq.remoting import RemotingCommand, RequestCode, ResponseCode, decode_record
-from mqlab.serve import BrokerError, RunningBroker
+from mqlab.serve import BrokerError
 from mqlab.serve.disk import ServerDisk
 from mqlab.serve.rocketmq import serve
 from mqlab.serve.rocketmq.front import FRONT, Front, FrontConfig, pulling
@@ -24,20 +23,8 @@ from mqlab.serve.rocketmq.wire import answers
 from mqlab.serve.rocketmq.wire.answers import Ask
 from tests.serve.rocketmq.raw import SUCCESS, Raw, bodies
 
-COMMIT, ROLLBACK, UNKNOWN = 8, 12, 0
-HALF_TOPIC, DISCARD_TOPIC = "RMQ_SYS_TRANS_HALF_TOPIC", "TRANS_CHECK_MAX_TIME_TOPIC"
-
-
-def test_a_half_is_not_seen_before_its_commit(client: Raw, topic: str, group: str) -> None:
-    half = client.half(topic, b"paid", group, "k1")
-    assert half.code == SUCCESS and half.fields["transactionId"] == "k1"
-    assert client.read(topic) == []
-    ended = client.end(half, group, COMMIT)
-    assert ended is not None and ended.code == SUCCESS
-    (message,) = client.read(topic)
-    assert message.body == b"paid" and message.sys_flag == COMMIT
-    assert message.properties["TRAN_MSG"] == "true" and message.properties["UNIQ_KEY"] == "k1"
-    assert "REAL_TOPIC" not in message.properties
+COMMIT = 8
+DISCARD_TOPIC = "TRANS_CHECK_MAX_TIME_TOPIC"
 
 
 def test_without_the_half_topic_a_half_is_seen_before_its_end() -> None:
@@ -53,13 +40,6 @@ def test_a_safeguard_of_clients_cannot_be_switched_off_here(name: str) -> None:
         serve(off=(name,))
 
 
-def test_a_rollback_delivers_nothing(client: Raw, topic: str, group: str) -> None:
-    ended = client.end(client.half(topic, b"no", group, "k"), group, ROLLBACK)
-    assert ended is not None and ended.code == SUCCESS
-    client.put(topic, b"behind it")
-    assert bodies(client.read(topic)) == ["behind it"]
-
-
 def test_who_says_nothing_is_asked(client: Raw, topic: str, group: str) -> None:
     client.beat("c1", (group,))
     client.half(topic, b"paid", group, "k2")
@@ -70,17 +50,6 @@ def test_who_says_nothing_is_asked(client: Raw, topic: str, group: str) -> None:
     assert check.is_oneway and check.fields["transactionId"] == "k2"
     client.answer_check(check, group, COMMIT)
     assert bodies(client.read(topic)) == ["paid"]
-
-
-def test_any_producer_of_the_group_is_asked(broker: RunningBroker, topic: str, group: str) -> None:
-    with Raw(broker.address) as first:
-        first.beat("c1", (group,))
-        first.half(topic, b"paid", group, "k3")
-    with Raw(broker.address) as second:
-        second.beat("c2", (group,))
-        (check,) = second.wait_for_checks(1)
-        second.answer_check(check, group, COMMIT)
-        assert bodies(second.read(topic)) == ["paid"]
 
 
 def test_a_timer_comes_when_whoever_started_the_broker_says_so() -> None:
@@ -121,75 +90,8 @@ def test_who_has_left_the_group_is_not_asked(client: Raw, topic: str, group: str
     assert check.fields["transactionId"] == "k5"
 
 
-def test_after_so_many_checks_it_is_parked(client: Raw, topic: str, group: str) -> None:
-    """The limit of this broker is 3; one that resumes it later is asked again."""
-    client.beat("c1", (group,))
-    client.half(topic, b"lost", group, "k6")
-    checks = client.wait_for_checks(3)
-    times = [decode_record(c.body)[0].properties["TRANSACTION_CHECK_TIMES"] for c in checks]
-    assert times == ["1", "2", "3"]
-    parked = None
-    while parked is None:
-        mine = [m for m in client.read(DISCARD_TOPIC) if m.properties["UNIQ_KEY"] == "k6"]
-        parked = mine[0] if mine else None
-    resumed = client.ask(RequestCode.RESUME_CHECK_HALF_MESSAGE, msgId=parked.msg_id)
-    assert resumed.code == SUCCESS
-    fourth = client.wait_for_checks(4)[3]
-    client.answer_check(fourth, group, COMMIT)
-    assert bodies(client.read(topic)) == ["lost"]
-
-
-@pytest.mark.parametrize(
-    ("wrong", "remark"),
-    [
-        ({"producerGroup": "stranger"}, "The producer group wrong"),
-        ({"tranStateTableOffset": 99999}, "The transaction state table offset wrong"),
-        ({"commitLogOffset": 1 << 40}, "Find prepared transaction message failed"),
-        ({"commitOrRollback": 4}, "commitOrRollback field wrong"),
-        ({"commitOrRollback": "yes"}, 'For input string: "yes"'),
-    ],
-)
-def test_an_end_that_names_something_else_is_refused(
-    client: Raw, topic: str, group: str, wrong: dict[str, object], remark: str
-) -> None:
-    half = client.half(topic, b"x", group, "k7")
-    code = wrong.get("commitOrRollback", COMMIT)
-    more = {name: value for name, value in wrong.items() if name != "commitOrRollback"}
-    said = client.end(half, group, code, **more)  # type: ignore[arg-type]
-    assert said is not None
-    assert (said.code, said.remark) == (ResponseCode.SYSTEM_ERROR, remark)
-    assert client.read(topic) == []
-
-
-def test_clients_may_not_write_to_the_half_topic(client: Raw) -> None:
-    said = client.put(HALF_TOPIC, b"x")
-    assert said.code == ResponseCode.NO_PERMISSION and HALF_TOPIC in said.remark
-
-
-def test_in_4_9_an_op_record_is_there_at_once(topic: str, group: str) -> None:
-    with serve(release="4.9") as older, Raw(older.address) as client:
-        client.end(client.half(topic, b"a", group, "k"), group, COMMIT)
-        (op,) = client.read("RMQ_SYS_TRANS_OP_HALF_TOPIC")
-        assert (op.body, op.properties["TAGS"]) == (b"0", "d")
-        (message,) = client.read(topic)
-        assert message.properties["REAL_TOPIC"] == topic
-
-
-def test_a_message_that_is_there_is_taken_back_and_one_that_is_nowhere_is_not(
-    client: Raw, topic: str
-) -> None:
-    """Real brokers accept a plain message, too."""
-    sent = client.put(topic, b"plain", PGROUP="g")
-    said = client.ask(RequestCode.RESUME_CHECK_HALF_MESSAGE, msgId=sent.fields["msgId"])
-    assert said.code == ResponseCode.SUCCESS
-    nowhere = "7F0000010000000000000FFFFFFFFFFF"
-    missing = client.ask(RequestCode.RESUME_CHECK_HALF_MESSAGE, msgId=nowhere)
-    assert missing.code == ResponseCode.SYSTEM_ERROR
-
-
 # ---- Timed messages (TIMER_DELAY_SEC and its kin): when they come, and what they say then
 
-ILLEGAL = ResponseCode.MESSAGE_ILLEGAL
 WHEEL = "rmq_sys_wheel_timer"
 
 
@@ -235,26 +137,6 @@ def test_a_message_comes_by_itself_and_not_too_early() -> None:
         waiting = client.begin_pull("orders", 0, sysFlag=6)
         answer = client.answer(waiting)
         assert answer.code == SUCCESS and now_ms() >= wanted
-
-
-@pytest.mark.parametrize("value", ["0", "-5"])
-def test_a_time_that_has_passed_is_now(client: Raw, topic: str, value: str) -> None:
-    client.create(topic)
-    assert client.put(topic, b"now", TIMER_DELAY_MS=value).code == SUCCESS
-    assert client.put(topic, b"then", TIMER_DELIVER_MS="10000").code == SUCCESS
-    got = client.read(topic)
-    assert bodies(got) == ["now", "then"]
-    assert "TIMER_OUT_MS" not in got[0].properties
-
-
-@pytest.mark.parametrize("value", ["x", "9" * 30, "²", str(MOST_MS // 1000 + 1)])
-def test_a_delay_that_is_no_number_or_too_long_is_refused(
-    client: Raw, topic: str, value: str
-) -> None:
-    client.create(topic)
-    said = client.put(topic, b"x", TIMER_DELAY_SEC=value)
-    assert said.code == ILLEGAL and said.remark.startswith("timer message illegal, the delay time")
-    assert bodies(client.read(topic)) == []
 
 
 def test_a_delay_level_goes_before_and_4_9_has_no_timed_messages(client: Raw, topic: str) -> None:
