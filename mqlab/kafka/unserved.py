@@ -77,6 +77,8 @@ UNSERVED: dict[int, tuple[str, str]] = {
     92: ("DeleteShareGroupOffsets", _SHARE),
 }
 
+#: to one who says on which brokers a topic's partitions are to be
+NOT_PLACED = "mqlab has one broker, which holds every partition: leave the assignment out"
 #: of AddPartitionsToTxn, versions 4 and 5
 FROM_BROKERS = "a broker asks another one in these versions, and there is one; clients end at 3"
 #: the one config that can be changed while the server runs

@@ -6,7 +6,13 @@ A difference that is found is mended, or gets a row here with a reason one can a
 
 from __future__ import annotations
 
-from ...kafka.unserved import FROM_BROKERS, NO_SUCH_CONFIGS, ONLY_VERIFICATION, UNSERVED
+from ...kafka.unserved import (
+    FROM_BROKERS,
+    NO_SUCH_CONFIGS,
+    NOT_PLACED,
+    ONLY_VERIFICATION,
+    UNSERVED,
+)
 from ...places import RECORDINGS
 from ..differences import Listed, write_page, write_table
 
@@ -54,6 +60,12 @@ TABLE: tuple[Listed, ...] = (
     Listed("*/tools-cluster", "*(24)", "0 to 5", "0 to 3", FROM_BROKERS, "0 to 3 [[]usable: 3[]]"),
     Listed("*/tools-records", "--describe --topic-list *", "the size of each partition",
            "the tool says that DescribeLogDirs is not supported", UNSERVED[35][1]),
+    *(
+        Listed(f"*/{name}", f"{asked} on *", "the topic, or what is wrong with these brokers",
+               "refused with a sentence", NOT_PLACED, f"INVALID_REPLICA_ASSIGNMENT: {NOT_PLACED}")
+        for name, asked in (("topics-refused", "CreateTopics placed *"),
+                            ("create-partitions", "CreatePartitions orders *"))
+    ),
     Listed("*/topic-configs", "DescribeConfigs kind * *",
            "INVALID_REQUEST and what is wrong with this kind's name",
            "INVALID_REQUEST and a sentence", NO_SUCH_CONFIGS, "INVALID_REQUEST: *"),

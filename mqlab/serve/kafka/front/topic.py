@@ -6,7 +6,6 @@ Sources: Topic#validate, ReplicationControlManager#createTopic, #createPartition
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from uuid import UUID, uuid5
 
 from ....kafka.errors import Error
@@ -89,16 +88,3 @@ def count_problem(count: int, replicas: int) -> tuple[Error, str]:
             "brokers have all their log directories cordoned."
         )
     return Error.NONE, ""
-
-
-def placement_problem(brokers: Iterable[int], node_id: int) -> str:
-    """Why a partition cannot be on these brokers; empty if it can."""
-    wrong = "The manual partition assignment includes"
-    seen: set[int] = set()
-    for broker in brokers:
-        if broker in seen:
-            return f"{wrong} the broker {broker} more than once."
-        if broker != node_id:
-            return f"{wrong} broker {broker}, but no such broker is registered."
-        seen.add(broker)
-    return "" if seen else f"{wrong} an empty replica list."

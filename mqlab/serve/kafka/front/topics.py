@@ -16,6 +16,7 @@ from uuid import UUID
 
 from ....kafka.errors import Error
 from ....kafka.messages import PartitionsDeleted
+from ....kafka.unserved import NOT_PLACED
 from ....kernel import Caller, Effects, Put, Reply, Send, replace
 from ..wire.answers import (
     CoordinatorNode,
@@ -45,7 +46,6 @@ from .topic import (
     Topic,
     count_problem,
     name_problem,
-    placement_problem,
     plain,
     topic_id,
 )
@@ -121,7 +121,7 @@ def excess(there: int, more: int) -> Refusal:
 
 
 def _partition_count(wanted: Any) -> int:
-    return len(wanted.assignments) or max(wanted.num_partitions, 1)
+    return max(wanted.num_partitions, 1)
 
 
 def _config_pairs(configs: Iterable[Any]) -> Pairs:
@@ -147,25 +147,8 @@ def _cannot_create(broker: Broker, wanted: Any, taken: dict[str, str]) -> Refusa
     if problem:
         return Error.INVALID_CONFIG, problem
     if wanted.assignments:
-        return _assignment_refusal(broker, wanted)
+        return Error.INVALID_REPLICA_ASSIGNMENT, NOT_PLACED
     return count_problem(wanted.num_partitions, wanted.replication_factor)
-
-
-def _assignment_refusal(broker: Broker, wanted: Any) -> Refusal:
-    if wanted.replication_factor != -1:
-        words = "A manual partition assignment was specified, but replication factor was not set"
-        return Error.INVALID_REQUEST, f"{words} to -1."
-    if wanted.num_partitions != -1:
-        words = "A manual partition assignment was specified, but numPartitions was not set"
-        return Error.INVALID_REQUEST, f"{words} to -1."
-    if {row.partition_index for row in wanted.assignments} != set(range(len(wanted.assignments))):
-        words = "partitions should be a consecutive 0-based integer sequence"
-        return Error.INVALID_REPLICA_ASSIGNMENT, words
-    for row in wanted.assignments:
-        problem = placement_problem(row.broker_ids, broker.config.node_id)
-        if problem:
-            return Error.INVALID_REPLICA_ASSIGNMENT, problem
-    return FINE
 
 
 def _created(broker: Broker, name: str, count: int, configs: Pairs, shown: bool) -> CreatedTopic:
@@ -229,18 +212,9 @@ def _cannot_grow(broker: Broker, wanted: Any, there: int) -> Refusal:
             f"The topic {topic.name} currently has {topic.count} partition(s); "
             f"{wanted.count} would not be an increase."
         )
-    more = wanted.count - topic.count
     if wanted.assignments is not None:
-        if len(wanted.assignments) != more:
-            return Error.INVALID_REPLICA_ASSIGNMENT, (
-                f"Attempted to add {more} additional partition(s), but only "
-                f"{len(wanted.assignments)} assignment(s) were specified."
-            )
-        for row in wanted.assignments:
-            problem = placement_problem(row.broker_ids, broker.config.node_id)
-            if problem:
-                return Error.INVALID_REPLICA_ASSIGNMENT, problem
-    return excess(there, more)
+        return Error.INVALID_REPLICA_ASSIGNMENT, NOT_PLACED
+    return excess(there, wanted.count - topic.count)
 
 
 # ---- DeleteTopics ------------------------------------------------------------------------
