@@ -10,7 +10,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -21,6 +21,7 @@ from ..explore import Budget, explore
 from ..kernel import Run, System, Text, Words, World, tr
 from ..kernel.choice import Choice, parse
 from ..kernel.moves import apply, initial, list_choices
+from .exercises import read_beliefs
 from .verdict import NOT_WRITTEN, Verdict
 
 # ---- Stopping what a learner wrote when it takes too long ----------------------------
@@ -166,11 +167,20 @@ class Checked(Protocol):
 @dataclass(frozen=True)
 class Belief:
     """A wrong belief and a function that acts on it, so that it can be recognised. `rule`: that
-    function."""
+    function; of a listener, one that says whether the listener's ways come of the belief."""
 
     name: str
     message: Text
     rule: Rule
+
+
+def list_beliefs(exercise: str, rules: Mapping[str, Rule]) -> tuple[Belief, ...]:
+    """The beliefs of an exercise, in the order of their rules. ValueError where its texts are of
+    other beliefs."""
+    said = read_beliefs(exercise)
+    if other := said.keys() ^ rules.keys():
+        raise ValueError(f"{exercise}: a rule or a text is missing of: {', '.join(sorted(other))}")
+    return tuple(Belief(name, said[name], rule) for name, rule in rules.items())
 
 
 class Hinted:

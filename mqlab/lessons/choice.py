@@ -18,6 +18,7 @@ from ..places import SCENARIOS
 from ..registry import run_scenario
 from ..scenario import parse_script
 from .check import Hinted
+from .exercises import read_hints
 from .verdict import NOT_WRITTEN, Verdict
 
 WAYS = ("kafka", "rocketmq", "pulsar", "outbox", "plain", "key")
@@ -163,17 +164,7 @@ class Choice(Hinted):
         return Verdict(False, message, belief, tuple(map(str, run.choices)), run.system, light)
 
 
-HINTS = (
-    tr(
-        "Ask of each situation first: what must be joined? A row and a message; what was read and "
-        "what is written; an acknowledgement and a message; nothing; a call outside and anything."
-    ),
-    tr(
-        "Play each example and finish the sentence: “this rules out a solution that …”. One of "
-        "them is about a row, one about a reader's position, one about an effect outside, one "
-        "about time. In the others something comes twice."
-    ),
-)
+HINTS = read_hints("12 choice")
 RUNS, SITUATIONS = read_situations()
 CHOICE = Choice(SITUATIONS, HINTS, RUNS)
 

@@ -208,9 +208,11 @@ def list_ways() -> dict[str, Way]:
 
 
 def _read_way(name: str, way: Mapping[str, Any]) -> Way:
-    tried = [(x["language"], x["name"], tr(x["does"]), x.get("tried", ""))
-             for x in way.get("clients", ())]  # fmt: skip
-    tried += [(lang, client, Text(""), "") for lang, client in way.get("untried", {}).items()]
+    clients = [
+        (language, client, tr(does), "".join(recording))
+        for language, client, does, *recording in way.get("clients", ())
+    ]
+    clients += [(lang, client, Text(""), "") for lang, client in way.get("untried", {}).items()]
     return Way(
         name,
         tr(way["title"]),
@@ -218,9 +220,9 @@ def _read_way(name: str, way: Mapping[str, Any]) -> Way:
          and about not in ("settings", "times", "clients")},
         tuple(Setting(x.get("set", ""), tr(x["says"]), tuple(_read_proofs(x)))
               for x in way["settings"]),
-        tuple((tr(x["says"]), *x["seconds"], x["source"], x.get("measured", ""))
-              for x in way.get("times", ())),
-        tuple(tried),
+        tuple((tr(says), least, most, source, "".join(measured))
+              for least, most, says, source, *measured in way.get("times", ())),
+        tuple(clients),
     )  # fmt: skip
 
 

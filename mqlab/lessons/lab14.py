@@ -20,6 +20,7 @@ from ..registry.tables import columns
 from ..serve.kafka import serve as serve
 from .beside import put_beside
 from .check import Hinted
+from .exercises import read_hints
 from .laid import ask_both as ask_both
 from .laid import read_laid as read_laid
 from .lost import LOST as LOST
@@ -239,17 +240,7 @@ def judge_row(pattern: str, reason: str) -> Verdict | None:
     return None
 
 
-HINTS = (
-    tr(
-        "Only lines with ≠ need a row, and “*” in a pattern matches anything. How many lines can "
-        "one row cover without covering one that has no ≠?"
-    ),
-    tr(
-        "One of the three is about how much of a log comes at once; in one the real broker answers "
-        "ok, and in one the engine does. One of them comes three times, with one codec: a single "
-        "“*” covers all three lines."
-    ),
-)
+HINTS = read_hints("14 excuses")
 EXCUSES = Excuses(HINTS)
 
 #: what of this is graded, and what an answer to it is (`lessons/course/graded.py`)

@@ -19,6 +19,7 @@ from mqlab_widgets import Player, vary
 from ..kernel import NOTHING, Run, Text, Trace, Words, tr
 from ..registry.tables import columns
 from .check import Hinted
+from .exercises import read_hints
 from .experiments import Experiment, read_experiment
 from .misconceptions import MISCONCEPTIONS
 from .misconceptions import met as met
@@ -147,16 +148,7 @@ DOUBTED = tr("what an article says is wrong")
 MORE = Words("the engine refutes {count} more of them; this example refutes one")
 SHOWN = Words("{head}: {tells}")
 NO_SENTENCE = Words("no sentence is called {name}; there are: {there}")
-HINTS = (
-    tr(
-        "Ask of each sentence which process does it, and into which log. Then ask what comes "
-        "before what."
-    ),
-    tr(
-        "To refute “always”, “nobody”, “only” or “whatever” takes one example. The rest is in labs "
-        "03 to 10, under *which beliefs*."
-    ),
-)
+HINTS = read_hints("15 passage")
 
 
 def split_marks(marks: str) -> list[str]:

@@ -17,7 +17,8 @@ from functools import cache
 from ..kernel import Text, Words, tr
 from ..places import RECORDINGS
 from ..recordings.recording import Observation, Recording, load
-from .check import Belief, Hinted, Rule, RuleError, ask_rule, call_rule
+from .check import Belief, Hinted, Rule, RuleError, ask_rule, call_rule, list_beliefs
+from .exercises import read_hints
 from .verdict import NOT_WRITTEN, Verdict
 
 #: the recordings in which an acknowledged commit is lost
@@ -168,78 +169,34 @@ def _expects(answer: object) -> Text | None:
     return None if isinstance(answer, bool) else form
 
 
-BELIEFS = (
-    Belief(
-        "ok means that all is well",
-        tr(
-            "The client was told ok and the coordinator says CompleteCommit. Neither of them has "
-            "looked into the partition"
+BELIEFS = list_beliefs(
+    "14 lost",
+    {
+        "ok means that all is well": lambda commit, state, hw, lso, open_since: False,
+        "what cannot be read yet is lost": lambda commit, state, hw, lso, open_since: (
+            commit == "ok" and lso < hw
         ),
-        lambda commit, state, hw, lso, open_since: False,
-    ),
-    Belief(
-        "what cannot be read yet is lost",
-        tr(
-            "The decision is there, and the marker is still pending in the coordinator: it is "
-            "late, not lost. What does the state say about that?"
+        "decided and open is lost": lambda commit, state, hw, lso, open_since: (
+            commit == "ok" and open_since >= 0
         ),
-        lambda commit, state, hw, lso, open_since: commit == "ok" and lso < hw,
-    ),
-    Belief(
-        "decided and open is lost",
-        tr(
-            "The decision is there, and PrepareCommit says that its marker is still pending. "
-            "Who would write it after CompleteCommit?"
+        "an open transaction is a fault": lambda commit, state, hw, lso, open_since: (
+            open_since >= 0
         ),
-        lambda commit, state, hw, lso, open_since: commit == "ok" and open_since >= 0,
-    ),
-    Belief(
-        "an open transaction is a fault",
-        tr("Its producer may still end it, or a timeout will. Who has been promised anything?"),
-        lambda commit, state, hw, lso, open_since: open_since >= 0,
-    ),
-    Belief(
-        "what is open after an ok is lost",
-        tr(
-            "The coordinator says Ongoing: the commit that was told ok is over, and this is the "
-            "producer's next transaction, which it may still commit"
-        ),
-        lambda commit, state, hw, lso, open_since: (
+        "what is open after an ok is lost": lambda commit, state, hw, lso, open_since: (
             commit == "ok" and "Prepare" not in state and open_since >= 0
         ),
-    ),
-    Belief(
-        "completed and open is lost, whatever the client heard",
-        tr(
-            "The partition waits for ever here, too. Yet the client never heard ok, so nobody has "
-            "promised it anything: which argument says that?"
+        "completed and open is lost, whatever the client heard": lambda commit, state, hw, lso, open_since: (
+            state == "CompleteCommit" and open_since >= 0
         ),
-        lambda commit, state, hw, lso, open_since: state == "CompleteCommit" and open_since >= 0,
-    ),
-    Belief(
-        "what holds readers back is mine",
-        tr(
-            "This producer's marker is there. Somebody else's open transaction holds the readers "
-            "back, and it may still end"
+        "what holds readers back is mine": lambda commit, state, hw, lso, open_since: (
+            state == "CompleteCommit" and lso < hw
         ),
-        lambda commit, state, hw, lso, open_since: state == "CompleteCommit" and lso < hw,
-    ),
-    Belief(
-        "a completed commit is suspicious",
-        tr("Its marker is there and everybody can read it. What would a lost one lack?"),
-        lambda commit, state, hw, lso, open_since: state == "CompleteCommit",
-    ),
+        "a completed commit is suspicious": lambda commit, state, hw, lso, open_since: (
+            state == "CompleteCommit"
+        ),
+    },
 )
-HINTS = (
-    tr(
-        "Say in one sentence who believes what: the client, the coordinator, the partition. A loss "
-        "is where they contradict each other and nobody is left who will mend it."
-    ),
-    tr(
-        "Three conditions, joined by `and`: the client's answer; the state in which nothing is "
-        "pending in the coordinator any more; and what the partition still considers open."
-    ),
-)
+HINTS = read_hints("14 lost")
 LOST = Lost(BELIEFS, HINTS)
 
 #: what of this is graded, and what an answer to it is (`lessons/course/graded.py`)

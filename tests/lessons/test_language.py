@@ -29,7 +29,6 @@ from mqlab.lessons.lab14 import WIDE, Reason
 from mqlab.lessons.parsons import Piece
 from mqlab.lessons.questions import read_questions
 from mqlab.lessons.rocketmq.exercises.answering import AnsweringExercise
-from mqlab.lessons.rocketmq.exercises.listener import ListenerBelief
 from mqlab.lessons.spark.decide import Steps
 from mqlab.lessons.verdict import Verdict, find_belief
 from mqlab.places import LABS
@@ -129,7 +128,7 @@ def _list_beliefs(value: Any, seen: dict[int, Any]) -> Iterator[str]:
         return
     seen[id(value)] = value  # kept, so that nobody else gets its number
     match value:
-        case Belief() | ListenerBelief():
+        case Belief():
             yield value.name
         case Piece(belief=Text()):
             yield value.misconception or value.key

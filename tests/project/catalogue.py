@@ -28,6 +28,8 @@ from jinja2.ext import babel_extract
 from mqlab import __version__
 from mqlab.cli.scenario import explain
 from mqlab.kernel.catalogue import PARAGRAPH, find_catalogue, unwrap
+from mqlab.lessons.decision import list_ways
+from mqlab.lessons.exercises import read_beliefs, read_hints, read_texts
 from mqlab.lessons.lab15 import list_rows
 from mqlab.lessons.questions import load_questions
 from mqlab.registry import SYSTEMS
@@ -46,7 +48,7 @@ TABLES = {
         "mqlab/lessons/choice.toml": {"says"},
         "mqlab/lessons/on_call.toml": {"says", "tells", "belief", "looks"},
         "mqlab/lessons/decision.toml": {
-            "says", "title", "price", "does", "limits", "versions", "processes", "watch", "not_for",
+            "says", "title", "price", "limits", "versions", "processes", "watch", "not_for",
         },
         "mqlab/inspect/*/findings.toml": {"title", "risk", "says", "advice"},
         "mqlab/patterns/*/why.toml": {"whys", "unguarded"},
@@ -136,12 +138,20 @@ def _list_messages(domain: str) -> Iterator[tuple[str, Message]]:
 
 
 def _list_read() -> Iterator[tuple[str, Message]]:
-    """What is said in tables that have a form of their own: questions, rows of articles, terms."""
+    """What is said in tables that have a form of their own: questions, exercises, ways to
+    send, rows of articles, terms."""
     lessons = ROOT / "mqlab" / "lessons"
     for path in sorted(lessons.glob("questions/*.toml")):
         for asked in load_questions(path.stem).values():
             for text in (asked.text, *asked.options, *asked.explanations):
                 yield relative(path), (text, "")
+    for name in read_texts():
+        for said in (*read_hints(name), *read_beliefs(name).values()):
+            yield relative(lessons / "exercises.toml"), (said.en, "")
+    for way in list_ways().values():
+        for said in (*(does for _, _, does, _ in way.clients), *(says for says, *_ in way.times)):
+            if said.en:
+                yield relative(lessons / "decision.toml"), (said.en, "")
     for _, _, text, _ in list_rows().values():
         yield relative(lessons / "article_rows.toml"), (text, "")
     path = lessons / "atlas" / "glossary.toml"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from mqlab.lessons.check import Belief
 from mqlab.lessons.spark import decide, two_phase
 from mqlab.lessons.spark.kill_bench import Bench, bestsellers, copies
 from mqlab.spark import Point
@@ -14,7 +15,7 @@ from mqlab.spark.crashes import Cell
 
 pytestmark = pytest.mark.needs("java")
 spread = pytest.mark.spread("mqlab/spark", "mqlab/lessons/spark")
-RULES = {name: rule for name, rule, _ in decide.BELIEFS}
+RULES = {one.name: one.rule for one in decide.BELIEFS}
 ENDED = list(
     zip(
         two_phase.BELIEFS[:2],
@@ -47,12 +48,12 @@ def test_a_wrong_rule_makes_the_sum_that_the_model_says(
 
 @spread
 @pytest.mark.parametrize(
-    ("belief", "point", "death"), ENDED, ids=[name for name, *_ in two_phase.BELIEFS[:2]]
+    ("belief", "point", "death"), ENDED, ids=[one.name for one in two_phase.BELIEFS[:2]]
 )
 def test_ended_otherwise_it_makes_the_sum_that_the_model_says(
-    bench: Bench, belief: tuple, point: Point, death: two_phase.Death
+    bench: Bench, belief: Belief, point: Point, death: two_phase.Death
 ) -> None:
-    rule = belief[1]
+    rule = belief.rule
     cell = bench.kill("two-phase", point, rule, say=lambda line: None)
     answer = rule(decide.KILLED, death.checkpoint)
     assert cell.asked == ((decide.KILLED, death.checkpoint, answer),)

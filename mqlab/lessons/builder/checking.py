@@ -13,10 +13,11 @@ from random import Random
 from typing import Any
 
 from ...explore import Counterexample, Search
-from ...kernel import Play, Snapshot, Text, Trace, Words, World, tr
+from ...kernel import Play, Snapshot, Text, Trace, Words, World
 from ...kernel.moves import Moved, initial
 from ...kernel.simulate import Timing, Untold, advance
 from ..check import Hinted
+from ..exercises import read_hints
 from ..verdict import NOT_WRITTEN, Verdict
 from .host import BuildError, read_file
 from .trial import DOWN_MS, Timed, Trial
@@ -271,55 +272,8 @@ class Building(Hinted):
             return Verdict(False, Text(str(error)))
 
 
-HINTS = (
-    (
-        tr(
-            "Take the events one by one: what does each change in memory, and which effect waits "
-            "for which event? `Appended` is the only one that makes a promise safe."
-        ),
-        tr(
-            "`EndTxn` writes a Prepare record. In `finish`, when that is safe: the answer, and a "
-            "`Send` to each of its partitions. Keep, by id, the partitions that have not answered; "
-            "the last `Response` writes Complete. Until then another request of that id gets "
-            "CONCURRENT_TRANSACTIONS."
-        ),
-    ),
-    (
-        tr(
-            "Write down what each state in the log means by itself: what is decided, and which "
-            "process may still be waiting?"
-        ),
-        tr(
-            "`recover` takes `entries_of(disk)` as its entries. For each Prepare among them a "
-            "marker to every partition is pending, commit or abort; send them all. An EndTxn that "
-            "finds its own Complete gets ok."
-        ),
-    ),
-    (
-        tr(
-            "For each message ask: what if it arrives a second time, or after everything that came "
-            "later? Which number in it shows that?"
-        ),
-        tr(
-            "The producer's epoch rises with each InitProducerId and each end: in the record, the "
-            "answer and the marker. The same EndTxn again carries one less than the log has. Each "
-            "marker carries the coordinator's epoch, and a marker that is refused stays refused."
-        ),
-    ),
-    (
-        tr(
-            "What else could end a transaction whose producer has gone? What must be running in "
-            "every state where one is open, also after a restart?"
-        ),
-        tr(
-            "Set the timer when a record makes an id Ongoing that was not, for each transaction "
-            "anew, and cancel it with the end. `Fired` while a record is not safe yet: set it "
-            "again. Else decide an abort, with the next epoch, and send no answer."
-        ),
-    ),
-)
 IT_WORKS, IT_DIES, NOT_ALONE, NOBODY_COMES_BACK = (
-    Building(sitting, hints) for sitting, hints in enumerate(HINTS, 1)
+    Building(sitting, read_hints(f"13 coordinator {sitting}")) for sitting in range(1, 5)
 )
 GRADED = {
     "coordinator 1": (IT_WORKS, "value"),

@@ -27,6 +27,7 @@ from ...kafka.states import TxnState
 from ...kernel import NOTHING, Caller, Disk, Effects, Property, Send, Text, Words, World, tr
 from ...kernel.world import NodeState
 from ..check import Hinted, Rule, RuleError, ask_rule, call_rule
+from ..exercises import read_hints
 from ..roles import recover_as
 from ..verdict import NOT_WRITTEN, Verdict
 from .sittings import ONE, TC, TWIN, TWO, BuildSystem, arrange
@@ -263,16 +264,5 @@ def _find_dark(
 
 
 BOTH_RIGHT = Broken(NOTHING, BOTH).system()
-HINTS = (
-    tr(
-        "Begin with one sentence: no marker without its decision. Which epoch does a marker have, "
-        "and which record of the log has the same?"
-    ),
-    tr(
-        "Four sentences catch all: a marker has its decision; Complete means that each partition "
-        "ends with a marker; no more PrepareCommit than calls of commit; epochs in a partition "
-        "never go down."
-    ),
-)
-LIGHTS = Lights(HINTS)
+LIGHTS = Lights(read_hints("13 lights"))
 GRADED = {"lights": (LIGHTS, "rule")}

@@ -10,6 +10,7 @@ from ...explore import Budget
 from ...kernel import System, Text, Trace, Words, tr
 from ...registry import scenario, system
 from ..check import expect_word
+from ..exercises import read_beliefs, read_hints
 from ..parsons import Parsons, Piece
 from ..steps import first as first
 from ..trials import Stories
@@ -142,114 +143,10 @@ class Trial:
         return put_rule(line, "accept", rule), self.budget
 
 
-NEVER = (
-    "nothing is ever taken",
-    tr(
-        "refusing everything duplicates nothing, and no payment is ever counted: the first "
-        "batch of a producer must be taken"
-    ),
-)
-RETRY_IS_NEW = (
-    "a retry is a new batch",
-    tr(
-        "a batch that comes again is stored again: the payment is counted twice. Its numbers "
-        "are those of a batch that is in the log already"
-    ),
-)
-ERROR = (
-    "a duplicate is an error",
-    tr(
-        "a duplicate is no error: the producer only needs to learn that its batch is stored. It "
-        "gets ok, with the offset of the first time"
-    ),
-)
-UNTRUE = (
-    "what is answered need not be stored",
-    tr(
-        "the producer gets ok for something that was never stored: a lost payment, which is never "
-        "sent again"
-    ),
-)
-GAP = (
-    "a gap does not matter",
-    tr(
-        "a batch before this one is still missing. Appended now, the log has a hole, and the "
-        "missing one would be out of order when it comes"
-    ),
-)
-NUMBERS = (
-    "a batch is known by its last number",
-    tr(
-        "a batch has a *range* of numbers. It follows if its first number is the one after the "
-        "last number of the batch before"
-    ),
-)
-LARGEST = (
-    "only the last batch is remembered",
-    tr(
-        "the last batch alone is not enough: five may be in flight, and after a lost connection "
-        "all of them are sent again. Each of the last five is recognised"
-    ),
-)
-OLDER = (
-    "a smaller number is a duplicate",
-    tr(
-        "an old number alone proves nothing. Only one of the last five batches, with the same "
-        "first and last number, is known with its offset; of anything else the leader cannot tell "
-        "where it is, or whether all of it is stored: it refuses"
-    ),
-)
-OVERLAP = (
-    "any overlap is a duplicate",
-    tr(
-        "first *and* last number must be the same. This batch begins where a known one begins "
-        "and is longer: called a duplicate, its new record is lost"
-    ),
-)
-OVERLAP_TWICE = (
-    "an overlap is new",
-    tr("part of this batch is in the log already: appended, that part is counted twice"),
-)
-EPOCHLESS = (
-    "epochs do not matter",
-    tr(
-        "numbers belong to an epoch. A new epoch counts from 0 again: its batch 0 is another "
-        "batch than the old epoch's batch 0"
-    ),
-)
-ANYWHERE = (
-    "a new epoch begins anywhere",
-    tr(
-        "the leader remembers this producer, so a new epoch must begin with 0. Anything else "
-        "means that batch 0 is still missing"
-    ),
-)
-ZOMBIE = (
-    "an old epoch is as good as a new one",
-    tr(
-        "a smaller epoch comes from a producer that was replaced, or from a request that was long "
-        "in flight: nothing of it may be written after the new epoch"
-    ),
-)
-FROM_ZERO = (
-    "every producer begins at 0",
-    tr(
-        "the leader has no entry for this producer: it may have expired, or the topic may be new "
-        "to it in the middle of its session. It may begin with any number"
-    ),
-)
-WRAP = (
-    "numbers only grow",
-    tr("sequence numbers are 32 bits: after 2147483647 comes 0, and a batch may straddle it"),
-)
-STUCK = (
-    "a refusal is for ever",
-    tr(
-        "a refused batch changes nothing: when the one that was missing has come, the next in "
-        "order must be taken"
-    ),
-)
-
+(
+    NEVER, RETRY_IS_NEW, ERROR, UNTRUE, GAP, NUMBERS, LARGEST, OLDER, OVERLAP, OVERLAP_TWICE,
+    EPOCHLESS, ANYWHERE, ZOMBIE, FROM_ZERO, WRAP, STUCK,
+) = read_beliefs("05 accept").items()  # fmt: skip
 TRIALS = (
     Trial("p1 seq=0", {"welcome": NEVER, "true ok": UNTRUE}),
     Trial("p1 seq=0; p1 seq=0", {"money": RETRY_IS_NEW, "welcome": ERROR, "true ok": UNTRUE}),
@@ -286,14 +183,7 @@ UNSEEN = (
     Trial("p1 seq=0 epoch=6; p2 seq=0 epoch=9; p3 seq=1 epoch=6; p4 seq=1 epoch=9",
           {"no zombie": ZOMBIE, "true ok": ZOMBIE, "in order": ZOMBIE, "welcome": EPOCHLESS}),
 )  # fmt: skip
-HINTS = (
-    tr("Three questions, in this sequence: is the epoch older, newer or the same? Have I written "
-       "exactly this batch, first and last number, among the last five? Is its first number the "
-       "one that must come next?"),
-    tr("A newer epoch begins its numbers at 0; only a producer without an entry may begin "
-       "elsewhere. In the same epoch compare the whole batch with the five, and remember that "
-       "the number after 2**31 - 1 is 0."),
-)  # fmt: skip
+HINTS = read_hints("05 accept")
 
 
 ACCEPT = Stories(

@@ -45,7 +45,8 @@ from .. import java
 from ..atlas.data_flow import data_flow as data_flow
 from ..atlas.map_panel import broker_map as broker_map
 from ..atlas.map_panel import map_table as map_table
-from ..check import Belief, Exercise, expect_word
+from ..check import Exercise, expect_word, list_beliefs
+from ..exercises import read_hints
 from ..menus import list_kills as list_kills
 from ..menus import list_safeguards as list_safeguards
 from ..parsons import Parsons, Piece
@@ -473,99 +474,46 @@ def _ruled(line: str, rule: Callable[..., Any]) -> System:
     return put_rule(line, "admit", rule)
 
 
-BELIEFS = (
-    Belief(
-        "the transactional id is enough",
-        tr(
-            "the transactional id names the application, not the instance. The one that was "
-            "replaced has the same id, and only the epoch tells the two apart: with this rule it "
-            "continues its successor's transaction"
+BELIEFS = list_beliefs(
+    "06 admit",
+    {
+        "the transactional id is enough": lambda known, state, busy, caller: (
+            LATER if busy else OK if known else NO_SUCH
         ),
-        lambda known, state, busy, caller: LATER if busy else OK if known else NO_SUCH,
-    ),
-    Belief(
-        "the epoch is the partition's affair",
-        tr(
-            "leaders check the epoch of records, but ending a transaction writes none: the old "
-            "instance's EndTxn would commit what its successor has only half written"
-        ),
-        _but(
+        "the epoch is the partition's affair": _but(
             lambda known, state, busy, caller: (
                 None if known[0] != caller[0] else LATER if busy else OK
             )
         ),
-    ),
-    Belief(
-        "only smaller epochs are refused",
-        tr(
-            "at the coordinator the epoch must be the same, not just no smaller. It assigns "
-            "epochs itself: a larger one was never assigned"
-        ),
-        _but(
+        "only smaller epochs are refused": _but(
             lambda known, state, busy, caller: (
                 (LATER if busy else OK) if known[0] == caller[0] and caller[1] > known[1] else None
             )
         ),
-    ),
-    Belief(
-        "the epoch is enough",
-        tr("epochs are counted for each producer id: epoch 0 of another id is another producer"),
-        _but(
+        "the epoch is enough": _but(
             lambda known, state, busy, caller: (
                 FENCED if known[1] != caller[1] else LATER if busy else OK
             )
         ),
-    ),
-    Belief(
-        "every refusal is final",
-        tr(
-            "CONCURRENT_TRANSACTIONS means: ask again in a moment. While the markers of the last "
-            "transaction are in flight its healthy producer would get PRODUCER_FENCED, and shut "
-            "down"
+        "every refusal is final": lambda known, state, busy, caller: (
+            FENCED if busy else right(known, state, busy, caller)
         ),
-        lambda known, state, busy, caller: FENCED if busy else right(known, state, busy, caller),
-    ),
-    Belief(
-        "every refusal is for now",
-        tr(
-            "an instance that was replaced is never let in again. With a retriable error it "
-            "retries for ever, and never learns that it is a zombie"
+        "every refusal is for now": lambda known, state, busy, caller: (
+            OK if right(known, state, busy, caller) == OK else LATER
         ),
-        lambda known, state, busy, caller: OK if right(known, state, busy, caller) == OK else LATER,
-    ),
-    Belief(
-        "nothing is in flight until it is decided",
-        tr(
-            "`busy` is also true while an Ongoing or Complete record is being written: an id has "
-            "at most one transition in progress, whichever it is"
-        ),
-        _but(
+        "nothing is in flight until it is decided": _but(
             lambda known, state, busy, caller: (
                 OK if known == caller and busy and not state.startswith("Prepare") else None
             )
         ),
-    ),
-    Belief(
-        "an open transaction is busy",
-        tr("in Ongoing its own producer must be let in: to add a partition, and to end it"),
-        _but(lambda known, state, busy, caller: LATER if state == "Ongoing" else None),
-    ),
-    Belief(
-        "every refusal is a fence",
-        tr(
-            "PRODUCER_FENCED means that a newer instance exists. For another producer id, or for "
-            "an unknown id (it expires after seven days), there is none: "
-            "INVALID_PRODUCER_ID_MAPPING"
+        "an open transaction is busy": _but(
+            lambda known, state, busy, caller: LATER if state == "Ongoing" else None
         ),
-        lambda known, state, busy, caller: right(known, state, busy, caller).replace(
-            NO_SUCH, FENCED
-        ),
-    ),
-    Belief(
-        "nobody is let in",
-        tr("it is safe to refuse every producer, and useless: one must be able to commit"),
-        lambda known, state, busy, caller: LATER,
-    ),
+        "every refusal is a fence": lambda known, state, busy, caller: right(
+            known, state, busy, caller
+        ).replace(NO_SUCH, FENCED),
+        "nobody is let in": lambda known, state, busy, caller: LATER,
+    },
 )
 
 _PAIRS = (((0, 2), (0, 2)), ((0, 2), (0, 0)), ((0, 2), (0, 5)), ((3, 1), (7, 1)), ((3, 1), (7, 0)))
@@ -588,14 +536,7 @@ ADMIT = Exercise(
     unseen=_unseen,
     samples=SAMPLES,
     beliefs=BELIEFS,
-    hints=(
-        tr("Three questions: is the producer id the right one? Is the epoch the latest? Is "
-           "something being written just now? The first two are about identity, where waiting "
-           "does not help."),
-        tr("A producer whose id is wrong has been forgotten; one whose epoch is not the latest, "
-           "smaller *or larger*, was replaced or never existed. Only a producer that is right in "
-           "both may get a retriable error. One of the inputs is not needed."),
-    ),
+    hints=read_hints("06 admit"),
     expects=expect_word(*ANSWERS),
 )  # fmt: skip
 

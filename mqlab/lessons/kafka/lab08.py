@@ -44,6 +44,7 @@ from ...registry.tables import list_calls as list_calls
 from ...registry.tables import table as table
 from ..atlas.map_panel import broker_map as broker_map
 from ..check import Hinted, Rehearsal, count_calls, plain, run_with_kill, run_with_stall
+from ..exercises import read_beliefs, read_hints
 from ..parsons import Parsons, Piece
 from ..steps import find_red_step as find_red_step
 from ..steps import first as first
@@ -277,89 +278,10 @@ BREAK = Budget(breaks=1)
 FAULTS = (KILL, BREAK)
 Named = tuple[str, Text]
 
-BEFORE = (
-    "the position is committed first",
-    tr(
-        "the position is committed before the output. After a crash in between, the order counts "
-        "as read but was never counted: at most once"
-    ),
-)
-AFTER = (
-    "the position may follow",
-    tr(
-        "the position is committed apart from the output, after it. After a crash in between, the "
-        "order is read and counted again: at least once"
-    ),
-)
-LAST = (
-    "the position is the last order processed",
-    tr(
-        "the committed offset is the next to read, not the last that was read: last + 1. A worker "
-        "that starts over reads the last order once more"
-    ),
-)
-PART = (
-    "part of a batch",
-    tr(
-        "the position that is sent covers fewer orders than were written: a worker that starts "
-        "over writes the others again"
-    ),
-)
-TWO_TXNS = (
-    "two transactions are as good as one",
-    tr(
-        "output and position are in two transactions. Each is atomic, the pair is not: after a "
-        "crash in between they disagree"
-    ),
-)
-OUTSIDE = (
-    "the output needs no transaction",
-    tr(
-        "a transactional producer sends only between begin and commit: everything else is refused "
-        "with IllegalStateException, and the worker dies of it"
-    ),
-)
-NO_POSITION = (
-    "the group knows by itself how far it has come",
-    tr("the group's position is never stored: a worker that starts over begins at the first order"),
-)
-NO_COMMIT = (
-    "what is sent counts without a commit",
-    tr(
-        "the transaction is never committed. It will time out and be aborted, and no order is ever "
-        "counted"
-    ),
-)
-NO_SEEK = (
-    "an abort rewinds the consumer",
-    tr(
-        "an abort drops the output and the position that was to be committed. The consumer's own "
-        "position is memory and stays past the orders: without seek the next poll continues after "
-        "them"
-    ),
-)
-NO_ABORT = (
-    "a failed transaction needs no abort",
-    tr("a transaction that failed is still open: before the next begin it must be aborted"),
-)
-NOT_CAUGHT = (
-    "a failure ends the work",
-    tr(
-        "one order could not be processed, and the whole process died with its transaction open. "
-        "Catch Abortable: abort, and go back to where this round began"
-    ),
-)
-INCOMPLETE = (
-    "a failure is passed over",
-    tr(
-        "the order that could not be processed was skipped, and its position committed: it is "
-        "never counted"
-    ),
-)
-BELIEFS = (
-    *(BEFORE, AFTER, LAST, PART, TWO_TXNS, OUTSIDE, NO_POSITION, NO_COMMIT),
-    *(NO_SEEK, NO_ABORT, NOT_CAUGHT, INCOMPLETE),
-)
+(
+    BEFORE, AFTER, LAST, PART, TWO_TXNS, OUTSIDE, NO_POSITION, NO_COMMIT, NO_SEEK, NO_ABORT,
+    NOT_CAUGHT, INCOMPLETE,
+) = read_beliefs("08 loop").items()  # fmt: skip
 UNFINISHED: Named = (
     "unfinished",
     tr(
@@ -376,14 +298,7 @@ RIGHT = tr(
     "exactly once"
 )
 RAISED = Words("work(app) raised {kind}: {error}")
-HINTS = (
-    tr("What must happen together must be in one transaction: everything between begin and "
-       "commit. And what does an abort leave unchanged? Look again at *what does an abort take "
-       "back?*"),
-    tr("The position goes into the transaction with the income, and it names the next order to "
-       "read. After an abort the consumer is still past the orders that it has read: where must "
-       "it go back to?"),
-)  # fmt: skip
+HINTS = read_hints("08 loop")
 
 
 @dataclass(frozen=True)

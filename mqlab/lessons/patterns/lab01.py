@@ -15,7 +15,8 @@ from ...patterns.delivery.roles import COUNT, SKIP
 from ...registry import scenario, system
 from ...registry.tables import columns
 from ...registry.tables import in_words as in_words
-from ..check import Belief, Exercise, Systems, expect_word
+from ..check import Exercise, Systems, expect_word, list_beliefs
+from ..exercises import read_hints
 from ..parsons import Parsons, Piece
 from ..roles import become
 from ..steps import first as first
@@ -167,51 +168,21 @@ SAMPLES: tuple[tuple[Any, ...], ...] = (
     (1, ("580538",), 1, "580539", False),
     (1, ("580538",), 1, "580539", True),
 )
-BELIEFS = (
-    Belief(
-        "nothing is counted, so nothing is counted twice",
-        tr("skipping everything doubles nothing, and no order ever gets into the books"),
-        lambda position, booked, offset, number, again: SKIP,
-    ),
-    Belief(
-        "the queue hands out each order once",
-        tr(
-            "what comes twice is counted twice. The queue delivers an offset as often as it is "
-            "fetched, and the same order may be at two offsets"
+BELIEFS = list_beliefs(
+    "01 count",
+    {
+        "nothing is counted, so nothing is counted twice": lambda *_: SKIP,
+        "the queue hands out each order once": lambda *_: COUNT,
+        "an offset names an order": lambda position, booked, offset, *_: (
+            COUNT if offset >= position else SKIP
         ),
-        lambda position, booked, offset, number, again: COUNT,
-    ),
-    Belief(
-        "an offset names an order",
-        tr(
-            "an offset is the place of a message, not the number of an order. The shop sent this "
-            "order twice and the queue wrote it twice: two offsets, one number"
-        ),
-        lambda position, booked, offset, number, again: COUNT if offset >= position else SKIP,
-    ),
-    Belief(
-        "handed out again means counted already",
-        tr(
-            "“again” means that the queue has delivered it before. Accounting died while "
-            "processing it and had written nothing: skipped now, it is lost"
-        ),
-        lambda position, booked, offset, number, again: SKIP if again else COUNT,
-    ),
-    Belief(
-        "only the last order can come again",
-        tr("more than the last one may come again: after a rewind all of them do"),
-        lambda position, booked, offset, number, again: (
+        "handed out again means counted already": lambda *given: SKIP if given[-1] else COUNT,
+        "only the last order can come again": lambda position, booked, offset, number, again: (
             SKIP if booked and booked[-1] == number else COUNT
         ),
-    ),
+    },
 )
-HINTS = (
-    tr(
-        "Two messages may be one order. What is then the same in both, and never the same in two "
-        "different orders? It is neither the place nor the time of a message."
-    ),
-    tr("The shop gives each order a number, and gives no number twice. One comparison is enough."),
-)
+HINTS = read_hints("01 count")
 
 
 def _build(line: str, rule: Rule) -> System:

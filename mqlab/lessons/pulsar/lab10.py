@@ -20,6 +20,7 @@ from ...registry.searches import tabulate_cases
 from ...registry.tables import columns
 from ...registry.tables import list_calls as list_calls
 from ..beside import put_beside
+from ..exercises import read_beliefs, read_hints
 from ..java import ask_java, open_pulsar
 from ..java import read_recording as read_recording
 from ..laid import Laid
@@ -337,19 +338,7 @@ COMES_BACK = "29 an abort gives the messages back"
 UNREAD = "an acknowledged order is billed"
 TWICE = "redelivery leaves out what was received"
 UNFINISHED = "received again means acknowledged"
-BELIEFS = {
-    COMES_BACK: tr("the orders were requested, and none came. The abort has taken the "
-                   "acknowledgement back, but after a cumulative one the broker sends nothing "
-                   "again by itself: the consumer must request redelivery, or reconnect"),
-    UNREAD: tr("not every order was received once more. To acknowledge an order is to declare it "
-               "done, and these were never billed: they must be received first"),
-    TWICE: tr("an order was received twice after the abort, and is billed twice. A consumer that "
-              "requests redelivery, or reconnects, is sent everything that is not acknowledged, "
-              "whether it received it before or not"),
-    UNFINISHED: tr("the orders have come, but they are not acknowledged for good: the next "
-                   "consumer is sent them again. Acknowledge all three, and commit the transaction "
-                   "if you do it in one"),
-}  # fmt: skip
+BELIEFS = read_beliefs("10 returning")
 RIGHT = tr(
     "all three orders have come once more, and are acknowledged for good: £1032.34 are billed"
 )
@@ -387,16 +376,7 @@ def list_given(run: Run) -> Iterator[str]:
             yield outcome.detail
 
 
-HINTS = (
-    tr(
-        "Which consumers are sent messages that are not acknowledged, although they were delivered "
-        "before? One that requests them, and one that connects for the first time."
-    ),
-    tr(
-        "One of the calls in the table requests everything that is not acknowledged. What comes "
-        "then must be received, in a line of its own, and acknowledged for good."
-    ),
-)
+HINTS = read_hints("10 returning")
 RETURNING = StoryExercise((GIVEN,), judge_run, HINTS)
 
 # ---- Lab 10's pieces: what a worker does that passes an order on, in which order -----

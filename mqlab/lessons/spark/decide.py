@@ -21,8 +21,11 @@ from mqlab_widgets import Compare
 from ...kernel import Run, Text, Words, tr
 from ...registry.tables import table
 from ...registry.ways import join
+from ...spark.files import DAY, read_lines
+from ...spark.orders import MINUTE_MS, encode, floor_minute, income_of, pounds, time_ms
 from ..beside import put_beside
-from ..check import Hinted, RuleError, call_rule
+from ..check import Belief, Hinted, RuleError, call_rule, list_beliefs
+from ..exercises import read_hints
 from ..parsons import Order, Parsons, Piece
 from ..verdict import NOT_WRITTEN, Verdict
 
@@ -42,8 +45,6 @@ Say = Callable[[str], None]
 @cache
 def lunch() -> tuple[dict[str, str], ...]:
     """The order lines of two hours, without a large cancellation among them."""
-    from ...spark.files import DAY, read_lines
-
     return tuple(dict(x) for x in read_lines(DAY) if SINCE <= x["InvoiceDate"] < UNTIL)
 
 
@@ -57,8 +58,6 @@ def amounts_of_batches(minutes: int) -> tuple[int, ...]:
     without the last, which is the first that the next one writes. After the orders a closing record
     lets one more batch write the rest.
     """
-    from ...spark.orders import MINUTE_MS, encode, floor_minute, income_of, time_ms
-
     income: dict[int, int] = {}  # start of the minute → tenths
     for line in lunch():
         at = time_ms(line["InvoiceDate"])
@@ -93,12 +92,6 @@ def records_of(minutes: int, batch: int) -> list[str]:
 def list_owed(batch: int) -> list[str]:
     """What the batches from this one on have to write."""
     return [r for b in range(batch, len(HALVES) + 1) for r in records_of(HALF_HOUR, b)]
-
-
-def pounds(tenths: int) -> str:
-    from ...spark.orders import pounds as text
-
-    return text(tenths)
 
 
 # --- three stories ------------------------------------------------------------------------------
@@ -215,33 +208,17 @@ UNSEEN: tuple[Pair, ...] = (
     (NONE, 1, "stop"),
 )  # fmt: skip
 
-BELIEFS: tuple[tuple[str, Rule, Text], ...] = (
-    (
-        "a transaction alone is exactly once",
-        lambda progress, batch: "write",
-        tr(
-            "a batch that is handed over again is written again: the transaction is whole both "
-            "times. The progress must be in the transaction, and must be checked"
+BELIEFS = list_beliefs(
+    "11 decide",
+    {
+        "a transaction alone is exactly once": lambda progress, batch: "write",
+        "batch ≤ progress means done": lambda progress, batch: (
+            "skip" if batch <= progress else "write"
         ),
-    ),
-    (
-        "batch ≤ progress means done",
-        lambda progress, batch: "skip" if batch <= progress else "write",
-        tr(
-            "after a lost checkpoint the batch numbers begin again at 0 and mean other orders: "
-            "skipping them loses income silently"
-        ),
-    ),
-    (
-        "a gap does not matter",
-        lambda progress, batch: (
+        "a gap does not matter": lambda progress, batch: (
             "skip" if batch == progress else "write" if batch > progress else "stop"
         ),
-        tr(
-            "a batch that does not follow the progress record leaves a hole: what is missing in "
-            "between will never be written"
-        ),
-    ),
+    },
 )
 
 
@@ -251,16 +228,7 @@ def right_answer(progress: int, batch: int) -> str:
     return decide(progress, batch)
 
 
-HINTS = (
-    tr(
-        "What does Spark hand over after a crash between the sink's commit and `commits/N`, and "
-        "what is `progress` then?"
-    ),
-    tr(
-        "What do batch numbers mean after the checkpoint folder was deleted? And what is "
-        "`progress` after the topic was recreated?"
-    ),
-)
+HINTS = read_hints("11 decide")
 
 
 RIGHT = tr("every crash ends with each order counted once, or with a stop")
@@ -302,14 +270,22 @@ class Deciding(Hinted):
     def _named(self, rule: Rule, message: Text, run: Run | None = None) -> Verdict:
         """With the belief behind the rule, where it acts as a known one does, and the trace that
         shows what it did."""
-        name = ""
-        for known, believed, belief in BELIEFS:
-            if all(rule(p, b) == believed(p, b) for p, b, _ in self.pairs):
-                name, message = known, REMEMBER(message=message, belief=belief)
+        name, message = remember(BELIEFS, rule, [pair[:2] for pair in self.pairs], message)
         if run is None:
             return Verdict(False, message, name)
         schedule = tuple(map(str, run.choices))
         return Verdict(False, message, name, schedule, run.system, light="money")
+
+
+def remember(
+    beliefs: Sequence[Belief], rule: Rule, pairs: Sequence[tuple[int, int]], message: Text
+) -> tuple[str, Text]:
+    """The last of the beliefs that answers all pairs as the rule does, and what is wrong, with what
+    its holder should remember; "" and the message alone where it acts as none of them."""
+    for belief in reversed(beliefs):
+        if all(rule(*pair) == belief.rule(*pair) for pair in pairs):
+            return belief.name, REMEMBER(message=message, belief=belief.message)
+    return "", message
 
 
 class Remembered:

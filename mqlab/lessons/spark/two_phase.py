@@ -15,45 +15,43 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...kernel import Run, Text, Words, tr
-from ..check import Hinted, RuleError
+from ...registry import run_scenario
+from ..check import Hinted, RuleError, list_beliefs
+from ..exercises import read_hints
 from ..verdict import NOT_WRITTEN, Verdict
 from .decide import (
     GAVE,
     HALF_HOUR,
     KILLED,
     ODD,
-    REMEMBER,
     Outcome,
     Remembered,
     amounts_of_batches,
     list_owed,
     records_of,
+    remember,
 )
 
 Rule = Callable[[int, int], str]
 Pair = tuple[int, int]
 ANSWERS = ("commit", "abort", "stop")
 
-BELIEFS: tuple[tuple[str, Rule, Text], ...] = (
-    ("a new process aborts what it finds open", lambda prepared, checkpoint: "abort",
-     tr("the checkpoint has the batch as done, so Spark never hands it over again: a process "
-        "that aborts its transaction now loses it")),
-    ("what is pre-committed is as good as committed", lambda prepared, checkpoint: "commit",
-     tr("the checkpoint does not have the batch, so Spark hands it over again: if its first "
-        "transaction is committed too, the batch is in twice")),
-    ("an abort is always safe where the batch comes again",
-     lambda prepared, checkpoint: "commit" if prepared <= checkpoint else "abort",
-     tr("this batch is not the only one that comes again: those between it and the checkpoint "
-        "were committed long ago, and they are written a second time")),
-    ("only the next batch comes again",
-     lambda prepared, checkpoint: "abort" if prepared == checkpoint + 1 else "commit",
-     tr("Spark hands over every batch that the checkpoint lacks, and this one is among them: "
-        "its rows are committed now, and written once more later")),
-    ("sink and checkpoint may never differ",
-     lambda prepared, checkpoint: "commit" if prepared <= checkpoint else "stop",
-     tr("a crash between pre-commit and checkpoint is an ordinary one: the batch comes again, "
-        "so no person is needed")),
-)  # fmt: skip
+BELIEFS = list_beliefs(
+    "11 resume",
+    {
+        "a new process aborts what it finds open": lambda prepared, checkpoint: "abort",
+        "what is pre-committed is as good as committed": lambda prepared, checkpoint: "commit",
+        "an abort is always safe where the batch comes again": lambda prepared, checkpoint: (
+            "commit" if prepared <= checkpoint else "abort"
+        ),
+        "only the next batch comes again": lambda prepared, checkpoint: (
+            "abort" if prepared == checkpoint + 1 else "commit"
+        ),
+        "sink and checkpoint may never differ": lambda prepared, checkpoint: (
+            "commit" if prepared <= checkpoint else "stop"
+        ),
+    },
+)
 
 
 def right_answer(prepared: int, checkpoint: int) -> str:
@@ -90,8 +88,6 @@ class Death:
         ("commit" or "abort"): the open transaction is ended by a single request, as the process
         that began it is dead. The execution begins with the first batch that the checkpoint lacks,
         at the latest with the killed one."""
-        from ...registry import run_scenario
-
         # in the system line, `owed`: the records that must be there in the end, once the process
         # `last` has made so many `calls`: init, then begin, send and commit of each batch
         missing = min(KILLED, self.checkpoint + 1)
@@ -138,16 +134,7 @@ PAIRS: tuple[Pair, ...] = (
     (3, 2), (3, 3), (3, 0), (0, -1), (0, 0), (5, 4), (5, 5), (1, -1), (7, 2),
 )  # fmt: skip
 UNSEEN: tuple[Pair, ...] = ((9, 9), (9, 8), (1, 0), (1, 1), (9, 7), (2, -1))
-HINTS = (
-    tr(
-        "Which batches does Spark hand over after the restart, if the checkpoint ends with batch "
-        "`checkpoint`? Is `prepared` among them?"
-    ),
-    tr(
-        "If more than one batch is handed over again, the others were committed before the crash. "
-        "Does any end of this transaction help against that?"
-    ),
-)
+HINTS = read_hints("11 resume")
 
 
 DIED = Words('{title}: resume({killed}, {checkpoint}) gave "{answer}", and {why}; {ended}')
@@ -198,14 +185,12 @@ class Resuming(Hinted):
         )
 
     def _wrong(self, rule: Rule, death: Death, answer: str) -> Verdict:
-        outcome, name = death.play(answer), ""
+        outcome = death.play(answer)
         message = DIED(
             title=death.title, killed=KILLED, checkpoint=death.checkpoint, answer=answer,
             why=death.why, ended=outcome.end,
         )  # fmt: skip
-        for known, believed, belief in BELIEFS:
-            if all(rule(*pair) == believed(*pair) for pair in self.pairs):
-                name, message = known, REMEMBER(message=message, belief=belief)
+        name, message = remember(BELIEFS, rule, self.pairs, message)
         if outcome.stopped:
             return Verdict(False, message, name)
         run = death.run(answer)

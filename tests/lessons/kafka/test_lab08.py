@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from mqlab.explore import Budget, explore
+from mqlab.lessons.exercises import read_beliefs
 from mqlab.lessons.kafka.lab08 import (
-    BELIEFS,
     KILL,
     LOOP,
     ONE,
@@ -20,6 +20,7 @@ from mqlab.lessons.kafka.lab08 import (
     Abortable,
     App,
     actors,
+    assemble_loop,
     build_worker,
     count_orders,
     find_red_step,
@@ -59,20 +60,6 @@ def right(app: App, orders: list[Any]) -> None:
     app.commit()
 
 
-def before(app: App, orders: list[Any]) -> None:
-    app.commit_offsets(orders[-1].offset + 1)
-    app.begin()
-    send(app, orders)
-    app.commit()
-
-
-def after(app: App, orders: list[Any]) -> None:
-    app.begin()
-    send(app, orders)
-    app.commit()
-    app.commit_offsets(orders[-1].offset + 1)
-
-
 def position(number: Callable[[list[Any]], int]) -> Round:
     def body(app: App, orders: list[Any]) -> None:
         app.begin()
@@ -81,50 +68,6 @@ def position(number: Callable[[list[Any]], int]) -> Round:
         app.commit()
 
     return body
-
-
-def two(app: App, orders: list[Any]) -> None:
-    app.begin()
-    send(app, orders)
-    app.commit()
-    app.begin()
-    app.send_offsets(orders[-1].offset + 1)
-    app.commit()
-
-
-def outside(app: App, orders: list[Any]) -> None:
-    send(app, orders)
-    app.begin()
-    app.send_offsets(orders[-1].offset + 1)
-    app.commit()
-
-
-def unsaid(app: App, orders: list[Any]) -> None:
-    app.begin()
-    send(app, orders)
-    app.commit()
-
-
-def uncommitted(app: App, orders: list[Any]) -> None:
-    app.begin()
-    send(app, orders)
-    app.send_offsets(orders[-1].offset + 1)
-
-
-def no_seek(app: App) -> None:
-    while orders := app.poll():
-        try:
-            right(app, orders)
-        except Abortable:
-            app.abort()
-
-
-def no_abort(app: App) -> None:
-    while orders := app.poll():
-        try:
-            right(app, orders)
-        except Abortable:
-            app.seek(orders[0].offset)
 
 
 def uncaught(app: App) -> None:
@@ -159,17 +102,22 @@ def gives_up(app: App) -> None:
     app.seek(0)
 
 
+def loop(round: str, on_failure: str = "abort seek") -> Callable[[App], None]:
+    """A loop of these pieces, as one arranges them in the lab's other exercise."""
+    return assemble_loop(("poll", *round.split(), *on_failure.split()))
+
+
 WRONG = {
-    "the position is committed first": guarded(before),
-    "the position may follow": guarded(after),
+    "the position is committed first": loop("sync begin send commit"),
+    "the position may follow": loop("begin send commit sync"),
     "the position is the last order processed": guarded(position(lambda orders: orders[-1].offset)),
     "part of a batch": guarded(position(lambda orders: orders[0].offset + 1)),
-    "two transactions are as good as one": guarded(two),
-    "the output needs no transaction": guarded(outside),
-    "the group knows by itself how far it has come": guarded(unsaid),
-    "what is sent counts without a commit": guarded(uncommitted),
-    "an abort rewinds the consumer": no_seek,
-    "a failed transaction needs no abort": no_abort,
+    "two transactions are as good as one": loop("begin send commit begin offsets commit"),
+    "the output needs no transaction": loop("send begin offsets commit"),
+    "the group knows by itself how far it has come": loop("begin send commit"),
+    "what is sent counts without a commit": loop("begin send offsets"),
+    "an abort rewinds the consumer": loop("begin send offsets commit", "abort"),
+    "a failed transaction needs no abort": loop("begin send offsets commit", "seek"),
     "a failure ends the work": uncaught,
     "a failure is passed over": passed_over,
 }
@@ -199,12 +147,12 @@ def test_every_belief_is_told_apart_and_refuted_by_a_run(name: str) -> None:
     verdict = LOOP.check(WRONG[name])
     assert not verdict.ok
     assert verdict.misconception == name
-    assert verdict.message == dict(BELIEFS)[name]
+    assert verdict.message == read_beliefs("08 loop")[name]
     assert verdict.trace() is not None
 
 
 def test_the_beliefs_are_all_that_the_exercise_names() -> None:
-    assert set(WRONG) == set(dict(BELIEFS))
+    assert set(WRONG) == set(read_beliefs("08 loop"))
 
 
 def test_what_is_no_loop_is_told_so() -> None:
@@ -263,8 +211,9 @@ def test_more_than_one_order_is_right(order: str) -> None:
 
 
 def test_positions_apart_from_the_output_lose_or_double_and_together_do_neither() -> None:
-    assert "counted once" in explore(build_worker(guarded(after)), KILL).counterexamples
-    assert "none skipped" in explore(build_worker(guarded(before)), KILL).counterexamples
+    follows, goes_first = loop("begin send commit sync"), loop("sync begin send commit")
+    assert "counted once" in explore(build_worker(follows), KILL).counterexamples
+    assert "none skipped" in explore(build_worker(goes_first), KILL).counterexamples
     together = explore(build_worker(guarded(right)), KILL)
     assert together.complete
     assert together.ok, together

@@ -15,6 +15,7 @@ import pytest
 from mqlab.kernel import Money, speaking
 from mqlab.kernel.trace import Trace
 from mqlab.lessons.beside import put_beside
+from mqlab.lessons.check import Belief
 from mqlab.lessons.spark import kill_bench, two_phase
 from mqlab.lessons.spark.decide import (
     BELIEFS,
@@ -58,15 +59,16 @@ def test_batches_of_any_size_write_the_same_income() -> None:
     )
 
 
-@pytest.mark.parametrize(("name", "rule", "belief"), BELIEFS, ids=[name for name, *_ in BELIEFS])
-def test_each_belief_hears_its_own_sum(name, rule, belief) -> None:
-    verdict = DECIDE.check(rule)
-    assert verdict.misconception == name
-    assert str(belief) in str(verdict.message) and "instead of £17,169.19" in str(verdict.message)
+@pytest.mark.parametrize("belief", BELIEFS, ids=lambda one: one.name)
+def test_each_belief_hears_its_own_sum(belief: Belief) -> None:
+    verdict = DECIDE.check(belief.rule)
+    message = str(verdict.message)
+    assert verdict.misconception == belief.name
+    assert str(belief.message) in message and "instead of £17,169.19" in message
 
 
 def test_their_sums_differ() -> None:
-    said = [str(DECIDE.check(rule).message) for _, rule, _ in BELIEFS]
+    said = [str(DECIDE.check(one.rule).message) for one in BELIEFS]
     assert [text[text.index("the income is") :].split()[3] for text in said] == [
         "£21,836.51",
         "£11,302.89",
@@ -74,7 +76,7 @@ def test_their_sums_differ() -> None:
     ]
 
 
-WRONG = [rule for _, rule, _ in BELIEFS] + [
+WRONG = [one.rule for one in BELIEFS] + [
     lambda p, b: "skip",
     lambda p, b: "stop" if b == p else "write",
     lambda p, b: "skip" if b == p else "write",  # after a lost checkpoint an hour is in twice
@@ -109,20 +111,21 @@ SUMS = {
 }
 
 
-@pytest.mark.parametrize(("name", "rule", "belief"), two_phase.BELIEFS, ids=SUMS)
-def test_each_belief_about_an_open_transaction_hears_its_own_sum(name, rule, belief) -> None:
-    verdict = RESUME.check(rule)
-    assert verdict.misconception == name
-    assert SUMS[name] in str(verdict.message) and str(belief) in str(verdict.message)
-    if "stopped" not in SUMS[name]:
+@pytest.mark.parametrize("belief", two_phase.BELIEFS, ids=lambda one: one.name)
+def test_each_belief_about_an_open_transaction_hears_its_own_sum(belief: Belief) -> None:
+    verdict = RESUME.check(belief.rule)
+    message, ended = str(verdict.message), SUMS[belief.name]
+    assert verdict.misconception == belief.name
+    assert ended in message and str(belief.message) in message
+    if "stopped" not in ended:
         opens_where_the_money_breaks(verdict)
 
 
 def test_verdicts_say_the_same_in_chinese() -> None:
     orders = [list(order) for order in itertools.permutations(p.key for p in STEPS.pieces)]
     verdicts = [
-        *(DECIDE.check(rule) for _, rule, _ in BELIEFS),
-        *(RESUME.check(rule) for _, rule, _ in two_phase.BELIEFS),
+        *(DECIDE.check(one.rule) for one in BELIEFS),
+        *(RESUME.check(one.rule) for one in two_phase.BELIEFS),
         *(STEPS.check(order) for order in orders),
         DECIDE.check(lambda p, b: "stop"), RESUME.check(two_phase.right_answer),
         DECIDE.check(lambda p, b: 7), RESUME.check(lambda p, c: "x"),

@@ -11,50 +11,17 @@ from typing import Any
 
 from ....kernel import Text, Words, tr
 from ...check import Hinted
+from ...exercises import read_beliefs, read_hints
 from ...verdict import NOT_WRITTEN, Verdict
 from ..two_files import CHANGES, TWO_PHASES, TwoFiles
 
 #: in alphabetical order, which tells no order
 KNOWN = ", ".join(sorted(TWO_PHASES))
 NO_LIST = Words("write a list of effects; there are: {known}")(known=KNOWN)
-HALF_PROMISED = (
-    "a decision needs no promise",
-    tr(
-        "killed after “{at}”, it finds its decision, and one file has promised nothing: the other "
-        "one commits alone. All must promise before anything is decided"
-    ),
-)
-UNDECIDED = (
-    "the decision may be written afterwards",
-    tr(
-        "killed after “{at}”, it finds no decision and has the other file roll back, but one has "
-        "committed already. The decision must be written before any participant gets it"
-    ),
-)
-UNPREPARED = (
-    "a commit needs no prepare",
-    tr(
-        "a file that has not promised has nothing to commit: without any crash the order is not "
-        "in both files"
-    ),
-)
-WAITS = (
-    "a promise is enough",
-    tr("without any crash a file has promised and gets no decision: its rows stay locked"),
-)
+HALF_PROMISED, UNDECIDED, UNPREPARED, WAITS = read_beliefs("02 effects").items()
 TWICE = tr("“{at}” is there twice")
 RIGHT = tr("killed after each effect and restarted: the two files always agree")
-HINTS = (
-    tr(
-        "Go through the list effect by effect. The coordinator is killed here, and restarts with "
-        "nothing but its file. What does the file contain, and what have the other two promised?"
-    ),
-    tr(
-        "Before the decision everything must still be possible to take back; after it "
-        "everything must be possible to carry out. Which of the five makes a file able to do "
-        "both?"
-    ),
-)
+HINTS = read_hints("02 effects")
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from ....explore import Budget
-from ....kernel import System, tr
+from ....kernel import System
 from ....patterns.tcc import Tcc
 from ....registry import system
 from ....registry.cases.patterns.tcc import BREAK, LACKING, LINE, NAMED
-from ...check import Belief, Exercise, Systems, expect_word
+from ...check import Exercise, Systems, expect_word, list_beliefs
+from ...exercises import read_hints
 from ..systems import ANSWERS, CANCEL, CONFIRM, REFUSE, TRY, fence_with
 
 Rule = Callable[..., Any]
@@ -43,50 +44,24 @@ def _always(entry: str) -> dict[str, str]:
     return dict.fromkeys(LAST, entry)
 
 
-BELIEFS = (
-    Belief("each call arrives once",
-           tr("a call whose answer is lost is retried: confirmed twice, one order uses two pieces. "
-              "The last entry in the ledger records what has been done already"),
-           lambda call, last: {TRY: "tried", CONFIRM: "confirmed", CANCEL: "cancelled"}[call]),
-    Belief("only a Cancel is repeated",
-           tr("the answer to a Confirm can be lost too, and the second one finds “confirmed”: the "
-              "piece is used already"),
-           but(confirm={"tried": "confirmed", "confirmed": "confirmed"})),
-    Belief("only a Confirm is repeated",
-           tr("the answer to a Cancel can be lost too, and the second one finds “cancelled”: the "
-              "piece has been given back already"),
-           but(cancel={"cancelled": "cancelled"})),
-    Belief("there was a Try before every Cancel",
-           tr("the connection broke with the Try in flight, and the Cancel overtook it: nothing "
-              "was reserved, so nothing is given back (the *empty cancel*)"),
-           but(cancel={"": "cancelled"})),
-    Belief("a Cancel without a Try is an error",
-           tr("a refused Cancel is retried for ever: the coordinator cannot know whether its Try "
-              "has arrived. There is nothing to give back, so it succeeds"),
-           but(cancel={"": REFUSE})),
-    Belief("what has done nothing need not be remembered",
-           tr("its Try is still in flight. It arrives after the Cancel, finds an empty ledger and "
-              "reserves for an order that is over (the *suspended try*): leave a mark"),
-           but(cancel={"": ""})),
-    Belief("a Try is always welcome",
-           tr("this one comes after its Cancel, and no call will ever end what it reserves (the "
-              "*suspended try*): where the ledger has an entry, a Try is refused"),
-           but(**{TRY: _always("tried")})),
-    Belief("refusing is safe",
-           tr("a service that refuses every Try gives nothing back wrongly, and places no order"),
-           but(**{TRY: _always(REFUSE)})),
-)  # fmt: skip
-HINTS = (
-    tr(
-        "Eleven of the fifteen cases write nothing. Which calls may come twice, which may come in "
-        "the wrong sequence, and what does the ledger contain in each case?"
-    ),
-    tr(
-        "An order that has any entry cannot be tried any more. A Confirm or a Cancel moves "
-        "something only if the last entry reserves something. Which of them must leave a mark "
-        "although nothing is reserved?"
-    ),
+BELIEFS = list_beliefs(
+    "02 fence",
+    {
+        "each call arrives once": lambda call, last: {
+            TRY: "tried",
+            CONFIRM: "confirmed",
+            CANCEL: "cancelled",
+        }[call],
+        "only a Cancel is repeated": but(confirm={"tried": "confirmed", "confirmed": "confirmed"}),
+        "only a Confirm is repeated": but(cancel={"cancelled": "cancelled"}),
+        "there was a Try before every Cancel": but(cancel={"": "cancelled"}),
+        "a Cancel without a Try is an error": but(cancel={"": REFUSE}),
+        "what has done nothing need not be remembered": but(cancel={"": ""}),
+        "a Try is always welcome": but(**{TRY: _always("tried")}),
+        "refusing is safe": but(**{TRY: _always(REFUSE)}),
+    },
 )
+HINTS = read_hints("02 fence")
 
 
 def _build(line: str, rule: Rule) -> System:

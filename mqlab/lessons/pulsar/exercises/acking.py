@@ -16,6 +16,7 @@ from typing import Any
 from ....explore import Budget
 from ....kernel import System, Text, Words, tr
 from ...check import Rule
+from ...exercises import read_beliefs, read_hints
 from ...trials import Stories
 from ..systems.ruled import put_rule
 
@@ -68,84 +69,9 @@ class Trial:
         return "; ".join(calls)
 
 
-NOBODY = (
-    "nobody may acknowledge",
-    tr(
-        "refusing every transaction doubles nothing, but no order is ever done: a request for a "
-        "message that no transaction holds must be accepted"
-    ),
-)
-LAST_WINS = (
-    "30 the last one wins",
-    tr(
-        "two transactions have acknowledged one order, and both commit: its income is there twice. "
-        "The second one gets a TransactionConflictException"
-    ),
-)
-AGAIN = (
-    "an acknowledgement may be repeated",
-    tr(
-        "this order was acknowledged for good, and its income is stored. A second transaction that "
-        "acknowledges it stores the income once more: `acked` is as much a conflict as `pending`"
-    ),
-)
-LOCKED = (
-    "a pending acknowledgement locks the subscription",
-    tr(
-        "another message is pending, not this one. Messages are acknowledged one by one: an open "
-        "transaction does not stop others from acknowledging the rest"
-    ),
-)
-ONE_EACH = (
-    "a transaction acknowledges one message",
-    tr(
-        "a transaction may acknowledge as many messages as it likes: that it holds one already is "
-        "no conflict"
-    ),
-)
-IN_ORDER = (
-    "acknowledgements go in order",
-    tr(
-        "nothing says that the orders before must be done first. That is Kafka, where one offset "
-        "stands for everything before it; here each message stands for itself"
-    ),
-)
-UP_TO = (
-    "what is before an acknowledged message is acknowledged",
-    tr(
-        "order 580539 is acknowledged, 580538 before it is not: it must still be possible. `acked` "
-        "lists exactly the messages that are"
-    ),
-)
-ANY = (
-    "one free message is enough",
-    tr(
-        "a request is all or nothing: one message of it that another transaction holds, and none "
-        "of them may be acknowledged. Here one of the orders was taken"
-    ),
-)
-ELDER = (
-    "the older transaction wins",
-    tr(
-        "no holder is displaced. The younger transaction was first and holds the message; the "
-        "older one is refused, whatever its number is"
-    ),
-)
-SPOILT = (
-    "what was aborted stays taken",
-    tr(
-        "an abort has freed the message: it is in neither list, and the next transaction must get "
-        "it"
-    ),
-)
-REPLAYED = (
-    "what was let in may be refused later",
-    tr(
-        "the broker is restarted and replays its log: the rule is applied again, and refuses what "
-        "it had accepted, because another message has been acknowledged since. Look at the "
-        "messages that are asked for, and at no other"
-    ),
-)
+(
+    NOBODY, LAST_WINS, AGAIN, LOCKED, ONE_EACH, IN_ORDER, UP_TO, ANY, ELDER, SPOILT, REPLAYED,
+) = read_beliefs("10 acking").items()  # fmt: skip
 BOTH = ("one holder", "stored once")
 
 
@@ -179,13 +105,7 @@ UNSEEN = (
     Trial("t1: 2; commit t1; t2: 0; t3: 1 2; commit t3", _twice(AGAIN, IN_ORDER), orders=3),
     Trial("t1: 1; t2: 2 0; commit t2", _twice(LAST_WINS, LOCKED), orders=3),
 )
-HINTS = (
-    tr("Look at each message that is asked for, and at no other. Who could have it already?"),
-    tr(
-        "A message is free if it is neither acknowledged for good nor pending for another "
-        "transaction. May a request be accepted if one of its messages is not free?"
-    ),
-)
+HINTS = read_hints("10 acking")
 
 
 def _expected(answer: Any) -> Text | None:

@@ -19,7 +19,8 @@ from ....pulsar.picture.snapshot import list_markers, read_entries
 from ....pulsar.states import MarkerType
 from ....pulsar.topic import Topic
 from ...against_runs import AgainstRuns, Moment
-from ...check import Belief, Exercise, Rule, Systems
+from ...check import Exercise, Rule, Systems, list_beliefs
+from ...exercises import read_beliefs, read_hints
 from ...stories import StoryExercise
 from ...verdict import Verdict
 from ..systems.ruled import ID, Txns, describe, put_rule
@@ -42,19 +43,7 @@ PUNCTUAL = "a transaction ends for everybody at the same moment"
 CLIENT = "a client always knows that its transaction has ended"
 REFUSED = "the low watermark keeps every late message out"
 ALONE = "a late message alone hides what was committed"
-BELIEFS = {
-    UNCOMMITTED: tr("nothing that was committed is hidden: the transaction that is written to late "
-                    "has aborted, or none has committed a message"),
-    PUNCTUAL: tr("every message was written before its transaction had ended, so nothing of it is "
-                 "stale. Let a client that has missed the end (`reopen t1`) send once more"),
-    CLIENT: tr("this client knows that its transaction has ended, and sends nothing. One that "
-               "slept through the end does not know: `reopen t1` stands for it"),
-    REFUSED: tr("the late message was refused: another end had brought the low watermark to this "
-                "partition. But the mark is in memory only: when does a partition not have it?"),
-    ALONE: tr("the late message was taken, and blocks its partition. Nothing is hidden for good "
-              "yet: the damage is done by the next transaction that ends here, whose low watermark "
-              "aborts the late one"),
-}  # fmt: skip
+BELIEFS = read_beliefs("09 hiding")
 RIGHT = tr(
     "a transaction that was committed counts as aborted in its partition: a consumer that comes "
     "later never gets its messages, and no safeguard was off"
@@ -111,17 +100,7 @@ def is_late(entries: list[LedgerEntry], kind: MarkerType) -> bool:
     return any(e.marker is None and e.base > ended.get(e.txn, e.base) for e in entries)
 
 
-HINTS = (
-    tr(
-        "Three steps: a transaction commits a message; one more message of it arrives afterwards; "
-        "something makes the partition give that late one up. Where does the partition learn that "
-        "it has to?"
-    ),
-    tr(
-        "`reopen` makes a client go on with a transaction that has ended. A partition hears "
-        "that a transaction has ended long ago only when the end of another one arrives."
-    ),
-)
+HINTS = read_hints("09 hiding")
 HIDING = StoryExercise((SYSTEM,), judge_run, HINTS)
 
 # ---- Lab 09's id: which one does a client's next transaction get? --------------------
@@ -212,43 +191,28 @@ def _count_nothing(ids: tuple[int, ...], coordinators: int) -> int:
     return next_id(ids, coordinators) >> HALF << HALF
 
 
-NUMBERING_BELIEFS = (
-    Belief("the top 16 bits are the coordinator",
-           tr("the design said 16 bits, and the articles repeat it. The implementation took 64: "
-              "the top 16 bits are 0 in the id of every coordinator"),
-           _count(_read_top, lambda turn, count: turn << 112 | count)),
-    Belief("the lower half is the coordinator",
-           tr("the lower 64 bits count the transactions of one coordinator, and the upper 64 bits "
-              "name it"),
-           _count(_read_lower, lambda turn, count: count << HALF | turn)),
-    Belief("a client keeps to one coordinator",
-           tr("a client does not stay with a coordinator: each new transaction goes to the next "
-              "one, and after the last one to number 0"),
-           _keep_to_one),
-    Belief("all coordinators count together",
-           tr("coordinators do not know each other's count: each numbers its own transactions"),
-           _count_all),
-    Belief("there is always one more coordinator",
-           tr("coordinators are numbered from 0 to one less than there are. After the last one a "
-              "client goes on with number 0"),
-           _never_begin_again),
-    Belief("an id names the coordinator only",
-           tr("two transactions of one coordinator would have the same id here: the second half "
-              "counts the transactions of that coordinator"),
-           _count_nothing),
-)  # fmt: skip
+NUMBERING_BELIEFS = list_beliefs(
+    "09 numbering",
+    {
+        "the top 16 bits are the coordinator": _count(
+            _read_top, lambda turn, count: turn << 112 | count
+        ),
+        "the lower half is the coordinator": _count(
+            _read_lower, lambda turn, count: count << HALF | turn
+        ),
+        "a client keeps to one coordinator": _keep_to_one,
+        "all coordinators count together": _count_all,
+        "there is always one more coordinator": _never_begin_again,
+        "an id names the coordinator only": _count_nothing,
+    },
+)
 
 NUMBERING = AgainstRuns(
     stories=(_begin(3, 8), _begin(1, 3)),
     unseen=(_begin(16, 20),),
     look=look,
     beliefs=NUMBERING_BELIEFS,
-    hints=(
-        tr("Two numbers make an id. Whose turn is it after the last id? And how many of the ids "
-           "so far are from that coordinator?"),
-        tr("The upper 64 bits of an id are the coordinator, so a shift takes them out and puts "
-           "them in. After the last coordinator the first one has its turn again."),
-    ),
+    hints=read_hints("09 numbering"),
     expects=_expected,
     right=tr("each transaction was written down under just this id"),
     other=tr("this transaction was written down under another id: see whose turn it was, and how "
@@ -360,39 +324,17 @@ def _plain_only(entries: Entries, ongoing: dict[str, int], aborted: list[str]) -
     return [at for at in send_now(entries, ongoing, aborted) if entries[at][1] == "plain"]
 
 
-OWN_ONLY = "an open transaction hides only its own messages"
-READING_UNCOMMITTED = "there is a level read_uncommitted"
-DISCARDED = "aborted messages are discarded"
-MARKED = "a marker is a message"
-NEWEST = "the newest open transaction decides"
-PLAIN = "messages of transactions are sent another way"
-READING_BELIEFS = (
-    Belief(OWN_ONLY,
-           tr("an open transaction holds back everything after its first message, plain messages "
-              "and those of other transactions too: a subscription gets its partition in sequence, "
-              "and only up to maxReadPosition"),
-           _hides_itself_only),
-    Belief(READING_UNCOMMITTED,
-           tr("nobody is sent a message whose transaction is open. Consumers of Pulsar have no "
-              "level read_uncommitted: the proposal was never merged"),
-           _uncommitted),
-    Belief(DISCARDED,
-           tr("an abort takes no message away: it is still at its position. Only the list "
-              "`aborted` keeps it from consumers, and the dispatcher must look there"),
-           _unfiltered),
-    Belief(MARKED,
-           tr("a marker takes a position and holds no message: the dispatcher passes over it, and "
-              "nobody is sent it"),
-           _markers),
-    Belief(NEWEST,
-           tr("several transactions are open, and the one whose first message is lowest decides. "
-              "What is between it and the others waits as well"),
-           _newest),
-    Belief(PLAIN,
-           tr("once its transaction has committed, a message is sent like any other, from the "
-              "place where it is. Nothing writes it there a second time"),
-           _plain_only),
-)  # fmt: skip
+READING_BELIEFS = list_beliefs(
+    "09 reading",
+    {
+        "an open transaction hides only its own messages": _hides_itself_only,
+        "there is a level read_uncommitted": _uncommitted,
+        "aborted messages are discarded": _unfiltered,
+        "a marker is a message": _markers,
+        "the newest open transaction decides": _newest,
+        "messages of transactions are sent another way": _plain_only,
+    },
+)
 
 
 def _expected_reading(answer: Any) -> Text | None:
@@ -421,17 +363,7 @@ READING = ReadingExercise(
     unseen=(READING_STORY.format(lines=LATER.strip()),),
     look=look_reading,
     beliefs=READING_BELIEFS,
-    hints=(
-        tr(
-            "Two questions. How far may be read: which of the numbers in `ongoing` decides? And "
-            "what of the entries up to there is sent to nobody?"
-        ),
-        tr(
-            "The first message of the oldest open transaction ends what may be read, and "
-            "everything may be read where none is open. Of the entries before it, markers are "
-            "for nobody, and so is one more kind of entry."
-        ),
-    ),
+    hints=read_hints("09 reading"),
     expects=_expected_reading,
     right=tr("in each of these executions the subscription received just that"),
     other=tr(
@@ -552,39 +484,17 @@ def _abort_open(max_read: int, aborted: tuple[str, ...], entries: Entries) -> Tx
     return {}, [*ended, *ongoing]
 
 
-SNAPSHOT_KNOWS = "the snapshot knows what is open"
-RECOVERING_NEWEST = "a transaction begins with its last message"
-DELETED = "an abort deletes its messages"
-FROM_HERE = "the snapshot can be left out"
-NEVER_ENDS = "a commit need not be noted"
-UNDONE = "what is open at a crash is rolled back"
-RECOVERING_BELIEFS = (
-    Belief(SNAPSHOT_KNOWS,
-           tr("a snapshot contains maxReadPosition and the aborted transactions. Open transactions "
-              "are not in it: you find them by reading the entries after it. Otherwise messages of "
-              "an open transaction are delivered after every load"),
-           _take_snapshot),
-    Belief(RECOVERING_NEWEST,
-           tr("what counts is the *first* message of a transaction here: with its last one, the "
-              "messages before it are below maxReadPosition and are delivered while it is open"),
-           _take_last),
-    Belief(DELETED,
-           tr("an abort deletes nothing. The messages are still there, and only this list keeps "
-              "them from consumers: an abort marker belongs on it"),
-           _forget_aborts),
-    Belief(FROM_HERE,
-           tr("only entries after the snapshot are read. Transactions aborted before it are in the "
-              "snapshot alone, and their messages are delivered if you do not take them over"),
-           _start_afresh),
-    Belief(NEVER_ENDS,
-           tr("a commit marker ends a transaction too. A transaction that stays open here blocks "
-              "its partition: nothing after its first message is delivered any more"),
-           _never_commit),
-    Belief(UNDONE,
-           tr("a partition decides nothing. The coordinator may still commit this transaction, or "
-              "has already done so, and then its committed messages are hidden for ever"),
-           _abort_open),
-)  # fmt: skip
+RECOVERING_BELIEFS = list_beliefs(
+    "09 recovery",
+    {
+        "the snapshot knows what is open": _take_snapshot,
+        "a transaction begins with its last message": _take_last,
+        "an abort deletes its messages": _forget_aborts,
+        "the snapshot can be left out": _start_afresh,
+        "a commit need not be noted": _never_commit,
+        "what is open at a crash is rolled back": _abort_open,
+    },
+)
 
 RECOVERY = RecoveryExercise(
     name="recovery",
@@ -598,13 +508,7 @@ RECOVERY = RecoveryExercise(
         (4, ("(0,2)",), ((5, "message", "(0,3)"), (6, "message", "(0,4)"), (7, "abort", "(0,3)"))),
     ),
     beliefs=RECOVERING_BELIEFS,
-    hints=(
-        tr("Go through the entries in their order. Which of the four kinds changes what is open, "
-           "and which one what is aborted?"),
-        tr("A transaction is open from its first message here until a marker of either kind. "
-           "What does an abort marker add that a commit marker does not? And what was known "
-           "before the first of these entries?"),
-    ),
+    hints=read_hints("09 recovery"),
     expects=_expected_recovering,
     right=tr("whenever the partition is loaded again, it knows what is open and what is aborted"),
 )  # fmt: skip

@@ -18,11 +18,12 @@ from ....rocketmq.log import Stored
 from ....rocketmq.messages import CheckTransactionState
 from ....rocketmq.states import LocalTransactionState
 from ....scenario import parse_script, perform
+from ...check import list_beliefs
+from ...exercises import read_hints
 from ...verdict import Verdict
 from .listener import (
     FAULTS,
     ORDER,
-    ListenerBelief,
     ListenerExercise,
     Pair,
     Way,
@@ -95,113 +96,31 @@ def _is_order(way: Way) -> bool:
     return any(value != REFUSED for _, value in way.rows.items())
 
 
-BELIEFS = (
-    ListenerBelief(
-        "nobody is let in",
-        tr("it is safe to refuse every order, and useless: customers must be able to order"),
-        lambda ways: ways.calm.state is ROLLBACK and not _is_order(ways.calm),
-    ),
-    ListenerBelief(
-        "ROLLBACK undoes the row",
-        tr(
-            "ROLLBACK_MESSAGE is about the message alone: the row was committed by its own "
-            "statement, and nothing takes it back"
+BELIEFS = list_beliefs(
+    "04 answering",
+    {
+        "nobody is let in": lambda ways: ways.calm.state is ROLLBACK and not _is_order(ways.calm),
+        "ROLLBACK undoes the row": lambda ways: (
+            ways.calm.state is ROLLBACK and _is_order(ways.calm)
         ),
-        lambda ways: ways.calm.state is ROLLBACK and _is_order(ways.calm),
-    ),
-    ListenerBelief(
-        "RocketMQ writes the row",
-        tr(
-            "COMMIT_MESSAGE delivers the message, and nothing else. The row is written by this "
-            "function, with a `db` statement, or not at all"
+        "RocketMQ writes the row": lambda ways: not _is_order(ways.calm),
+        "an exception means that nothing was written": lambda ways: any(
+            way.state is ROLLBACK for way in ways.lost
         ),
-        lambda ways: not _is_order(ways.calm),
-    ),
-    ListenerBelief(
-        "an exception means that nothing was written",
-        tr(
-            "the connection broke after the statement was committed and before its answer came: "
-            "the row is there, and ROLLBACK_MESSAGE takes its message away. Do not catch the "
-            "exception: the client treats it as UNKNOW, and the check looks the row up"
+        "an exception can be passed over": lambda ways: any(
+            way.state is COMMIT for way in ways.lost
         ),
-        lambda ways: any(way.state is ROLLBACK for way in ways.lost),
-    ),
-    ListenerBelief(
-        "an exception can be passed over",
-        tr(
-            "the connection may also break before the statement arrives: then there is no row, "
-            "and COMMIT_MESSAGE delivers a message about nothing. Do not catch the exception"
-        ),
-        lambda ways: any(way.state is COMMIT for way in ways.lost),
-    ),
-    ListenerBelief(
-        "the process that is asked remembers",
-        tr(
-            "the note in `memory` died with its process, and the second instance never saw the "
-            "order. Other processes can look only into `db`"
-        ),
-        lambda ways: (
+        "the process that is asked remembers": lambda ways: (
             ways.elsewhere.recalled and ways.elsewhere.state is not ways.same_process.state
         ),
-    ),
-    ListenerBelief(
-        "every question means yes",
-        tr(
-            "the process may have died before its row was written. COMMIT_MESSAGE then delivers a "
-            "message about an order that does not exist"
-        ),
-        lambda ways: ways.without_row.state is COMMIT,
-    ),
-    ListenerBelief(
-        "the check need not decide",
-        tr(
-            "the row is there, and the process that wrote it is dead. If the check does not "
-            "return COMMIT_MESSAGE now, no later call will"
-        ),
-        lambda ways: ways.elsewhere.state is not COMMIT,
-    ),
-    ListenerBelief(
-        "no row means no",
-        tr(
-            "the check returns ROLLBACK_MESSAGE and leaves no trace. The row may still be in "
-            "flight, and when it comes nothing shows that its message is gone. Write the refusal "
-            "down"
-        ),
-        lambda ways: not len(ways.without_row.rows),
-    ),
-    ListenerBelief(
-        "a row that is late may overwrite a refusal",
-        tr(
-            "the check has refused the order, and then its row came and took the refusal's place: "
-            "a row without a message. `execute` must leave a refusal as it is: `put` does not "
-            "look"
-        ),
-        lambda ways: _is_order(ways.late),
-    ),
-    ListenerBelief(
-        "to look and then to write is one step",
-        tr(
-            "another process wrote the row between this function's look and its write, and `put` "
-            "wrote over it. `insert` looks and writes in one statement"
-        ),
-        lambda ways: "put" in ways.statements,
-    ),
-    ListenerBelief(
-        "every row is an order",
-        tr(
-            "an earlier check has refused this order, as its row shows. COMMIT_MESSAGE for a row "
-            "of any value delivers a message about an order that does not exist"
-        ),
-        lambda ways: ways.again.state is COMMIT,
-    ),
-    ListenerBelief(
-        "what is inserted is there",
-        tr(
-            "`insert` writes only where there is no row, and this function continued as if it had "
-            "written. `insert` returns what is there now: let that decide"
-        ),
-        lambda ways: "insert" in ways.statements,
-    ),
+        "every question means yes": lambda ways: ways.without_row.state is COMMIT,
+        "the check need not decide": lambda ways: ways.elsewhere.state is not COMMIT,
+        "no row means no": lambda ways: not len(ways.without_row.rows),
+        "a row that is late may overwrite a refusal": lambda ways: _is_order(ways.late),
+        "to look and then to write is one step": lambda ways: "put" in ways.statements,
+        "every row is an order": lambda ways: ways.again.state is COMMIT,
+        "what is inserted is there": lambda ways: "insert" in ways.statements,
+    },
 )
 
 
@@ -254,16 +173,7 @@ LISTENER = AnsweringExercise(
     order=ORDER,
     tried=tuple((LINE.format(ORDER), budget) for budget in FAULTS),
     beliefs=BELIEFS,
-    hints=(
-        tr(
-            "ROLLBACK_MESSAGE is safe only if the row can never come any more. Which statement "
-            "takes the row's place, so that it cannot? And what does `execute` find then?"
-        ),
-        tr(
-            "If both functions want the same place, only the first of them can have it. `insert` "
-            "shows which was first. So both can read the decision from its answer."
-        ),
-    ),
+    hints=read_hints("04 answering"),
     unseen=PLACING.unseen,
     right=tr(
         "killed at each of its calls, cut off from its database, asked while its row was in "

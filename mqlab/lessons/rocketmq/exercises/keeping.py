@@ -13,6 +13,8 @@ from typing import Any
 from ....explore import Budget
 from ....kernel import tr
 from ....rocketmq import application
+from ...check import list_beliefs
+from ...exercises import read_hints
 from ..endings import Death
 from ..goods import goods_of, list_orders
 from .listener import (
@@ -20,7 +22,6 @@ from .listener import (
     DYING,
     FAULTS,
     ORDER,
-    ListenerBelief,
     ListenerExercise,
     Pair,
     Ways,
@@ -52,21 +53,14 @@ def _can_be_half(ways: Ways) -> bool:
     return any(ORDER in way.rows and goods_of(ORDER) not in way.rows for way in ways.lost)
 
 
-ABOUT_TWO_ROWS = (
-    ListenerBelief("the order's row is all there is",
-        tr("the order has its row and its message, and no row says what to pack: the warehouse "
-           "looks for the goods under `order/goods` and sends an empty parcel"),
-        lambda ways: _has_order(ways) and not _has_goods(ways)),
-    ListenerBelief("any row will do",
-                   tr("the goods have a row, and the order has none. The shop's check looks for "
-                      "the row under the order's number, and for nothing else"),
-                   lambda ways: _has_goods(ways) and not _has_order(ways)),
-    ListenerBelief("the order's own row comes first",
-                   tr("the process died, or lost its database, between the two rows. The check "
-                      "found the order's row and returned COMMIT_MESSAGE, and the warehouse packs "
-                      "an order that has no goods. The row that is looked up is the decision"),
-                   _can_be_half),
-)  # fmt: skip
+ABOUT_TWO_ROWS = list_beliefs(
+    "03 keeping",
+    {
+        "the order's row is all there is": lambda ways: _has_order(ways) and not _has_goods(ways),
+        "any row will do": lambda ways: _has_goods(ways) and not _has_order(ways),
+        "the order's own row comes first": _can_be_half,
+    },
+)
 
 
 class KeepingExercise(ListenerExercise):
@@ -85,12 +79,7 @@ KEEPING = KeepingExercise(
     order=ORDER,
     tried=tuple((TWIN.format(ORDER), budget) for budget in FAULTS),
     beliefs=(*(one for one in BELIEFS if one.name in INHERITED), *ABOUT_TWO_ROWS),
-    hints=(
-        tr("The process may die between the two rows, and then a check looks one of them up. "
-           "Which of the two may be there alone?"),
-        tr("The row that a check finds is the decision. What must be there already when it is "
-           "found? An exception that leaves your function is UNKNOW to the client."),
-    ),
+    hints=read_hints("03 keeping"),
     unseen=(
         (TWIN.format("580539"), Budget(kills=1, timers=1, killable=("app",))),
         (TWIN.format("580540"), Budget(breaks=1, timers=1)),

@@ -15,7 +15,7 @@ asked of `db` and `memory`, what was answered, and what came of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,7 +27,8 @@ from ....registry import system
 from ....rocketmq.application import LOST, Finished, NotRepeatable, Rule, Task, run_task
 from ....rocketmq.messages import EndTransaction, Statement
 from ....rocketmq.states import LocalTransactionState
-from ...check import Hinted, plain
+from ...check import Belief, Hinted, list_beliefs, plain
+from ...exercises import read_hints
 from ...foreign import find_foreign
 from ...steps import is_kill
 from ...verdict import NOT_WRITTEN, Verdict
@@ -192,26 +193,16 @@ def _perform(statement: Statement, rows: Rows) -> tuple[str | None, Rows]:
 
 
 @dataclass(frozen=True)
-class ListenerBelief:
-    """A wrong belief about listeners: `holds` says whether these ways come of it. It is handed
-    the `Ways` that its exercise finds, which may know more than those of a listener do."""
-
-    name: str
-    message: Text
-    holds: Callable[[Any], bool]
-
-
-@dataclass(frozen=True)
 class ListenerExercise(Hinted):
     """`order`: what the ways are looked at with; `tried`: system lines and the faults in each;
-    `unseen`: more of them, that only grading tries. `beliefs`: the first that holds is reported
-    where a fault was found. `refuses`: an order that the service must turn down, "" for none.
+    `unseen`: more of them, that only grading tries. `beliefs`: the first is reported whose rule
+    says that the ways of the listener (`_look`) come of it, where a fault was found. `refuses`: an order that the service must turn down, "" for none.
     `dying`: the system in which the process is killed at each step, over an SQLite file."""
 
     name: str
     order: str
     tried: tuple[tuple[str, Budget], ...]
-    beliefs: tuple[ListenerBelief, ...]
+    beliefs: tuple[Belief, ...]
     hints: tuple[Text, ...]
     unseen: tuple[tuple[str, Budget], ...] = ()
     refuses: str = ""
@@ -286,7 +277,7 @@ class ListenerExercise(Hinted):
     def _wrong(
         self, ways: Ways, broken: str, schedule: tuple[str, ...], made: System | None
     ) -> Verdict:
-        belief = next((b for b in self.beliefs if b.holds(ways)), None)
+        belief = next((b for b in self.beliefs if b.rule(ways)), None)
         plain = PROMISE(promise=broken)
         message = belief.message if belief else BROKEN.get(broken, plain)
         return Verdict(
@@ -350,81 +341,21 @@ def _is_lost(ways: Ways, state: LocalTransactionState) -> bool:
     return any(way.state is state for way in ways.lost)
 
 
-BELIEFS = (
-    ListenerBelief(
-        "nobody is let in",
-        tr("it is safe to refuse every order, and useless: customers must be able to order"),
-        lambda ways: ways.calm.state is ROLLBACK and not _has_row(ways),
-    ),
-    ListenerBelief(
-        "ROLLBACK undoes the row",
-        tr(
-            "ROLLBACK_MESSAGE is about the message alone: the row was committed by its own "
-            "statement, and nothing takes it back"
-        ),
-        lambda ways: ways.calm.state is ROLLBACK and _has_row(ways),
-    ),
-    ListenerBelief(
-        "RocketMQ writes the row",
-        tr(
-            "COMMIT_MESSAGE delivers the message, and nothing else. The row is written by this "
-            "function, with `db.put`, or not at all"
-        ),
-        lambda ways: not _has_row(ways),
-    ),
-    ListenerBelief(
-        "an exception means that nothing was written",
-        tr(
-            "the connection broke after the statement was committed and before its answer came: "
-            "the row is there, and ROLLBACK_MESSAGE takes its message away. An exception means "
-            "UNKNOW: do not catch it, and the check will look the row up"
-        ),
-        lambda ways: _is_lost(ways, ROLLBACK),
-    ),
-    ListenerBelief(
-        "an exception can be passed over",
-        tr(
-            "the connection may also break before the statement arrives: then there is no row, "
-            "and COMMIT_MESSAGE delivers a message about nothing. Where the outcome is unknown, "
-            "say UNKNOW"
-        ),
-        lambda ways: _is_lost(ways, COMMIT),
-    ),
-    ListenerBelief(
-        "the process that is asked remembers",
-        tr(
-            "what the process noted in `memory` died with it, and the second instance never saw "
-            "the order. The process that is asked can look only into `db`"
-        ),
-        lambda ways: (
+BELIEFS = list_beliefs(
+    "03 listener",
+    {
+        "nobody is let in": lambda ways: ways.calm.state is ROLLBACK and not _has_row(ways),
+        "ROLLBACK undoes the row": lambda ways: ways.calm.state is ROLLBACK and _has_row(ways),
+        "RocketMQ writes the row": lambda ways: not _has_row(ways),
+        "an exception means that nothing was written": lambda ways: _is_lost(ways, ROLLBACK),
+        "an exception can be passed over": lambda ways: _is_lost(ways, COMMIT),
+        "the process that is asked remembers": lambda ways: (
             ways.elsewhere.recalled and ways.elsewhere.state is not ways.same_process.state
         ),
-    ),
-    ListenerBelief(
-        "no row means no",
-        tr(
-            "no row is no proof that there will be none: the check may come while `execute` is "
-            "still at work, and ROLLBACK_MESSAGE then ends a half message whose row follows. Not "
-            "there yet: UNKNOW, and the broker asks again"
-        ),
-        lambda ways: ways.without_row.state is ROLLBACK,
-    ),
-    ListenerBelief(
-        "a check may say COMMIT without looking",
-        tr(
-            "the process may have died before its row was written. COMMIT_MESSAGE without having "
-            "looked delivers a message about an order that does not exist"
-        ),
-        lambda ways: ways.without_row.state is COMMIT,
-    ),
-    ListenerBelief(
-        "the check need not decide",
-        tr(
-            "the row is there, and the process that wrote it is dead. If the check does not "
-            "return COMMIT_MESSAGE now, no later call will: the half message is finally set aside"
-        ),
-        lambda ways: ways.elsewhere.state is not COMMIT,
-    ),
+        "no row means no": lambda ways: ways.without_row.state is ROLLBACK,
+        "a check may say COMMIT without looking": lambda ways: ways.without_row.state is COMMIT,
+        "the check need not decide": lambda ways: ways.elsewhere.state is not COMMIT,
+    },
 )
 
 LISTENER = ListenerExercise(
@@ -432,17 +363,7 @@ LISTENER = ListenerExercise(
     order=ORDER,
     tried=tuple((TWIN.format(ORDER), budget) for budget in FAULTS),
     beliefs=BELIEFS,
-    hints=(
-        tr(
-            "Two things are known only here: that the order is refused, and that its row was "
-            "written. All that is not known yet is UNKNOW. Where could an answer be kept so that "
-            "the second instance finds it as well?"
-        ),
-        tr(
-            "A row that is there proves a COMMIT_MESSAGE, and a refused order proves a "
-            "ROLLBACK_MESSAGE. Everything else, an exception too, proves nothing."
-        ),
-    ),
+    hints=read_hints("03 listener"),
     unseen=(
         (ALONE.format("580539"), Budget(kills=1, breaks=1, timers=1, killable=("app",))),
         (TWIN.format("580540").replace("check_max=2", "check_max=3"), Budget(timers=3)),

@@ -13,6 +13,7 @@ from ....kernel import Run, Trace, tr
 from ....kernel.trace import FactKind
 from ....rocketmq.broker.timer import CHECK
 from ....rocketmq.messages import TRAN_MSG, CheckTransactionState, SendMessage
+from ...exercises import read_beliefs, read_hints
 from ...stories import StoryExercise
 from ...verdict import Verdict
 
@@ -28,27 +29,7 @@ ALONE = "a check waits until somebody is there"
 SAME = "the process that is asked is the one that did the work"
 UNKNOWN = "any answer about an unknown order is harmless"
 HARSH = "a test that fails is a good test"
-BELIEFS = {
-    UNASKED: tr(
-        "the example passes, because no check is made. The answer of `execute` is not the point; "
-        "let the broker ask, with `fire broker check`"
-    ),
-    ALONE: tr(
-        "the example passes, since no process was asked: when the round came none of the group "
-        "was there. Let one come back before it, with `restart app`"
-    ),
-    SAME: tr(
-        "the example passes: the process that was asked had run the local transaction itself, and "
-        "remembers. Another process of the group does not, nor does this one after a restart"
-    ),
-    UNKNOWN: tr(
-        "the example passes: every order that was asked about had its row, so COMMIT happened to "
-        "be right. Ask about one that has no row"
-    ),
-    HARSH: tr(
-        "a right listener does not pass this test either, so what fails here is not the listener"
-    ),
-}
+BELIEFS = read_beliefs("04 story")
 RIGHT = tr(
     "the example fails and a right listener passes: a process that never saw the order commits it "
     "without a row"
@@ -94,16 +75,7 @@ def list_steps(trace: Trace, kind: FactKind, body: type) -> list[int]:
     return [f.index for f in trace if f.kind is kind and isinstance(f.body, body)]
 
 
-HINTS = (
-    tr(
-        "The example keeps its answers in its process. When does a process that is asked have "
-        "none for an order, and what does the example return then?"
-    ),
-    tr(
-        "The map is lost when its process dies. The example writes no row for the first order "
-        "that it takes. And the round must find a process that it can ask."
-    ),
-)
+HINTS = read_hints("04 story")
 STORY = StoryExercise(
     tuple(SYSTEM.format(service=service) for service in ("example", "right")), judge_runs, HINTS
 )
