@@ -153,15 +153,6 @@ def test_the_rule_accuses_in_the_recordings_of_the_loss_and_in_no_other(graded):
     assert len(list_moments(True)) > 250
 
 
-@pytest.mark.parametrize("belief", BELIEFS, ids=lambda one: one.name)
-def test_each_belief_hears_its_own_message(belief):
-    for graded in (False, True):
-        verdict = LOST.check(belief.rule, graded=graded)
-        assert not verdict.ok and verdict.misconception == belief.name
-        assert belief.message.en in verdict.message.en
-        assert belief.message.zh in verdict.message.zh
-
-
 def test_a_loss_that_is_missed_is_named_with_what_the_rule_was_told():
     verdict = LOST.check(lambda *given: False)
     assert f"{LEADERLESS}: lost('ok', 'CompleteCommit', 1, 0, 0) misses" in verdict.message.en

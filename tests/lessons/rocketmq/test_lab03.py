@@ -145,11 +145,6 @@ def test_each_wrong_answer_of_the_page_is_told_a_belief(wrong: WrongAnswer) -> N
         assert verdict.misconception == wrong.belief
 
 
-def test_the_page_counts_its_minutes_and_points() -> None:
-    assert PAGE.minutes == sum(int(row[0]) for row in PAGE.timing)
-    assert PAGE.points == sum(int(row[1]) for row in PAGE.cells)
-
-
 # ---- what the cells print --------------------------------------------------------------------
 
 BOTH = """
