@@ -15,9 +15,15 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from dataclasses import replace
 from pathlib import Path
 from threading import Event, Thread
-from typing import TYPE_CHECKING
 
 from ...kernel import NOTHING, Money, Text, Words, tr
+from ...spark import IncomeError, Point, crashes, files, job, topics
+from ...spark.crashes import Cell, Setup
+from ...spark.cuts import Plan
+from ...spark.job import Row
+from ...spark.orders import pounds
+from ...spark.session import session
+from ...spark.sinks import BUILT_IN, Target
 from ..check import RuleError, call_rule
 from ..verdict import NOT_WRITTEN
 from .decide import (
@@ -33,16 +39,10 @@ from .decide import (
     crash,
     lose_checkpoint,
     lunch,
-    pounds,
 )
 from .sink_runs import ADDED_UP, ORDERED
 from .two_phase import DEATHS, Death
 from .two_phase import PAIRS as OPEN
-
-if TYPE_CHECKING:
-    from ...spark.crashes import Cell, Setup
-    from ...spark.job import Row
-    from ...spark.sinks import Target
 
 KEPT, GONE = "kept", "deleted once delivered"
 
@@ -100,18 +100,12 @@ class Bench:
 
         Raises IncomeError, whose text says what to do next.
         """
-        from ...spark import crashes
-        from ...spark import topics as connector
-        from ...spark.crashes import run_cell
-        from ...spark.kills import Point
-        from ...spark.sinks import BUILT_IN
-
         setup = self._prepare(say)
         if sink == BUILT_IN:
-            connector.fetch()  # raises what is missing
+            topics.fetch()  # raises what is missing
         name = self._name()
         with self._watching(sink, crashes.target_of(setup, name), show):
-            cell = run_cell(
+            cell = crashes.run_cell(
                 setup, sink, Point(point), hard=True, name=name, rule=rule, more=True, say=say
             )
         self._sum_up(cell, show)
@@ -128,7 +122,6 @@ class Bench:
         self, sink: str, target: Target, show: Show | None
     ) -> AbstractContextManager[None]:
         """Show the money of this output while a job writes it."""
-        from ...spark import job, topics
 
         def read() -> list[Row]:
             with topics.broker_errors(self.address):
@@ -159,10 +152,6 @@ class Bench:
         table's cell. The crash is by kill -9, in the others an exception ends the job, and it is
         restarted without its checkpoint and with batches of an hour, or with its checkpoint and an
         empty output."""
-        from ...spark import crashes, job
-        from ...spark.cuts import Plan
-        from ...spark.kills import Point
-
         if story.play is crash:
             return self.kill("exactly-once", Point.COMMITTED, rule, say)
         setup = self._prepare(say)
@@ -191,9 +180,6 @@ class Bench:
         forgets what it has delivered. `show`, where given, is called with the money while the job
         runs. Raises IncomeError.
         """
-        from ...spark import crashes, files, job, topics
-        from ...spark.kills import Point
-
         if source == KEPT:
             return self.trial(sink, point, say=say, show=show)
         setup = self._fed(f"queue-{self._name()}", say)
@@ -237,8 +223,6 @@ class Bench:
         The checkpoint must then have `death.checkpoint` as its last batch: a crash leaves the
         killed batch there or the one before; an older one is made by hand, after kill -9 and before
         the restart."""
-        from ...spark import crashes, job
-        from ...spark.kills import Point
 
         def quiet(line: str) -> None: ...
 
@@ -260,24 +244,18 @@ class Bench:
         self._folder.cleanup()
 
     def _prepare(self, say: Say) -> Setup:
-        from ...spark import IncomeError
-        from ...spark import topics as connector
-        from ...spark.session import session
-
         if self._ground is None:
             say(str(STARTS))
             with suppress(IncomeError):  # without it only Spark's own sink cannot be tried
-                connector.fetch()
+                topics.fetch()
             self._ground = self._feed("lunch")
             self._ready()
             session()
         return self._ground
 
     def _feed(self, run: str) -> Setup:
-        from ...spark.crashes import prepare
-
         folder = Path(self._folder.name)
-        return prepare(self.address, lunch(), folder, KILLED, minutes=HALF_HOUR, run=run)
+        return crashes.prepare(self.address, lunch(), folder, KILLED, minutes=HALF_HOUR, run=run)
 
     def _fed(self, run: str, say: Say) -> Setup:
         """The same orders in a topic of their own, for a trial that spoils it."""
@@ -290,8 +268,6 @@ class Bench:
 
     def _name(self) -> str:
         """A number that no earlier bench at this broker has used."""
-        from ...spark import topics
-
         self._number += 1
         while topics.partitions_of(self.address, f"Income-{self._number}"):
             self._number += 1
@@ -378,8 +354,6 @@ def _pence(tenths: int) -> int:
 def watch_money(read: Callable[[], Collection[Row]], due_tenths: int, show: Show) -> Iterator[None]:
     """While the block runs, show every second what the rows that `read` finds add up to, beside the
     sum that is due (`due_tenths`, of a penny). What cannot be read yet is not shown."""
-    from ...spark import IncomeError
-
     ended = Event()
 
     def show_again() -> None:

@@ -19,6 +19,7 @@ from ...spark import crashes, job, topics
 from ...spark.flink.statements import RECORDING, Table
 from ...spark.job import Say
 from ...spark.kills import NEVER, Kill
+from ...spark.orders import pounds as pounds
 from ...spark.pipeline import read_first
 from ...spark.session import session
 from ...spark.topics import consumer as consumer
@@ -33,7 +34,6 @@ from .decide import amounts_of_batches as amounts_of_batches
 from .decide import compare_outputs as compare_outputs
 from .decide import list_owed, lunch, records_of
 from .decide import play_both as play_both
-from .decide import pounds as pounds
 from .kill_bench import GONE as GONE
 from .kill_bench import KEPT as KEPT
 from .kill_bench import Bench as Bench
@@ -89,8 +89,6 @@ def kill_broker(
     """Run the income job over two hours of orders at a broker of its own that is killed at each of
     `deaths` (batch, point) and started again. `sink`: how the job writes. Returns the income, its
     error and the broker's process ids."""
-    from ...serve.kafka import serve
-
     with (
         tempfile.TemporaryDirectory(prefix="mqlab-") as name,
         serve(data_dir=Path(name) / "broker") as broker,
