@@ -8,9 +8,10 @@ from functools import cache
 
 import pytest
 
-from mqlab.lessons.check import Exercise, Hinted
+from mqlab.lessons.check import Exercise, Hinted, list_beliefs
 from mqlab.lessons.course.graded import find_exercise, list_exercises
 from mqlab.lessons.course.notebooks import labs_in, read_source
+from mqlab.lessons.exercises import read_beliefs, read_hints, read_texts
 from mqlab.lessons.rocketmq.exercises.listener import ListenerExercise
 from tests.project.sources import ROOT
 
@@ -64,6 +65,14 @@ def test_each_belief_meets_its_own_sentence_and_a_run(name: str, belief: str) ->
         assert 0 <= verdict.step <= len(trace)
         lights = trace.snapshot(-1).lights
         assert any(not light.ok for light in lights) or type(exercise) is not Exercise
+
+
+def test_each_belief_of_the_table_has_its_sentence_and_its_rule() -> None:
+    for name in read_texts():
+        said = (*read_hints(name), *read_beliefs(name).values())
+        assert len(said) > 1 and all(str(text) for text in said), name
+    with pytest.raises(ValueError, match=r"06 admit: a rule or a text is missing of: .*, sleep, "):
+        list_beliefs("06 admit", {"sleep": lambda *given: "ok"})
 
 
 @pytest.mark.parametrize("name", sorted({name for name, _ in HELD}))
