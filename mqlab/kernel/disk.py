@@ -9,23 +9,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any
 
 from .maps import Map, frozen, replace
 from .role import Append, Effect, Flush, Put, Truncate
 
 
-class Entry(Protocol):
-    """What a log holds: one or several consecutive offsets, `base` … `last`."""
-
-    @property
-    def base(self) -> int: ...
-    @property
-    def last(self) -> int: ...
-
-
 class Single:
-    """A record that takes one offset, its `base`."""
+    """A record that takes one offset, its `base`; one of several takes `base` … `last`."""
 
     __slots__ = ()
     base: int

@@ -13,20 +13,6 @@ from collections.abc import Mapping
 NAME_VALUE_SEPARATOR, PROPERTY_SEPARATOR = "\x01", "\x02"
 MAX_BYTES = 32767  # Short.MAX_VALUE
 
-#: names that this project's programs and servers speak of (MessageConst)
-KEYS = "KEYS"
-TAGS = "TAGS"
-DELAY = "DELAY"
-UNIQ_KEY = "UNIQ_KEY"
-TRAN_MSG = "TRAN_MSG"
-PGROUP = "PGROUP"
-REAL_TOPIC = "REAL_TOPIC"
-REAL_QID = "REAL_QID"
-TRANSACTION_ID = "__transactionId__"
-TRANSACTION_CHECK_TIMES = "TRANSACTION_CHECK_TIMES"
-CHECK_IMMUNITY_TIME_IN_SECONDS = "CHECK_IMMUNITY_TIME_IN_SECONDS"
-TRAN_PREPARED_QUEUE_OFFSET = "TRAN_PREPARED_QUEUE_OFFSET"
-
 #: names that Message#putUserProperty refuses (MessageConst.STRING_HASH_SET, 5.5.0)
 RESERVED = frozenset(
     """

@@ -33,7 +33,6 @@ from .command import RemotingError
 from .properties import MAX_BYTES, decode_properties, encode_properties
 
 MAGIC, MAGIC_V2 = 0xDAA320A7, 0xDAA320AB
-BLANK_MAGIC = 0xCBD43194  # the padding at the end of a commit log file
 HEAD = struct.Struct(">IIIiiqqiq")  # to the time of birth
 MIDDLE = struct.Struct(">iq")  # reconsume times, prepared transaction offset
 INT, LONG, SHORT = struct.Struct(">i"), struct.Struct(">q"), struct.Struct(">h")

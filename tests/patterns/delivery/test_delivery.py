@@ -48,7 +48,6 @@ from tests.patterns.running import run
 ORDER, OTHER = Order("580538", 31678), Order("580539", 31073)
 CALL, ACK = Call(SendOrder(ORDER)), Response("queue", 0, PublishResponse("580538"))
 SENT = Send("queue", Publish(ORDER))
-DISK = MemoryDisk()
 
 
 def make_shop(*off):

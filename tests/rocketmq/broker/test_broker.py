@@ -194,7 +194,6 @@ def test_a_restarted_broker_delivers_what_was_waiting():
 NEW, OLD = make_config(), make_config(release="4.9")
 BOTH = pytest.mark.parametrize("config", [NEW, OLD], ids=["5.5", "4.9"])
 ASK = EndTransaction(GROUP, TransactionType.COMMIT_TYPE, 0, 0, oneway=False)
-LATE = {"immunity": (CHECK_IMMUNITY, "10")}
 
 
 def stored(config: Any, *more: tuple[str, str]) -> MemoryDisk:
