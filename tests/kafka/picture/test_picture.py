@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -562,3 +563,16 @@ def test_every_word_stands_in_the_picture_as_it_is_written_there() -> None:
         names |= {column for table in snapshot.tables for column in table.columns}
         names |= {state.name for graph in snapshot.graphs for state in graph.states}
     assert {name.en for name in TERMS} - names == ELSEWHERE
+
+
+def test_each_message_that_has_a_sentence_is_there():
+    """The table names messages by their classes; names in capitals are its own (INIT_TXN)."""
+    names = {name for key in list(sys.modules) if key.startswith("mqlab.kafka") for name in
+             vars(sys.modules[key])}  # fmt: skip
+    listed = {
+        name
+        for table in ("requests", "answers")
+        for name in why.SENTENCES[table]
+        if not name.isupper()
+    }
+    assert listed and listed <= names

@@ -1,6 +1,7 @@
 """What Pulsar's picture draws, at moments of its stories that a reader would point at."""
 
 import re
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from mqlab.kernel import Append, FactKind, Named, Put, Send, Stretch
 from mqlab.pulsar.config import CURSORS
 from mqlab.pulsar.messages import EndTxnOnPartition, Flow, LedgerEntry, TxnID
+from mqlab.pulsar.picture import why
 from mqlab.pulsar.picture.meaning import name_effect
 from mqlab.pulsar.picture.snapshot import TERMS
 from mqlab.pulsar.picture.why import IN_MEMORY
@@ -286,3 +288,13 @@ def test_every_word_stands_in_the_picture_as_it_is_written_there() -> None:
     names |= {state.name for graph in snapshot.graphs for state in graph.states}
     assert {name.en for name in TERMS} <= names
     assert run.trace.terms == tuple(TERMS.items())
+
+
+def test_each_message_that_has_a_sentence_is_there() -> None:
+    """The table names messages by their classes; as it is for Kafka."""
+    names = {name for key in list(sys.modules) if key.startswith("mqlab.pulsar") for name in
+             vars(sys.modules[key])}  # fmt: skip
+    listed = {
+        name for table in ("requests",) for name in why.SENTENCES[table] if not name.isupper()
+    }
+    assert listed and listed <= names
