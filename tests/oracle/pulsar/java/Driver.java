@@ -10,16 +10,17 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.Path;
+import java.security.MessageDigest;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.BitSet;
+import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
@@ -54,13 +55,13 @@ import org.apache.pulsar.common.api.proto.MessageMetadata;
  * The official Java client, unmodified, at the end of a line: it does what each line says and
  * answers with one JSON object a line, which holds the line and what came of it.
  *
- * <p>java -cp '...' Driver SERVICE_URL ADMIN_URL [FILE] reads the file, or what it is told on its
- * standard input. A line is a verb, what it is about, and settings as name=value; things get the
- * names that the lines give them. `later NAME LINE` begins something and `join NAME` waits for it.
- * What the client throws is no failure of this program: it is the answer.
+ * <p>java -cp '...' Driver SERVICE_URL ADMIN_URL reads its standard input. A line is a verb, what it
+ * is about, and settings as name=value; things get the names that the lines give them. `later NAME
+ * LINE` begins something and `join NAME` waits for it. What the client throws is no failure of this
+ * program: it is the answer.
  */
 public class Driver {
-  static final long PATIENCE_MS = 20_000;
+  static final int PATIENCE_MS = 20_000;
   static final ObjectMapper JSON = new ObjectMapper();
   final String service;
   final String admin;
@@ -83,8 +84,7 @@ public class Driver {
 
   public static void main(String[] args) throws Exception {
     var driver = new Driver(args[0], args[1]);
-    var input = args.length > 2 ? Files.newInputStream(Path.of(args[2])) : System.in;
-    var lines = new BufferedReader(new InputStreamReader(input, StandardCharsets.UTF_8));
+    var lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
     for (String line = lines.readLine(); line != null; line = lines.readLine()) {
       var told = new LinkedHashMap<String, Object>();
       told.put("line", line);
@@ -122,11 +122,8 @@ public class Driver {
       case "take" -> List.of(told(consumers.get(line.word(1)).receive()));
       case "ack" -> ack(line, false);
       case "ack-all" -> ack(line, true);
-      case "retry" -> {
-        var message = messages.get(line.word(2));
-        consumers.get(line.word(1)).reconsumeLater(message, 1, TimeUnit.MILLISECONDS);
-        yield "ok";
-      }
+      case "retry" -> consumers.get(line.word(1)).reconsumeLaterAsync(
+          messages.get(line.word(2)), 1, TimeUnit.MILLISECONDS).thenApply(none -> "ok").get();
       case "nack" -> {
         var id = messages.get(line.word(2)).getMessageId();
         consumers.get(line.word(1)).negativeAcknowledge(id);
@@ -160,8 +157,8 @@ public class Driver {
 
   Object client(Line line) throws Exception {
     var made = PulsarClient.builder().serviceUrl(service)
-        .enableTransaction(!line.get("plain", "").equals("yes"))
-        .operationTimeout(Integer.parseInt(line.get("timeout", "60000")), TimeUnit.MILLISECONDS)
+        .enableTransaction(!line.says("plain", "yes"))
+        .operationTimeout(line.number("timeout", 60000), TimeUnit.MILLISECONDS)
         .build();
     clients.put(line.word(1), made);
     return "ok";
@@ -214,21 +211,16 @@ public class Driver {
    */
   Object producer(Line line) throws Exception {
     var builder = clients.get(line.word(2)).newProducer(Schema.STRING).topic(line.word(3))
-        .enableBatching(line.get("batching", "").equals("yes"))
-        .enableChunking(!line.get("chunk", "").isEmpty())
-        .chunkMaxMessageSize(Integer.parseInt(line.get("chunk", "-1")))
+        .enableBatching(line.says("batching", "yes"))
+        .enableChunking(line.has("chunk"))
+        .chunkMaxMessageSize(line.number("chunk", -1))
         .batchingMaxPublishDelay(1, TimeUnit.MINUTES)
-        .sendTimeout(Integer.parseInt(line.get("timeout", "0")), TimeUnit.MILLISECONDS);
-    if (!line.get("name", "").isEmpty()) {
-      builder.producerName(line.get("name", ""));
-    }
-    if (line.get("access", "").isEmpty()) {
-      producers.put(line.word(1), builder.create());
-      return "ok";
-    }
-    builder.accessMode(ProducerAccessMode.valueOf(line.get("access", "")));
+        .sendTimeout(line.number("timeout", 0), TimeUnit.MILLISECONDS);
+    if (line.has("name")) builder.producerName(line.get("name"));
+    if (line.has("access")) builder.accessMode(ProducerAccessMode.valueOf(line.get("access")));
     var made = builder.create();
     producers.put(line.word(1), made);
+    if (!line.has("access")) return "ok";
     var field = ProducerImpl.class.getDeclaredField("topicEpoch");
     field.setAccessible(true);
     var epoch = (Optional<?>) field.get(made);
@@ -246,25 +238,19 @@ public class Driver {
    */
   Object batch(Line line) throws Exception {
     var sent = new ArrayList<CompletableFuture<MessageId>>();
-    if (!line.get("txn", "").isEmpty()) { // else the messages come after the flush
-      var txn = (TransactionImpl) transactions.get(line.get("txn", ""));
+    if (line.has("txn")) { // else the messages come after the flush
+      var txn = (TransactionImpl) transactions.get(line.get("txn"));
       txn.registerProducedTopic(producers.get(line.word(1)).getTopic()).get();
     }
-    int plain = Integer.parseInt(line.get("plain", "0"));
-    var first = line.get("seq", "");
+    int plain = line.number("plain", 0);
+    int first = line.number("seq", 0);
     for (int i = 2; i < line.words.size(); i++) {
       var text = i - 2 < plain ? line.text.replaceAll(" txn=\\S+", "") : line.text;
-      if (!first.isEmpty()) {
-        text = text.replace(" seq=" + first, " seq=" + (Long.parseLong(first) + i - 2));
-      }
+      text = text.replace(" seq=" + first, " seq=" + (first + i - 2));
       sent.add(message(new Line(text), line.word(i)));
     }
     producers.get(line.word(1)).flush();
-    var told = new ArrayList<String>();
-    for (var one : sent) {
-      told.add(seen(one.get()));
-    }
-    return told;
+    return sent.stream().map(one -> seen(one.join())).toList();
   }
 
   /**
@@ -272,7 +258,7 @@ public class Driver {
    * command and not in the message, as pulsar-client-go 0.19.0 does. The topic is loaded already.
    */
   Object sendUnnamed(Line line) throws Exception {
-    var txn = transactions.get(line.get("txn", "")).getTxnID();
+    var txn = transactions.get(line.get("txn")).getTxnID();
     var place = URI.create(service);
     try (var socket = new Socket(place.getHost(), place.getPort())) {
       var connect = new BaseCommand().setType(BaseCommand.Type.CONNECT);
@@ -351,13 +337,9 @@ public class Driver {
     long before = System.currentTimeMillis();
     Transaction txn = fate.equals("committed") ? client.newTransaction().build().get() : null;
     var sent = new ArrayList<CompletableFuture<MessageId>>();
-    if (txn != null) { // else the messages come after the flush
-      ((TransactionImpl) txn).registerProducedTopic(topic).get();
-    }
-    for (int size : new int[] {0, 1, 4_095, 4_096, 1 << 20, -1}) {
-      if (size > 100_000 && way.equals("chunked")) {
-        size = 9_999;
-      }
+    // else the messages come after the flush
+    if (txn != null) ((TransactionImpl) txn).registerProducedTopic(topic).get();
+    for (int size : new int[] {0, 1, 4_095, 4_096, way.equals("chunked") ? 9_999 : 1 << 20, -1}) {
       var message = txn == null ? producer.newMessage() : producer.newMessage(txn);
       var body = new byte[Math.max(size, 0)];
       for (int i = 0; i < body.length; i++) {
@@ -373,13 +355,8 @@ public class Driver {
       sent.add(message.sendAsync());
     }
     producer.flush();
-    var ids = new ArrayList<MessageId>();
-    for (var one : sent) {
-      ids.add(one.get());
-    }
-    if (txn != null) {
-      txn.commit().get();
-    }
+    var ids = sent.stream().map(CompletableFuture::join).toList();
+    if (txn != null) txn.commit().get();
     var came = take(consumer, ids.size());
     if (fate.equals("redelivered") || fate.equals("dead")) {
       consumer.redeliverUnacknowledgedMessages();
@@ -423,48 +400,43 @@ public class Driver {
       Message<byte[]> got, String topic, List<MessageId> ids, long before) throws Exception {
     var id = (MessageIdAdv) got.getMessageId();
     var body = got.getData() == null ? new byte[0] : got.getData();
-    var digest = java.security.MessageDigest.getInstance("SHA-256").digest(body);
-    var said = new ArrayList<String>();
-    said.add("body " + got.size() + " " + (got.getValue() == null ? "null"
-        : java.util.HexFormat.of().formatHex(digest, 0, 6)));
-    said.add("key " + (got.hasKey() ? got.getKey() + " " + got.hasBase64EncodedKey() : "none"));
-    said.add("ordering key " + (got.hasOrderingKey()
-        ? java.util.HexFormat.of().formatHex(got.getOrderingKey()) : "none"));
-    var properties = new java.util.TreeMap<>(got.getProperties());
-    said.add("properties " + properties.toString().replace(topic, "TOPIC")
-        .replaceAll("\\d+:(\\d+:-1)", "LEDGER:$1"));
-    said.add("event time " + got.getEventTime() + ", sequence " + got.getSequenceId());
-    said.add("published after the send " + (got.getPublishTime() >= before
-        && got.getPublishTime() <= System.currentTimeMillis()));
-    said.add("producer " + (got.getProducerName().equals("cashier") ? "cashier" : "another"));
-    said.add("redelivered " + got.getRedeliveryCount() + ", replicated " + got.isReplicated() + " "
-        + got.getReplicatedFrom() + ", broker time " + got.hasBrokerPublishTime() + ", index "
-        + got.hasIndex() + ", encrypted " + got.getEncryptionCtx().isPresent());
-    said.add("schema version " + (got.getSchemaVersion() == null ? "none"
-        : java.util.HexFormat.of().formatHex(got.getSchemaVersion())));
-    said.add("topic " + got.getTopicName().replace(topic, "TOPIC") + ", message "
-        + ids.indexOf(id) + ", batch " + id.getBatchIndex() + " of " + id.getBatchSize()
-        + ", chunked " + (id.getFirstChunkMessageId() != null) + ", partition "
-        + id.getPartitionIndex());
-    return said;
+    var digest = MessageDigest.getInstance("SHA-256").digest(body);
+    var properties = new TreeMap<>(got.getProperties()).toString().replace(topic, "TOPIC")
+        .replaceAll("\\d+:(\\d+:-1)", "LEDGER:$1");
+    boolean published = got.getPublishTime() >= before
+        && got.getPublishTime() <= System.currentTimeMillis();
+    return List.of(
+        "body " + got.size() + " "
+            + (got.getValue() == null ? "null" : hex(digest).substring(0, 12)),
+        "key " + (got.hasKey() ? got.getKey() + " " + got.hasBase64EncodedKey() : "none"),
+        "ordering key " + (got.hasOrderingKey() ? hex(got.getOrderingKey()) : "none"),
+        "properties " + properties,
+        "event time " + got.getEventTime() + ", sequence " + got.getSequenceId(),
+        "published after the send " + published,
+        "producer " + (got.getProducerName().equals("cashier") ? "cashier" : "another"),
+        "redelivered " + got.getRedeliveryCount() + ", replicated " + got.isReplicated() + " "
+            + got.getReplicatedFrom() + ", broker time " + got.hasBrokerPublishTime() + ", index "
+            + got.hasIndex() + ", encrypted " + got.getEncryptionCtx().isPresent(),
+        "schema version " + (got.getSchemaVersion() == null ? "none" : hex(got.getSchemaVersion())),
+        "topic " + got.getTopicName().replace(topic, "TOPIC") + ", message " + ids.indexOf(id)
+            + ", batch " + id.getBatchIndex() + " of " + id.getBatchSize() + ", chunked "
+            + (id.getFirstChunkMessageId() != null) + ", partition " + id.getPartitionIndex());
+  }
+
+  static String hex(byte[] bytes) {
+    return HexFormat.of().formatHex(bytes);
   }
 
   CompletableFuture<MessageId> message(Line line, String text) {
     var producer = producers.get(line.word(1));
-    var txn = line.get("txn", "");
+    var txn = line.get("txn");
     var message = txn.isEmpty() ? producer.newMessage()
         : producer.newMessage(transactions.get(txn));
-    int size = Integer.parseInt(line.get("size", "0"));
+    int size = line.number("size", 0);
     message.value(size == 0 ? text : text + ".".repeat(size));
-    if (!line.get("key", "").isEmpty()) {
-      message.key(line.get("key", ""));
-    }
-    if (!line.get("seq", "").isEmpty()) {
-      message.sequenceId(Long.parseLong(line.get("seq", "")));
-    }
-    if (!line.get("after", "").isEmpty()) {
-      message.deliverAfter(Long.parseLong(line.get("after", "")), TimeUnit.MILLISECONDS);
-    }
+    if (line.has("key")) message.key(line.get("key"));
+    if (line.has("seq")) message.sequenceId(line.number("seq", 0));
+    if (line.has("after")) message.deliverAfter(line.number("after", 0), TimeUnit.MILLISECONDS);
     return message.sendAsync();
   }
 
@@ -478,17 +450,15 @@ public class Driver {
     var builder = clients.get(line.word(2)).newConsumer(Schema.STRING).topic(line.word(3))
         .subscriptionName(line.word(4)).subscriptionType(SubscriptionType.valueOf(line.word(5)))
         .subscriptionInitialPosition(SubscriptionInitialPosition.Earliest)
-        .receiverQueueSize(Integer.parseInt(line.get("queue", "1000")))
-        .enableBatchIndexAcknowledgment(!line.get("index", "").equals("no"))
+        .receiverQueueSize(line.number("queue", 1000))
+        .enableBatchIndexAcknowledgment(!line.says("index", "no"))
         .acknowledgmentGroupTime(0, TimeUnit.SECONDS)
         .negativeAckRedeliveryDelay(0, TimeUnit.SECONDS)
-        .readCompacted(line.get("compacted", "").equals("yes"));
-    if (line.get("retry", "").equals("yes")) {
-      builder.enableRetry(true);
-    }
-    if (!line.get("dead", "").isEmpty()) {
+        .readCompacted(line.says("compacted", "yes"));
+    if (line.says("retry", "yes")) builder.enableRetry(true);
+    if (line.has("dead")) {
       builder.deadLetterPolicy(DeadLetterPolicy.builder()
-          .maxRedeliverCount(Integer.parseInt(line.get("dead", "")))
+          .maxRedeliverCount(line.number("dead", 0))
           .deadLetterTopic(line.word(3) + ".dead").build());
     }
     consumers.put(line.word(1), builder.subscribe());
@@ -498,8 +468,7 @@ public class Driver {
   /** receive CONSUMER COUNT [wait=MILLISECONDS]: so many, or what came until then. */
   Object receive(Line line) throws Exception {
     var found = new ArrayList<Map<String, Object>>();
-    long patience = Long.parseLong(line.get("wait", "" + PATIENCE_MS));
-    long deadline = System.currentTimeMillis() + patience;
+    long deadline = System.currentTimeMillis() + line.number("wait", PATIENCE_MS);
     while (found.size() < Integer.parseInt(line.word(2))) {
       long left = deadline - System.currentTimeMillis();
       var message = left <= 0 ? null
@@ -518,7 +487,7 @@ public class Driver {
    */
   Object ack(Line line, boolean all) throws Exception {
     var consumer = consumers.get(line.word(1));
-    var txn = line.get("txn", "").isEmpty() ? null : transactions.get(line.get("txn", ""));
+    var txn = transactions.get(line.get("txn"));
     var named = line.words.subList(2, line.words.size()).stream().map(this::named).toList();
     if (all) {
       consumer.acknowledgeCumulativeAsync(named.get(0), txn).get();
@@ -555,7 +524,7 @@ public class Driver {
   }
 
   Object read(Line line) throws Exception {
-    var message = readers.get(line.word(1)).readNext((int) PATIENCE_MS, TimeUnit.MILLISECONDS);
+    var message = readers.get(line.word(1)).readNext(PATIENCE_MS, TimeUnit.MILLISECONDS);
     return message == null ? "nothing" : told(message);
   }
 
@@ -582,10 +551,9 @@ public class Driver {
   // ---- the rest -------------------------------------------------------------------------------
 
   Object close(String name) throws Exception {
-    if (producers.containsKey(name)) producers.remove(name).close();
-    if (consumers.containsKey(name)) consumers.remove(name).close();
-    if (readers.containsKey(name)) readers.remove(name).close();
-    if (clients.containsKey(name)) clients.remove(name).close();
+    for (var made : List.of(producers, consumers, readers, clients)) {
+      if (made.containsKey(name)) made.remove(name).close();
+    }
     return "ok";
   }
 
@@ -658,8 +626,21 @@ public class Driver {
       return words.get(place);
     }
 
-    String get(String name, String otherwise) {
-      return settings.getOrDefault(name, otherwise);
+    /** The setting of this name; "" where there is none. */
+    String get(String name) {
+      return settings.getOrDefault(name, "");
+    }
+
+    boolean has(String name) {
+      return settings.containsKey(name);
+    }
+
+    boolean says(String name, String value) {
+      return get(name).equals(value);
+    }
+
+    int number(String name, int otherwise) {
+      return has(name) ? Integer.parseInt(get(name)) : otherwise;
     }
 
     /** The line from its word of this number on, as it was written. */

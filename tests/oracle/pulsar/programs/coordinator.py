@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from . import CONTROL, Admin, Lab, program
+from .acknowledgement import filled
 from .visibility import ORDERS, begin_and_write, consume, write
 
 
@@ -50,9 +51,7 @@ def participants(lab: Lab, admin: Admin) -> None:
 def log_is_cleaned(lab: Lab, admin: Admin) -> None:
     """Five records of a transaction with one topic and one subscription, and none of them is kept
     once it has ended."""
-    worker = consume(lab, kind="Shared")
-    write(lab, None, "a")
-    got = lab.receive(worker, 1)
+    worker, got = filled(lab, "a")
     txn = lab.begin("worker")
     admin.transaction_log()
     lab.send("worker", "income-0", "x", txn)
@@ -79,9 +78,7 @@ def timeout(lab: Lab, admin: Admin) -> None:
 @program("TransactionTest.testTxnTimeOutInClient")
 def client_timeout(lab: Lab, admin: Admin) -> None:
     """The client counts too, and asks nobody any more."""
-    worker = consume(lab, kind="Shared")
-    write(lab, None, "a")
-    got = lab.receive(worker, 1)
+    worker, got = filled(lab, "a")
     txn = lab.begin("worker", 1_000)
     lab.wait_state(txn, "TIME_OUT")
     lab.send("worker", ORDERS, "b", txn)
@@ -92,9 +89,7 @@ def client_timeout(lab: Lab, admin: Admin) -> None:
 
 
 def _closed(lab: Lab, admin: Admin, action: str) -> None:
-    worker = consume(lab, kind="Shared")
-    write(lab, None, "a")
-    got = lab.receive(worker, 1)
+    worker, got = filled(lab, "a")
     txn = lab.begin("worker")
     (lab.commit if action == "commit" else lab.abort)(txn)
     lab.state(txn)
