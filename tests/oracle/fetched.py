@@ -1,4 +1,4 @@
-"""What is fetched or built once, into a folder of the cache: a client library, its story."""
+"""A client library and its story; what is fetched or built once, into a folder of the cache."""
 
 from __future__ import annotations
 
@@ -7,9 +7,31 @@ import hashlib
 import shutil
 import subprocess
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from mqlab.real.program import RealBrokerError
+
+from .program import NotHere
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """`version`: "" for the one that is installed with this project; `tools`: the programs it takes
+    to have it; `command`: what tells its story, after fetching what that needs."""
+
+    name: str
+    version: str
+    tools: tuple[str, ...]
+    command: Callable[[str], list[str]]
+
+    def story(self) -> list[str]:
+        """The command that tells the story. Raises NotHere where a tool is missing, and
+        RealBrokerError where the library cannot be had."""
+        lacking = [tool for tool in self.tools if shutil.which(tool) is None]
+        if lacking:
+            raise NotHere(f"{self.name} needs {' and '.join(lacking)}")
+        return self.command(self.version)
 
 
 def fill_once(cache: Path, folder: str, fetch: Callable[[Path], None]) -> Path:

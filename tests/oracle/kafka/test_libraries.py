@@ -4,19 +4,14 @@ be had. `make real` runs all of it; what each must tell is recorded."""
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
 from pathlib import Path
 
 import pytest
 
 from mqlab.cli import main
-from mqlab.real.kafka.jars import JARS
-from mqlab.real.program import RealBrokerError
 from tests.oracle.compare import read_recordings
-from tests.oracle.kafka import libraries
-from tests.oracle.kafka.libraries import JAVA, LIBRARIES, SOURCES, Library
+from tests.oracle.kafka.libraries import CLIENTS, JAVA, LIBRARIES, SOURCES, Library
 from tests.oracle.kafka.oracle import KAFKA
 
 RECORDED = read_recordings(KAFKA, "4.3.1")
@@ -71,46 +66,12 @@ def test_every_version_is_pinned_by_a_hash() -> None:
 
 def test_every_jar_of_every_java_client_is_pinned() -> None:
     """What kafka-clients needs is run too."""
-    names = [row.split("  ")[1] for row in JARS.pins.read_text("utf-8").splitlines()]
+    names = [row.split("  ")[1] for row in CLIENTS.pins.read_text("utf-8").splitlines()]
     for version in JAVA:
-        here = f"kafka-clients-{version}/"
-        found = {name.removeprefix(here) for name in names if name.startswith(here)}
+        found = {name.removeprefix(f"{version}/") for name in names if name.startswith(version)}
         assert f"kafka-clients-{version}.jar" in found
         for needed in ("slf4j-api", "lz4", "snappy-java", "zstd-jni"):
             assert any(name.startswith(needed) for name in found), (version, needed)
-
-
-@pytest.mark.parametrize("name", ["slf4j-api-1.7.26.jar", "stranger.jar"])
-def test_a_jar_beside_it_that_was_changed_in_the_cache_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    lib = tmp_path / "kafka-clients-2.3.1" / "lib"
-    lib.mkdir(parents=True)
-    (lib.parent / "complete").touch()
-    (lib / name).write_bytes(b"forged")
-    monkeypatch.setattr(libraries, "CACHE", tmp_path)
-    monkeypatch.setattr(shutil, "which", str)
-    oldest = next(one for one in LIBRARIES if one.version == "2.3.1")
-    with pytest.raises(RealBrokerError, match=f"not as pinned .*{name}.*Nothing of it was run"):
-        oldest.story()
-
-
-def test_a_jar_with_another_hash_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tools = tmp_path / "bin"
-    tools.mkdir()
-    maven = tools / "mvn"
-    maven.write_text("#!/bin/sh\nmkdir lib && echo forged > lib/kafka-clients-2.3.1.jar\n")
-    maven.chmod(0o755)
-    (tools / "java").write_text("#!/bin/sh\n")
-    (tools / "java").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tools}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setattr(libraries, "CACHE", tmp_path / "cache")
-    oldest = next(one for one in LIBRARIES if one.version == "2.3.1")
-    for _ in range(2):  # what was refused is not taken the next time either
-        with pytest.raises(RealBrokerError, match=r"not as pinned .* kafka-clients-2\.3\.1\.jar"):
-            oldest.story()
 
 
 def test_a_library_that_cannot_be_had_here_is_named_and_left_out(

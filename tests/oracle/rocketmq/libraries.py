@@ -8,8 +8,6 @@ whose language is not on this machine is left out, with the reason.
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,8 +17,7 @@ from mqlab.real import jars
 from mqlab.real.rocketmq.jars import GROUP, JARS
 from mqlab.real.stories import JAVA_FLAGS
 
-from ..fetched import build_go
-from ..program import NotHere
+from .. import fetched
 
 SOURCES = Path(__file__).parent / "clients"
 FLAGS = (
@@ -47,28 +44,15 @@ CLIENTS, SPRING = (
 
 
 @dataclass(frozen=True, slots=True)
-class Library:
-    """`tools`: the programs it takes to have it; `command`: what tells its story, after fetching
-    what that needs. `messages`: how many its consumer gets."""
+class Library(fetched.Library):
+    """`messages`: how many its consumer gets."""
 
-    name: str
-    version: str
-    tools: tuple[str, ...]
-    command: Callable[[str], list[str]]
     messages: int = 2
 
     @property
     def scenario(self) -> str:
         """The name of its program and recording."""
         return f"{self.name}-{self.version}"
-
-    def story(self) -> list[str]:
-        """The command that tells the story. Raises NotHere where a tool is missing, and
-        RealBrokerError where the library cannot be had."""
-        lacking = [tool for tool in self.tools if shutil.which(tool) is None]
-        if lacking:
-            raise NotHere(f"{self.name} needs {' and '.join(lacking)}")
-        return self.command(self.version)
 
 
 def _java(name: str, had: jars.Jars, version: str) -> list[str]:
@@ -77,7 +61,7 @@ def _java(name: str, had: jars.Jars, version: str) -> list[str]:
 
 
 def _go(version: str) -> list[str]:
-    return [build_go(CACHE / "rocketmq-go", SOURCES / "rocketmq-client-go")]
+    return [fetched.build_go(CACHE / "rocketmq-go", SOURCES / "rocketmq-client-go")]
 
 
 _story = partial(_java, "TransactionStory")
