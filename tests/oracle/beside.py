@@ -18,8 +18,11 @@ from mqlab.real.stories import PATIENCE_S
 class Beside:
     """A process that goes on beside this one: it is told lines, and tells lines."""
 
-    def __init__(self, name: str, command: Sequence[str], complaints: bool = False) -> None:
-        """`name`: for a reader of its complaints, which are among its lines where asked for."""
+    def __init__(
+        self, name: str, command: Sequence[str], complaints: bool = False, folder: str | None = None
+    ) -> None:
+        """`name`: for a reader of its complaints, which are among its lines where asked for;
+        `folder`: where it runs, if not here."""
         self.name = name
         self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._process = subprocess.Popen(
@@ -28,6 +31,7 @@ class Beside:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT if complaints else subprocess.DEVNULL,
             text=True,
+            cwd=folder,
             preexec_fn=end_with_parent,
         )
         assert self._process.stdout is not None

@@ -54,18 +54,20 @@ def list_transactions(lab: Lab, states: tuple[str, ...] = (), pid: int = -1) -> 
     lab.note(ADMIN, TC, f"ListTransactions{of}" + (f" of pid={pid}" if pid >= 0 else ""), listing)
 
 
+def _ask_producers(lab: Lab, partition: str) -> Any:
+    """What DescribeProducers answers of one partition."""
+    topic, index = lab.split(partition)
+    rows = (Row(name=topic, partition_indexes=(index,)),)
+    answer = lab.patiently(lambda: lab.leader(partition).ask(61, 0, topics=rows))
+    return answer.topics[0].partitions[0]
+
+
 def producers(lab: Lab, partition: str) -> list[Any]:
     """DescribeProducers of one partition, in the order of their ids."""
     if not lab.offers(61, 0):
         lab.note(ADMIN, partition, "DescribeProducers", NOT_OFFERED)
         return []
-    topic, index = lab.split(partition)
-    answer = lab.patiently(
-        lambda: lab.leader(partition).ask(
-            61, 0, topics=(Row(name=topic, partition_indexes=(index,)),)
-        )
-    )
-    part = answer.topics[0].partitions[0]
+    part = _ask_producers(lab, partition)
     rows = sorted(part.active_producers, key=lambda row: row.producer_id)
     if part.error_code.value or not rows:
         state = word(part.error_code) if part.error_code.value else "nobody"
@@ -169,10 +171,7 @@ def stable_offset(lab: Lab, group: str, partition: str) -> int | None:
 
 def producers_of(lab: Lab, partition: str) -> int:
     """How many producers the partition's leader knows."""
-    topic, index = lab.split(partition)
-    rows = (Row(name=topic, partition_indexes=(index,)),)
-    answer = lab.patiently(lambda: lab.leader(partition).ask(61, 0, topics=rows))
-    return len(answer.topics[0].partitions[0].active_producers)
+    return len(_ask_producers(lab, partition).active_producers)
 
 
 def find_coordinator(lab: Lab, key: str, kind: int, version: int) -> None:

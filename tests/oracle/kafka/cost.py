@@ -131,7 +131,7 @@ def open_priced(version: str) -> Iterator[PricedKafka]:
 
 # ---- The configurations a real broker knows: names, types, defaults, documentation
 #
-#     python -m tests.oracle.kafka.configs ADDRESS
+#     python -m tests.oracle.kafka.cost ADDRESS
 #
 # asks a fresh broker of the pinned version for all configs of a topic and for `SHOWN` of its own
 # and writes `mqlab/serve/kafka/front/configs.tsv`, from which this project's server answers the

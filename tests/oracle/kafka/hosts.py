@@ -25,6 +25,7 @@ from mqlab.serve.kafka.adapter import make_adapter
 from tests.oracle.control import OurControl
 from tests.oracle.kafka.programs.topic_admin import AUTO_CREATE
 
+from ..hosts import RealOne
 from ..program import CLUSTER, FAULT
 
 INDEX_LINE = re.compile(
@@ -79,23 +80,9 @@ class RealControl:
         self.kafka.wait_ready()
 
 
-@dataclass(frozen=True, slots=True)
-class RealHost:
-    version: str
-    listed: tuple[Listed, ...] = ()
-
-    @property
-    def at_once(self) -> int:
-        return 1
-
-    @property
-    def broker(self) -> str:
-        return f"kafka-{self.version}"
-
-    def cannot(self, program: Program) -> str:
-        if program.version and program.version != self.version:
-            return f"it is recorded on {program.version} only"
-        return ""
+class RealHost(RealOne):
+    def __init__(self, version: str) -> None:
+        super().__init__("kafka", version)
 
     @contextmanager
     def share_broker(self, profile: str) -> Iterator[Target]:

@@ -12,16 +12,15 @@ from __future__ import annotations
 
 import re
 import shlex
-import subprocess
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from mqlab.real.kafka.client import Lab
 from mqlab.real.kafka.jars import JARS
-from mqlab.real.program import RealBrokerError
 from mqlab.real.stories import JAVA_FLAGS
 
+from ..beside import Beside
 from .stories import CLIENT, SOURCES
 
 QUIET = "-Dlog4j2.level=OFF"  # how often a client warns depends on the moment
@@ -74,23 +73,14 @@ class Tools:
         path = JARS.class_path(CLIENT)
         self._folder = tempfile.TemporaryDirectory(prefix="mqlab-tools-")
         lab.clients["kafka-tools"] = CLIENT
-        self._process = subprocess.Popen(
-            ["java", *JAVA_FLAGS, QUIET, "-cp", path, str(SOURCES / "Tools.java")],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            cwd=self._folder.name,
-            text=True,
-        )
+        command = ["java", *JAVA_FLAGS, QUIET, "-cp", path, str(SOURCES / "Tools.java")]
+        self._app = Beside("Kafka's tools", command, folder=self._folder.name)
 
     def __enter__(self) -> Tools:
         return self
 
     def __exit__(self, *error: object) -> None:
-        assert self._process.stdin is not None and self._process.stdout is not None
-        self._process.stdin.close()
-        self._process.stdout.close()
-        self._process.wait()
+        self._app.close()
         self._folder.cleanup()
 
     def write(self, name: str, text: str) -> None:
@@ -126,16 +116,11 @@ class Tools:
         words = [word.replace("@", self._lab.prefix) for word in shlex.split(command)]
         given = ["--bootstrap-server", self._lab.target.address]
         given = [*words, *given] if tool == "kafka-cluster" else [*given, *words]
-        line = "\t".join(["\\n".join(reads), CLASSES[tool], *given])
-        assert self._process.stdin is not None and self._process.stdout is not None
-        self._process.stdin.write(f"{line}\n")
-        self._process.stdin.flush()
+        self._app.write_line("\t".join(["\\n".join(reads), CLASSES[tool], *given]))
         printed: list[str] = []
-        for answer in self._process.stdout:
-            if not answer.startswith("\t"):
-                return int(answer), printed
-            printed.append(answer.strip("\n")[1:])
-        raise RealBrokerError(f"the process of Kafka's tools ended at {tool} {command}")
+        while (answer := self._app.hear()).startswith("\t"):
+            printed.append(answer[1:])
+        return int(answer), printed
 
 
 def tidy(lines: Iterable[str], address: str, prefix: str) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from types import SimpleNamespace as Row
 from typing import Any
 
@@ -16,6 +15,7 @@ from tests.oracle.kafka.producer import Producer
 
 from ..admin import marker
 from . import program
+from .limits import FETCH
 
 TV2 = ("tv2",)
 
@@ -49,33 +49,12 @@ def fields(
 ) -> dict[str, Any]:
     """The fields of a Fetch v11 of (topic, partition, offset, leader epoch), each part in a
     row of its own."""
-    rows = tuple(
-        Row(
-            topic=topic,
-            partitions=(
-                Row(
-                    partition=index,
-                    current_leader_epoch=epoch,
-                    fetch_offset=offset,
-                    log_start_offset=-1,
-                    partition_max_bytes=1 << 20,
-                ),
-            ),
-        )
-        for topic, index, offset, epoch in parts
-    )
-    return {
-        "replica_id": -1,
-        "max_wait": timedelta(0),
-        "min_bytes": 0,
-        "max_bytes": 1 << 20,
-        "isolation_level": int(isolation == READ_COMMITTED),
-        "session_id": 0,
-        "session_epoch": -1,
-        "forgotten_topics_data": (),
-        "rack_id": "",
-        "topics": rows,
-    }
+    usual = {"log_start_offset": -1, "partition_max_bytes": 1 << 20}
+    rows = []
+    for topic, index, offset, epoch in parts:
+        place = {"partition": index, "current_leader_epoch": epoch, "fetch_offset": offset}
+        rows.append(Row(topic=topic, partitions=(Row(**place, **usual),)))
+    return FETCH | {"isolation_level": int(isolation == READ_COMMITTED), "topics": tuple(rows)}
 
 
 @program("DeleteRecordsRequestTest, PlaintextAdminIntegrationTest", profiles=TV2)

@@ -18,7 +18,7 @@ from mqlab.real.program import RealBrokerError
 from tests.oracle.kafka.admin import bytes_of
 
 from . import program
-from .limits import LARGEST, TV2, around, tell
+from .limits import LARGEST, TV2, add_partition, around, tell
 from .topic_admin import create
 
 PARTITIONS = 300
@@ -60,6 +60,12 @@ def commit_in_transaction(
     return ask
 
 
+def add_group(lab: Lab, raw: Raw, pid: int, group: str) -> None:
+    """AddOffsetsToTxn of the transaction of `commit_in_transaction`."""
+    mine = {"transactional_id": lab.wire("x"), "producer_id": pid, "producer_epoch": 0}
+    raw.ask(25, 3, group_id=lab.wire(group), **mine)
+
+
 def positions(
     lab: Lab, notes: Sequence[str | None], offset: int = 1, epoch: int = -1
 ) -> tuple[Row, ...]:
@@ -84,9 +90,7 @@ def limits_offsets(lab: Lab) -> None:
     group = lab.wire("g")
     lab.coordinator("g", 0)
     pid = lab.raw().init(lab.wire("x")).producer_id
-    lab.raw().ask(
-        25, 3, transactional_id=lab.wire("x"), producer_id=pid, producer_epoch=0, group_id=group
-    )
+    add_group(lab, lab.raw(), pid, "g")
     for letter in ("a", "é", "€", "😀"):
         for size in around(METADATA // len(letter.encode("utf-16-le")) * 2):
             question = f"metadata of {size} x {letter}"
@@ -164,10 +168,7 @@ def limits_commits(lab: Lab) -> None:
         return commit(lab, lab.wire(group), *split(size))(raw)
 
     def in_transaction(group: str, size: int) -> str:
-        raw.ask(
-            25, 3, transactional_id=lab.wire("x"), producer_id=pid, producer_epoch=0,
-            group_id=lab.wire(group),
-        )  # fmt: skip
+        add_group(lab, raw, pid, group)
         return commit_in_transaction(lab, pid, *split(size), group=group)(raw)
 
     Filled(lab, "OffsetCommit", plainly).try_all()
@@ -269,12 +270,7 @@ def limits_names(lab: Lab) -> None:
 def transact(lab: Lab, raw: Raw, txn_id: str) -> str:
     """What InitProducerId, AddPartitionsToTxn and EndTxn are told."""
     made = raw.init(txn_id)
-    added = raw.ask(
-        24, 3, v3_and_below_transactional_id=txn_id, v3_and_below_producer_id=made.producer_id,
-        v3_and_below_producer_epoch=made.producer_epoch,
-        v3_and_below_topics=(Row(name=lab.wire("t"), partitions=(0,)),),
-    )  # fmt: skip
-    added = added.results_by_topic_v3_and_below[0].results_by_partition[0].partition_error_code
+    added = add_partition(raw, txn_id, made.producer_id, made.producer_epoch, lab.wire("t"))
     ended = raw.ask(
         26, 3, transactional_id=txn_id, producer_id=made.producer_id,
         producer_epoch=made.producer_epoch, committed=True,

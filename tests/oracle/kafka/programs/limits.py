@@ -27,6 +27,11 @@ TV2 = ("tv2",)
 LARGEST = 1_048_588  # max.message.bytes
 PARTITIONS = 10_000
 HOUR_MS, SLACK_MS = 3_600_000, 60_000
+#: what is usual in a Fetch: of a consumer, without a fetch session
+FETCH: dict[str, Any] = {
+    "replica_id": -1, "max_wait": timedelta(0), "min_bytes": 0, "max_bytes": 1 << 20,
+    "session_id": 0, "session_epoch": -1, "forgotten_topics_data": (), "rack_id": "",
+}  # fmt: skip
 
 
 def around(limit: int) -> tuple[int, int, int]:
@@ -46,6 +51,17 @@ def tell(lab: Lab, to: str, question: str, ask: Callable[[Raw], Any]) -> None:
 
 
 # ---- what is produced ----------------------------------------------------------------------
+
+
+def add_partition(raw: Raw, txn_id: str, pid: int, epoch: int, topic: str) -> Any:
+    """AddPartitionsToTxn of partition 0 of a topic: its error code."""
+    answer = raw.ask(
+        24, 3, v3_and_below_transactional_id=txn_id, v3_and_below_producer_id=pid,
+        v3_and_below_producer_epoch=epoch,
+        v3_and_below_topics=(Row(name=topic, partitions=(0,)),),
+    )  # fmt: skip
+    added = answer.results_by_topic_v3_and_below[0].results_by_partition[0]
+    return added.partition_error_code
 
 
 def send(
@@ -90,11 +106,7 @@ def limits_batches(lab: Lab) -> None:
                 question = f"Produce {records} in {size} bytes"
                 tell(lab, f"{topic}-0", question, send(lab, f"{topic}-0", fill(size, records)))
     pid = lab.raw().init(lab.wire("x")).producer_id
-    lab.raw().ask(
-        24, 3, v3_and_below_transactional_id=lab.wire("x"), v3_and_below_producer_id=pid,
-        v3_and_below_producer_epoch=0,
-        v3_and_below_topics=(Row(name=lab.wire("small"), partitions=(0,)),),
-    )  # fmt: skip
+    add_partition(lab.raw(), lab.wire("x"), pid, 0, lab.wire("small"))
     for size in (small + 1, small):
         data = fill(size, 1, pid=pid, epoch=0, seq=0, bits=TRANSACTIONAL)
         question = f"Produce 1 in {size} bytes in a transaction"
@@ -172,17 +184,10 @@ def fetch(
     raw: Raw, topic: str, level: int = 0, offset: int = 0, part_bytes: int = 1 << 20,
     most_bytes: int = 1 << 20, least_bytes: int = 0, index: int = 0,
 ) -> str:  # fmt: skip
-    part = Row(
-        partition=index, current_leader_epoch=-1, fetch_offset=offset, log_start_offset=-1,
-        partition_max_bytes=part_bytes,
-    )  # fmt: skip
-    answer = raw.ask(
-        1, 11, replica_id=-1, max_wait=timedelta(0), min_bytes=least_bytes, max_bytes=most_bytes,
-        isolation_level=level, session_id=0, session_epoch=-1, forgotten_topics_data=(),
-        rack_id="", topics=(Row(topic=topic, partitions=(part,)),),
-    )  # fmt: skip
-    return (
-        word(answer.error_code)
-        if answer.error_code.value
-        else word(answer.responses[0].partitions[0].error_code)
-    )
+    place = {"partition": index, "fetch_offset": offset, "partition_max_bytes": part_bytes}
+    part = Row(current_leader_epoch=-1, log_start_offset=-1, **place)
+    fields = {"min_bytes": least_bytes, "max_bytes": most_bytes, "isolation_level": level}
+    topics = (Row(topic=topic, partitions=(part,)),)
+    answer = raw.ask(1, 11, **FETCH | fields, topics=topics)
+    worse = answer if answer.error_code.value else answer.responses[0].partitions[0]
+    return word(worse.error_code)
