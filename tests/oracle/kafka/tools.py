@@ -90,26 +90,26 @@ class Tools:
     def __call__(
         self,
         tool: str,
-        command: str,
-        *,
+        *commands: str,
         reads: Sequence[str] = (),
         ordered: bool = False,
         keep: Keep | None = None,
         apart: str = "",
     ) -> None:
-        """Run a tool and note what it prints. `reads`: the lines it is given; `ordered`: the
+        """Run a tool with each of these commands and note what it prints. `reads`: the lines it is given; `ordered`: the
         order of its lines says something (a table's rows come as a hash table has them); `keep`:
         which lines are noted, by default all; lines with the word `apart` are noted as an answer
         of their own, so that a difference can be listed that is in them alone."""
-        code, lines = self.run(tool, command, reads)
-        lines = tidy(lines, self._lab.target.address, self._lab.prefix)
-        question = command.replace("@", "")
-        kept = [line for line in lines if keep is None or keep(line)]
-        for line in kept if ordered else sorted(kept):
-            alone = f": {apart}" if apart and apart in line else ""
-            self._lab.note(tool, "broker", f"{question}{alone}", line)
-        if code or not kept:
-            self._lab.note(tool, "broker", question, f"exit code {code}")
+        for command in commands:
+            code, lines = self.run(tool, command, reads)
+            lines = tidy(lines, self._lab.target.address, self._lab.prefix)
+            question = command.replace("@", "")
+            kept = [line for line in lines if keep is None or keep(line)]
+            for line in kept if ordered else sorted(kept):
+                alone = f": {apart}" if apart and apart in line else ""
+                self._lab.note(tool, "broker", f"{question}{alone}", line)
+            if code or not kept:
+                self._lab.note(tool, "broker", question, f"exit code {code}")
 
     def run(self, tool: str, command: str, reads: Sequence[str] = ()) -> tuple[int, list[str]]:
         """The exit code, and what the tool printed, as it is."""

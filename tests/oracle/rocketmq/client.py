@@ -60,6 +60,15 @@ SHORT = {"half": HALF_TOPIC, "op": OP_TOPIC, "discard": DISCARD_TOPIC}
 #: what RemotingCommand says where nobody has set a remark
 DEFAULT_REMARK = "not set any response code"
 OLD_MS, YOUNG_MS = 0, 3_600_000
+#: what is usual in the header of a new topic, of a pull and of a message that is sent back
+TOPIC: dict[str, Any] = {
+    "defaultTopic": "TBW102", "readQueueNums": 1, "writeQueueNums": 1, "perm": 6,
+    "topicFilterType": "SINGLE_TAG", "topicSysFlag": 0, "order": False,
+}  # fmt: skip
+PULL: dict[str, Any] = {
+    "maxMsgNums": 32, "sysFlag": int(PullSysFlag.SUBSCRIPTION), "commitOffset": 0,
+    "suspendTimeoutMillis": 0, "subscription": "*", "subVersion": 0, "expressionType": "TAG",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,18 +179,9 @@ class Lab:
 
     def topic(self, name: str, queues: int = 1, **more: Any) -> None:
         """Create a topic; what comes back is no observation. `more`: fields of the header."""
-        answer = self.ask(
-            RequestCode.UPDATE_AND_CREATE_TOPIC,
-            topic=self.topic_of(name),
-            defaultTopic="TBW102",
-            readQueueNums=queues,
-            writeQueueNums=queues,
-            perm=6,
-            topicFilterType="SINGLE_TAG",
-            topicSysFlag=0,
-            order=False,
-            **more,
-        )
+        fields = {**TOPIC, "readQueueNums": queues, "writeQueueNums": queues, **more}
+        code = RequestCode.UPDATE_AND_CREATE_TOPIC
+        answer = self.ask(code, topic=self.topic_of(name), **fields)
         if answer.code != ResponseCode.SUCCESS:
             raise ValueError(f"no topic {name}: {outcome_of(answer)}")
         if self.target.name_server:
@@ -201,20 +201,12 @@ class Lab:
         return decode_records(answer.body) if answer.code == ResponseCode.SUCCESS else []
 
     def ask_pull(self, name: str, queue_id: int, offset: int, group: str) -> RemotingCommand:
-        return self.ask(
-            RequestCode.PULL_MESSAGE,
-            consumerGroup=self.wire(group),
-            topic=self.topic_of(name),
-            queueId=queue_id,
-            queueOffset=offset,
-            maxMsgNums=32,
-            sysFlag=int(PullSysFlag.SUBSCRIPTION),
-            commitOffset=0,
-            suspendTimeoutMillis=0,
-            subscription="*",
-            subVersion=0,
-            expressionType="TAG",
-        )
+        where: dict[str, Any] = {
+            "topic": self.topic_of(name),
+            "queueId": queue_id,
+            "queueOffset": offset,
+        }
+        return self.ask(RequestCode.PULL_MESSAGE, **PULL, consumerGroup=self.wire(group), **where)
 
     def written_logs(self, **counts: int) -> None:
         """As `logs`, when what is in memory of op records is written."""
@@ -286,6 +278,15 @@ class Lab:
     def write_ops(self) -> None:
         """The op records of 5.5 that wait in memory are written; 4.9 has none."""
         self.target.control.write_ops()
+
+
+def header(lab: Lab, topic: str, properties: str, **more: Any) -> dict[str, Any]:
+    """A send's header, on the wire; `more` goes before what is usual."""
+    usual = {
+        "a": lab.wire("order-service"), "b": lab.topic_of(topic), "c": "TBW102", "d": 4, "e": 0,
+        "f": 0, "g": int(time.time() * 1000), "h": 0, "i": properties, "j": 0, "k": False,
+    }  # fmt: skip
+    return {**usual, **more}
 
 
 def outcome_of(answer: RemotingCommand) -> str:
@@ -386,21 +387,10 @@ class Producer:
         if half:
             given |= {TRAN_MSG: "true", PGROUP: self.lab.wire(self.group)}
         flag = MessageSysFlag.TRANSACTION_PREPARED_TYPE if half else 0
-        answer = self.connection.ask(
-            RequestCode.SEND_MESSAGE_V2,
-            words.encode(),
-            a=self.lab.wire(self.group),
-            b=self.lab.topic_of(topic),
-            c="TBW102",
-            d=4,
-            e=queue_id,
-            f=int(flag),
-            g=int(time.time() * 1000) - age_ms,
-            h=0,
-            i=encode_properties(given),
-            j=0,
-            k=False,
-        )
+        own = {"a": self.lab.wire(self.group), "e": queue_id, "f": int(flag)}
+        fields = header(self.lab, topic, encode_properties(given), **own)
+        fields["g"] -= age_ms
+        answer = self.connection.ask(RequestCode.SEND_MESSAGE_V2, words.encode(), **fields)
         kind = " half" if half else ""
         question = f"SendMessage{kind} {place} {words}"
         self.lab.note(self.who, self.lab.broker, question, _stored(answer))
@@ -416,22 +406,10 @@ class Producer:
         """Several messages in one request, with these transaction bits. Properties: `request`, of
         the request; `each`, of each message."""
         topic, _, queue_id = place.rpartition("-")
-        answer = self.connection.ask(
-            RequestCode.SEND_BATCH_MESSAGE,
-            encode_batch([BatchMessage(one.encode(), dict(each)) for one in words]),
-            a=self.lab.wire(self.group),
-            b=self.lab.topic_of(topic),
-            c="TBW102",
-            d=4,
-            e=queue_id,
-            f=int(bits),
-            g=int(time.time() * 1000),
-            h=0,
-            i=encode_properties(request),
-            j=0,
-            k=False,
-            m=True,
-        )
+        batch = encode_batch([BatchMessage(one.encode(), dict(each)) for one in words])
+        own = {"a": self.lab.wire(self.group), "e": queue_id, "f": int(bits), "m": True}
+        fields = header(self.lab, topic, encode_properties(request), **own)
+        answer = self.connection.ask(RequestCode.SEND_BATCH_MESSAGE, batch, **fields)
         stored = _stored(answer) if answer.code in STATUS else name_response(answer.code)
         question = f"SendBatchMessage {place} {', '.join(words)} with bits {int(bits)}"
         question += "".join(f" {name}={value} of each" for name, value in each.items())

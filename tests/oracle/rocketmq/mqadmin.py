@@ -67,14 +67,15 @@ class Mqadmin:
     def __exit__(self, *error: object) -> None:
         self._app.close()
 
-    def __call__(self, command: str, keep: Callable[[str], bool] | None = None) -> None:
-        """Run a command and note what it prints. `keep`: which lines are noted, by default all."""
-        lines = self.look(command)
-        if keep is not None:  # of a list, whose order is a hash table's
-            lines = sorted(filter(keep, lines))
-        self._lab.note(
-            "mqadmin", "broker", command.replace("@", ""), " | ".join(lines) or "nothing"
-        )
+    def __call__(self, *commands: str, keep: Callable[[str], bool] | None = None) -> None:
+        """Run these commands and note what each prints. `keep`: which lines are noted, by default
+        all."""
+        for command in commands:
+            lines = self.look(command)
+            if keep is not None:  # of a list, whose order is a hash table's
+                lines = sorted(filter(keep, lines))
+            said = " | ".join(lines) or "nothing"
+            self._lab.note("mqadmin", "broker", command.replace("@", ""), said)
 
     def look(self, command: str) -> list[str]:
         """What it prints, tidied and not noted."""

@@ -31,17 +31,18 @@ def tools_topics(lab: Lab) -> None:
     create = "--create --topic @orders --partitions 2"
     compacted = "--partitions 1 --replication-factor 1 --config cleanup.policy=compact"
     with Tools(lab) as tools:
-        for command in (
+        tools(
+            TOPICS,
             create,
             create,
             f"{create} --if-not-exists",
             f"--create --topic @prices {compacted}",
             "--create --topic @wrong --config retention.ms=soon",
             "--create --topic @many --replication-factor 3",
-        ):
-            tools(TOPICS, command)
+        )
         tools(TOPICS, "--list", keep={"orders", "prices", "wrong", "many"}.__contains__)
-        for command in (
+        tools(
+            TOPICS,
             "--describe --topic @orders",
             "--describe --topic @prices",
             "--describe --topic @nothing",
@@ -53,8 +54,8 @@ def tools_topics(lab: Lab) -> None:
             "--delete --topic @orders",
             "--delete --topic @orders",
             "--delete --topic @orders --if-exists",
-        ):
-            tools(TOPICS, command, apart="LastKnownElr")
+            apart="LastKnownElr",
+        )
         tools(TOPICS, "--list", keep={"orders", "prices", "wrong", "many"}.__contains__)
         lab.raw().coordinator(lab.wire("A"), TRANSACTION)  # looking for it creates the topic
         describe = "--describe --topic __transaction_state"
@@ -71,26 +72,26 @@ def tools_groups(lab: Lab) -> None:
         tools(CONSUMER, f"--topic @orders {of} {read}")
         tools(GROUPS, "--list", keep={"billing"}.__contains__)
         tools("kafka-groups", "--list", keep=lambda line: line.startswith("billing "))
-        for what in ("", " --offsets", " --members", " --members --verbose", " --state"):
-            tools(GROUPS, f"--describe {of}{what}")
-        tools(GROUPS, "--describe --group @nobody")
+        shown = ("", " --offsets", " --members", " --members --verbose", " --state")
+        tools(GROUPS, *(f"--describe {of}{what}" for what in shown), "--describe --group @nobody")
         reset(tools, of)
-        for command in (
+        tools(
+            GROUPS,
             f"--delete-offsets {of} --topic @orders:1",
             f"--delete-offsets {of} --topic @prices",
             f"--describe {of}",
             f"--delete {of}",
             f"--delete {of}",
             "--delete --group @new",
-        ):
-            tools(GROUPS, command)
+        )
         tools(GROUPS, "--list", keep={"billing", "new"}.__contains__)
 
 
 def reset(tools: Tools, of: str) -> None:
     """Every way to say where a group goes on."""
     here = f"--reset-offsets {of} --topic @orders"
-    for command in (
+    tools(
+        GROUPS,
         f"{here} --to-earliest --dry-run",
         f"{here} --to-earliest --execute",
         f"{here} --to-latest --execute",
@@ -104,8 +105,7 @@ def reset(tools: Tools, of: str) -> None:
         f"--reset-offsets {of} --all-topics --to-latest --export --dry-run",
         f"--reset-offsets {of} --topic @nothing --to-latest --execute",
         "--reset-offsets --group @new --topic @orders --to-earliest --execute",
-    ):
-        tools(GROUPS, command)
+    )
 
 
 @tool_program(f"{CLASSES[TRANSACTIONS]} (KIP-664)")
@@ -115,11 +115,11 @@ def tools_transactions(lab: Lab) -> None:
     producers = "describe-producers --topic @orders --partition 0"
     end = "forceTerminateTransaction --transactionalId"
     with Tools(lab) as tools:
-        tools(TRANSACTIONS, every)
-        tools(TRANSACTIONS, one)
+        tools(TRANSACTIONS, every, one)
         app.send("orders-0", "a")
         app.send("orders-1", "b")
-        for command in (
+        tools(
+            TRANSACTIONS,
             every,
             one,
             producers,
@@ -129,13 +129,11 @@ def tools_transactions(lab: Lab) -> None:
             "find-hanging --topic @orders",
             f"{end} @A",
             f"{end} @nobody",
-        ):
-            tools(TRANSACTIONS, command)
+        )
         for i in range(2):
             lab.wait_until(lambda i=i: lab.stable_end(f"orders-{i}"), 2)  # type: ignore[misc]
         app.commit()
-        tools(TRANSACTIONS, one)
-        tools(TRANSACTIONS, producers)
+        tools(TRANSACTIONS, one, producers)
     lab.log("orders-0", end=2)
 
 
@@ -145,11 +143,10 @@ def tools_records(lab: Lab) -> None:
     offsets, delete = "kafka-get-offsets", "kafka-delete-records"
     with Tools(lab) as tools:
         tools("kafka-log-dirs", "--describe --topic-list @orders --broker-list 1")
-        for time in ("-1", "earliest", "max-timestamp", "-4", "latest-tiered", "1"):
-            tools(offsets, f"--topic @orders --time {time}")
-        tools(offsets, "--topic @orders --partitions 1")
-        tools(offsets, "--topic-partitions @orders:0,@orders:1-2")
-        tools(offsets, "--topic @nothing")
+        times = ("-1", "earliest", "max-timestamp", "-4", "latest-tiered", "1")
+        tools(offsets, *(f"--topic @orders --time {time}" for time in times))
+        more = ("--topic-partitions @orders:0,@orders:1-2", "--topic @nothing")
+        tools(offsets, "--topic @orders --partitions 1", *more)
         for i, places in enumerate(({0: 2, 1: -1}, {0: 9}, {0: 1})):
             parts = [{"topic": "@orders", "partition": p, "offset": o} for p, o in places.items()]
             tools.write(f"{i}.json", json.dumps({"partitions": parts, "version": 1}))
@@ -182,13 +179,14 @@ def look(tools: Tools) -> None:
     here = f"--topic @orders --partition 0 {WAIT}"
     shown = ["key", "timestamp", "offset", "partition", "headers", "epoch"]
     every = " ".join(f"--formatter-property print.{name}=true" for name in shown)
-    for more in (
-        "--offset earliest --max-messages 6 --isolation-level read_committed",
-        "--offset earliest --max-messages 7 --isolation-level read_uncommitted",
-        "--offset 3 --max-messages 2",
-        f"--offset earliest --max-messages 5 {every}",
-    ):
-        tools(CONSUMER, f"{here} {more}", ordered=True)
+    tools(
+        CONSUMER,
+        f"{here} --offset earliest --max-messages 6 --isolation-level read_committed",
+        f"{here} --offset earliest --max-messages 7 --isolation-level read_uncommitted",
+        f"{here} --offset 3 --max-messages 2",
+        f"{here} --offset earliest --max-messages 5 {every}",
+        ordered=True,
+    )
     log = "org.apache.kafka.tools.consumer.TransactionLogMessageFormatter"
     tools(
         CONSUMER,

@@ -8,7 +8,7 @@ from typing import Any
 
 from mqlab.rocketmq.config import DISCARD_TOPIC, HALF_TOPIC, OP_TOPIC
 from mqlab.rocketmq.remoting import RemotingCommand, RequestCode, encode_json
-from tests.oracle.rocketmq.client import BROKER, COMMIT, UNKNOW, Lab, Producer, outcome_of
+from tests.oracle.rocketmq.client import BROKER, COMMIT, TOPIC, UNKNOW, Lab, Producer, outcome_of
 from tests.oracle.rocketmq.mqadmin import Mqadmin
 from tests.oracle.rocketmq.programs import JAVA, NAMES, TIMERS, program
 from tests.oracle.rocketmq.programs.checks import give_up
@@ -21,10 +21,7 @@ WHO, NAME_SERVER = "operator", "name server"
 QUEUE = re.compile(r'\{"brokerName":"[^"]*","queueId":(\d+),"topic":"([^"]*)"\}:')
 #: and a number without quotes
 NUMBER = re.compile(r"([{,])(\d+):")
-TOPIC: dict[str, Any] = {
-    "defaultTopic": "TBW102", "readQueueNums": 2, "writeQueueNums": 2, "perm": 6,
-    "topicFilterType": "SINGLE_TAG", "topicSysFlag": 0, "order": False,
-}  # fmt: skip
+TWO_QUEUES = TOPIC | {"readQueueNums": 2, "writeQueueNums": 2}
 
 
 class Operator:
@@ -109,7 +106,7 @@ def administration_topics(lab: Lab) -> None:
         "@prices": {"perm": 4},
     }
     for topic, change in wrong.items():
-        it.ask(code.UPDATE_AND_CREATE_TOPIC, **{**TOPIC, **change, "topic": topic})
+        it.ask(code.UPDATE_AND_CREATE_TOPIC, **{**TWO_QUEUES, **change, "topic": topic})
     it.ask(code.DELETE_TOPIC_IN_BROKER, topic="@many")
     it.ask(code.DELETE_TOPIC_IN_NAMESRV, names=True, topic="@many")
     lab.wait_until(lambda: it.names.ask(105, topic=lab.wire("prices")).code == 0)
@@ -129,16 +126,21 @@ def administration_topics(lab: Lab) -> None:
     ask_about(it, "@orders", "@nobody", "@order-service")
 
 
+def commit_two(lab: Lab, app: Producer) -> None:
+    """Two committed messages, and a group that has come for them."""
+    for words in ("o1", "o2"):
+        app.end(app.send("orders-0", words), COMMIT)
+    lab.log("orders", 2)
+    subscribe(lab)
+
+
 @program("AdminBrokerProcessor, ConsumerManageProcessor", needs=(NAMES,))
 def administration_groups(lab: Lab) -> None:
     """Two messages, a group that has come, positions that it reports and that are changed."""
     lab.topic("orders")
     it, code, app = Operator(lab), RequestCode, Producer(lab)
     app.start()
-    for words in ("o1", "o2"):
-        app.end(app.send("orders-0", words), COMMIT)
-    lab.log("orders", 2)
-    subscribe(lab)
+    commit_two(lab, app)
     ask_about(it, "@orders", f"@{GROUP}", "@order-service")
     place: dict[str, Any] = {"consumerGroup": f"@{GROUP}", "topic": "@orders", "queueId": 0}
     for offset in (1, 9):
@@ -180,7 +182,7 @@ def own_topics(line: str) -> bool:
 )
 def java_mqadmin_topics(lab: Lab) -> None:
     with Mqadmin(lab) as run:
-        for command in (
+        run(
             "updateTopic -b BROKER -t @orders -r 2 -w 2",
             "updateTopic -c DefaultCluster -t @prices -r 1 -w 1",
             "updateTopic -b BROKER -t TBW102",
@@ -201,15 +203,12 @@ def java_mqadmin_topics(lab: Lab) -> None:
             "printMsg -t @orders -d true",
             "printMsgByQueue -t @orders -a broker-a -i 0 -p true -d true",
             "checkMsgSendRT -t @orders -a 1 -s 10",
-        ):
-            run(command)
-        for command in ("topicList", "topicList -c"):
-            run(command, keep=own_topics)
-        for command in (
+        )
+        run("topicList", "topicList -c", keep=own_topics)
+        run(
             "deleteTopic -c DefaultCluster -t @orders",
             "deleteTopic -c DefaultCluster -t @nothing",
-        ):
-            run(command)
+        )
         run("topicList", keep=own_topics)
 
 
@@ -217,12 +216,9 @@ def java_mqadmin_topics(lab: Lab) -> None:
 def java_mqadmin_groups(lab: Lab) -> None:
     """Of a group that has come, and of one that has not."""
     app, _ = begin(lab)
-    for words in ("o1", "o2"):
-        app.end(app.send("orders-0", words), COMMIT)
-    lab.log("orders", 2)
-    subscribe(lab)
+    commit_two(lab, app)
     with Mqadmin(lab) as run:
-        for command in (
+        run(
             "updateSubGroup -b BROKER -g @audit",
             "updateSubGroup -c DefaultCluster -g @audit -r 3",
             f"consumerProgress -g @{GROUP}",
@@ -240,8 +236,7 @@ def java_mqadmin_groups(lab: Lab) -> None:
             "producer -b BROKER",
             "producerConnection -g @order-service -t @orders",
             "producerConnection -g @nobody -t @orders",
-        ):
-            run(command)
+        )
 
 
 @program("org.apache.rocketmq.tools.command.topic", profiles=("5.5",), needs=(JAVA,))
@@ -253,5 +248,4 @@ def java_mqadmin_watch(lab: Lab) -> None:
         run(f"topicStatus -t {HALF_TOPIC}")
         give_up(lab, app)
         lab.log("discard", 1)
-        for topic in (HALF_TOPIC, OP_TOPIC, DISCARD_TOPIC):
-            run(f"topicStatus -t {topic}")
+        run(*(f"topicStatus -t {topic}" for topic in (HALF_TOPIC, OP_TOPIC, DISCARD_TOPIC)))

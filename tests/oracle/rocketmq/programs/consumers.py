@@ -26,35 +26,36 @@ def subscribe(lab: Lab) -> None:
     """The heartbeat of a consumer of the group: the broker makes its retry topic."""
     topic: dict[str, Any] = {"topic": lab.wire("orders"), "subString": "*", "expressionType": "TAG"}
     topic["subVersion"] = 1
-    consumer = {
-        "groupName": lab.wire(GROUP),
-        "consumeType": "CONSUME_PASSIVELY",
-        "messageModel": "CLUSTERING",
-        "consumeFromWhere": "CONSUME_FROM_FIRST_OFFSET",
-        "subscriptionDataSet": [topic],
-        "unitMode": False,
-    }
-    body = {
-        "clientID": f"{lab.wire('stock')}@1",
-        "producerDataSet": [],
-        "consumerDataSet": [consumer],
-    }
+    consumers = [consumer_data(lab.wire(GROUP), topic)]
+    who = f"{lab.wire('stock')}@1"
+    body = {"clientID": who, "producerDataSet": [], "consumerDataSet": consumers}
     answer = lab.connect().ask(RequestCode.HEART_BEAT, encode_json(body))
     lab.note("stock", BROKER, f"Heartbeat {GROUP}", outcome_of(answer))
 
 
-def send_back(lab: Lab, record: MessageRecord, level: int = 0, most: int = 16) -> None:
+def consumer_data(group: str, *subscriptions: Any) -> dict[str, Any]:
+    """A consumer's part of a heartbeat."""
+    return {
+        "groupName": group, "consumeType": "CONSUME_PASSIVELY", "messageModel": "CLUSTERING",
+        "consumeFromWhere": "CONSUME_FROM_FIRST_OFFSET", "subscriptionDataSet": subscriptions,
+        "unitMode": False,
+    }  # fmt: skip
+
+
+def back_header(lab: Lab, record: MessageRecord, **more: Any) -> dict[str, Any]:
+    """The header of a message that is sent back; `more` goes before what is usual."""
+    usual = {
+        "offset": record.physical_offset, "group": lab.wire(GROUP), "delayLevel": 0,
+        "originTopic": lab.wire("orders"), "unitMode": False, "maxReconsumeTimes": 16,
+    }  # fmt: skip
+    return {**usual, **more}
+
+
+def send_back(lab: Lab, record: MessageRecord, level: int = 0) -> None:
     """CONSUMER_SEND_MSG_BACK: this group could not process it."""
-    answer = lab.ask(
-        RequestCode.CONSUMER_SEND_MSG_BACK,
-        offset=record.physical_offset,
-        group=lab.wire(GROUP),
-        delayLevel=level,
-        originMsgId=record.properties["UNIQ_KEY"],
-        originTopic=lab.wire("orders"),
-        unitMode=False,
-        maxReconsumeTimes=most,
-    )
+    given = {"originMsgId": record.properties["UNIQ_KEY"], "delayLevel": level}
+    code = RequestCode.CONSUMER_SEND_MSG_BACK
+    answer = lab.ask(code, **back_header(lab, record, **given))
     question = f"ConsumerSendMsgBack {record.body.decode()} level={level}"
     lab.note("stock", lab.broker, question, outcome_of(answer))
 

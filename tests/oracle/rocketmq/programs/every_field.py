@@ -20,10 +20,10 @@ from mqlab.rocketmq.remoting import (
     read_msg_id,
 )
 
-from ..client import BROKER, COMMIT, PATIENCE_S, SETTLE_S, Half, Lab, Producer, outcome_of
+from ..client import BROKER, COMMIT, PATIENCE_S, SETTLE_S, Half, Lab, Producer, header, outcome_of
 from ..fields import CODECS, Case, Reader, build_cases
 from . import program
-from .consumers import GROUP, subscribe
+from .consumers import GROUP, back_header, subscribe
 
 LAST_S = 2.0  # between two questions of one round; 4.9 does not ask about a body of nothing
 BORN_BEFORE_MS = 3_000  # so that a time of birth is never the time of a store
@@ -43,13 +43,10 @@ class Story:
         self.reader = Reader(lab, self.app.connection.local, keys)
 
     def fields(self, case: Case, sys_flag: int) -> dict[str, Any]:
-        """SendMessageRequestHeaderV2, but for the properties."""
+        """SendMessageRequestHeaderV2, without properties."""
         born = int(time.time() * 1000) - BORN_BEFORE_MS
         self.reader.born[case.words] = born
-        return {
-            "a": self.lab.wire(self.app.group), "b": self.lab.wire("orders"), "c": "TBW102",
-            "d": 4, "e": 0, "f": sys_flag, "g": born, "h": case.flag, "j": 0, "k": False,
-        }  # fmt: skip
+        return header(self.lab, "orders", "", f=sys_flag, g=born, h=case.flag)
 
     def properties(self, case: Case) -> dict[str, str]:
         key = {UNIQ_KEY: self.reader.keys[case.words]} if case.properties else {}
@@ -61,12 +58,8 @@ class Story:
         if half:
             given |= {TRAN_MSG: "true", PGROUP: self.lab.wire(self.app.group)}
             bits = MessageSysFlag.TRANSACTION_PREPARED_TYPE
-        answer = self.app.connection.ask(
-            RequestCode.SEND_MESSAGE_V2,
-            case.body,
-            i=encode_properties(given),
-            **self.fields(case, case.sys_flag | bits),
-        )
+        fields = self.fields(case, case.sys_flag | bits) | {"i": encode_properties(given)}
+        answer = self.app.connection.ask(RequestCode.SEND_MESSAGE_V2, case.body, **fields)
         return self.take_answer(case, answer, "half" if half else "message")
 
     def take_answer(self, case: Case, answer: RemotingCommand, kind: str) -> Half | None:
@@ -120,16 +113,9 @@ class Story:
 
     def send_back(self, case: Case, record: MessageRecord, level: int) -> None:
         """CONSUMER_SEND_MSG_BACK."""
-        answer = self.lab.ask(
-            RequestCode.CONSUMER_SEND_MSG_BACK,
-            offset=record.physical_offset,
-            group=self.lab.wire(GROUP),
-            delayLevel=level,
-            originMsgId=self.reader.keys[case.words],
-            originTopic=self.lab.wire("orders"),
-            unitMode=False,
-            maxReconsumeTimes=16,
-        )
+        given = {"originMsgId": self.reader.keys[case.words], "delayLevel": level}
+        code = RequestCode.CONSUMER_SEND_MSG_BACK
+        answer = self.lab.ask(code, **back_header(self.lab, record, **given))
         question = f"ConsumerSendMsgBack level={level}"
         self.reader.collect("stock", BROKER, question, case, outcome_of(answer))
 
@@ -164,7 +150,7 @@ def every_field_batched(lab: Lab) -> None:
         for case in these:
             story.reader.born[case.words] = story.reader.born[these[0].words]
         answer = story.app.connection.ask(
-            RequestCode.SEND_BATCH_MESSAGE, encode_batch(messages), m=True, i="", **fields
+            RequestCode.SEND_BATCH_MESSAGE, encode_batch(messages), m=True, **fields
         )
         outcome = f"{outcome_of(answer)}: ids {len(answer.fields.get('msgId', '').split(','))}"
         names = ", ".join(name for name in sorted(answer.fields) if name != "msgId")

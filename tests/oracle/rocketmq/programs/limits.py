@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import struct
 import time
-from typing import Any
 
 from mqlab.rocketmq.remoting import MessageRecord, RequestCode, encode_properties, name_response
 
-from ..client import BROKER, COMMIT, ROLLBACK, Half, Lab, Producer, outcome_of
+from ..client import BROKER, COMMIT, ROLLBACK, Half, Lab, Producer, header, outcome_of
 from . import SLOW, TIMERS, program
 from .consumers import DLQ, RETRY, redelivered, send_back, subscribe
 from .ends import begin
@@ -236,15 +235,6 @@ def note_batch(lab: Lab, app: Producer, words: str, batch: bytes) -> None:
         RequestCode.SEND_BATCH_MESSAGE, batch, **header(lab, "orders", "", m=True)
     )
     lab.note("app", BROKER, f"SendBatchMessage {words}", name_response(answer.code))
-
-
-def header(lab: Lab, topic: str, properties: str, **more: Any) -> dict[str, Any]:
-    """A send's header, on the wire; `more` goes before what is usual."""
-    usual = {
-        "a": lab.wire("order-service"), "b": lab.topic_of(topic), "c": "TBW102", "d": 4, "e": 0,
-        "f": 0, "g": int(time.time() * 1000), "h": 0, "i": properties, "j": 0, "k": False,
-    }  # fmt: skip
-    return {**usual, **more}
 
 
 @program("maxMessageSize: 4 MiB")

@@ -13,18 +13,14 @@ from mqlab.rocketmq.remoting import (
     encode_properties,
 )
 
-from ..client import BROKER, LOG, Lab, Producer, outcome_of
+from ..client import BROKER, LOG, PULL, TOPIC, Lab, Producer, header, outcome_of
 from . import TIMERS, program
-from .consumers import DLQ, GROUP, RETRY, subscribe
-from .limits import header, pack
+from .consumers import DLQ, GROUP, RETRY, back_header, consumer_data, subscribe
+from .limits import pack
 
 INT, LONG = 1 << 31, 1 << 63
 VERSION = 495  # a client's of these days (MQVersion): its maxReconsumeTimes is looked at
 NO_NUMBERS = ("", " 1", "+1", "1.0", "0x1", "1_0")
-MADE: dict[str, Any] = {
-    "defaultTopic": "TBW102", "readQueueNums": 1, "writeQueueNums": 1, "perm": 6,
-    "topicFilterType": "SINGLE_TAG", "topicSysFlag": 0, "order": False,
-}  # fmt: skip
 
 
 class Asker:
@@ -66,22 +62,13 @@ class Asker:
         return self.ask(f"SendMessage {question}", RequestCode.SEND_MESSAGE_V2, body, **given)
 
     def give_back(self, question: str, record: MessageRecord, **more: Any) -> None:
-        usual = {
-            "group": self.lab.wire(GROUP), "offset": record.physical_offset, "delayLevel": 0,
-            "originMsgId": "k", "originTopic": self.lab.wire("orders"), "unitMode": False,
-            "maxReconsumeTimes": 16,
-        }  # fmt: skip
-        code = RequestCode.CONSUMER_SEND_MSG_BACK
-        self.ask(f"ConsumerSendMsgBack {question}", code, **{**usual, **more})
+        given = back_header(self.lab, record, **{"originMsgId": "k", **more})
+        self.ask(f"ConsumerSendMsgBack {question}", RequestCode.CONSUMER_SEND_MSG_BACK, **given)
 
     def pull(self, topic: str, question: str = "", **more: Any) -> list[MessageRecord]:
-        usual = {
-            "consumerGroup": self.lab.wire("readers"), "topic": topic, "queueId": 0,
-            "queueOffset": 0, "maxMsgNums": 32, "sysFlag": 4, "commitOffset": 0,
-            "suspendTimeoutMillis": 0, "subscription": "*", "subVersion": 0,
-            "expressionType": "TAG",
-        }  # fmt: skip
-        answer = self.app.connection.ask(RequestCode.PULL_MESSAGE, **{**usual, **more})
+        place = {"topic": topic, "queueId": 0, "queueOffset": 0}
+        asked = {**PULL, "consumerGroup": self.lab.wire("readers"), **place, **more}
+        answer = self.app.connection.ask(RequestCode.PULL_MESSAGE, **asked)
         records = decode_records(answer.body) if answer.code == 0 else []
         if question:
             behind = answer.fields.get("nextBeginOffset")
@@ -103,12 +90,12 @@ def limit_topics(lab: Lab) -> None:
         given = header(lab, "orders", "", **{"b": name, "m": True})
         batch = pack(b"o1", b"")
         it.ask(f"SendBatchMessage to a topic of {length}", 320, batch, **given)
-        it.ask(f"UPDATE_AND_CREATE_TOPIC of {length}", 17, topic=name, **MADE)
+        it.ask(f"UPDATE_AND_CREATE_TOPIC of {length}", 17, topic=name, **TOPIC)
         for start in ("%RETRY%", "%DLQ%"):
             it.send(f"to a topic {start} of {length}", it.name(length, start), {"UNIQ_KEY": "k"})
     for name in ("a b", "a.b", "größe", "a/b", "", " ", "a\tb", "%|a-_9"):
         it.send(f"to the topic {name!r}", name, {"UNIQ_KEY": "k"})
-        it.ask(f"UPDATE_AND_CREATE_TOPIC {name!r}", 17, topic=name, **MADE)
+        it.ask(f"UPDATE_AND_CREATE_TOPIC {name!r}", 17, topic=name, **TOPIC)
 
 
 @program("TopicValidator#validateGroup, HookUtils#checkBeforePutMessage")
@@ -125,12 +112,7 @@ def limit_groups(lab: Lab) -> None:
 
 
 def ask_of_group(it: Asker, name: str, called: str, record: MessageRecord) -> None:
-    data = {
-        "groupName": name, "consumeType": "CONSUME_PASSIVELY", "messageModel": "CLUSTERING",
-        "consumeFromWhere": "CONSUME_FROM_FIRST_OFFSET", "subscriptionDataSet": [],
-        "unitMode": False,
-    }  # fmt: skip
-    beat = {"clientID": "c", "producerDataSet": [], "consumerDataSet": [data]}
+    beat = {"clientID": "c", "producerDataSet": [], "consumerDataSet": [consumer_data(name)]}
     orders = it.lab.wire("orders")
     it.ask(f"HEART_BEAT of {called}", 34, encode_json(beat))
     it.ask(f"GET_CONSUMER_LIST_BY_GROUP of {called}", 38, consumerGroup=name)
