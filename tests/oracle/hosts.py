@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from mqlab.real.differences import Listed
@@ -41,3 +42,23 @@ class Host(Protocol):
     def cannot(self, program: Program) -> str:
         """Why this program cannot run here; empty if it can."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class RealOne:
+    """What all hosts of a real broker have in common: one runs at a time, and nothing is excused.
+    `name`: of the broker."""
+
+    name: str
+    version: str
+    at_once: int = 1
+    listed: tuple[Listed, ...] = ()
+
+    @property
+    def broker(self) -> str:
+        return f"{self.name}-{self.version}"
+
+    def cannot(self, program: Program) -> str:
+        if program.version and program.version != self.version:
+            return f"it is recorded on {program.version} only"
+        return ""

@@ -6,6 +6,7 @@ as one line.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from mqlab.pulsar.evidence import BROKER
@@ -14,6 +15,7 @@ from .client import Lab
 from .notebook import ADMIN, TRANSACTIONS, Txn
 
 LOG, OPERATOR = "log", "operator"
+COORDINATOR = f"{TRANSACTIONS}/coordinatorStats?coordinatorId=0"
 MARKERS = {"21": "commit marker of", "22": "abort marker of"}
 
 
@@ -25,6 +27,11 @@ class Admin:
 
     def _note(self, to: str, question: str, answer: object) -> None:
         self.lab.note(OPERATOR, to, question, answer)
+
+    def _told(self, path: str, say: Callable[[Any], object]) -> object:
+        """What `say` makes of the interface's answer; its status where that says nothing."""
+        stats = self.lab.json(path)
+        return say(stats) if isinstance(stats, dict) else stats
 
     def _path(self, kind: str, *parts: str) -> str:
         topic, *rest = parts
@@ -116,25 +123,24 @@ class Admin:
         self._note(topic, "transactionBufferStats", state)
 
     def _buffer(self, topic: str) -> str:
-        stats = self.lab.json(self._path("transactionBufferStats", topic))
-        if not isinstance(stats, dict):
-            return str(stats)
-        place = self.lab.place(topic, stats["maxReadPosition"])
-        return (
-            f"{stats['state']}, maxReadPosition {place}, ongoing {stats['ongoingTxnSize']}, "
-            f"aborted {stats['totalAbortedTransactions']}"
-        )
+        def say(stats: Any) -> str:
+            state = f"{stats['state']}, maxReadPosition"
+            state += f" {self.lab.place(topic, stats['maxReadPosition'])}, ongoing"
+            return f"{state} {stats['ongoingTxnSize']}, aborted {stats['totalAbortedTransactions']}"
+
+        return str(self._told(self._path("transactionBufferStats", topic), say))
 
     def in_buffer(self, topic: str, txn: Txn) -> None:
         """What the buffer knows of one transaction."""
-        path = self._path("transactionInBufferStats", topic, str(txn.most), str(txn.least))
-        stats = self.lab.json(path)
-        answer: object = stats
-        if isinstance(stats, dict):
+
+        def say(stats: Any) -> str:
             start = stats.get("startPosition")
             place = "none" if start is None else self.lab.place(topic, start)
-            answer = f"startPosition {place}" + (", aborted" if stats.get("aborted") else "")
-        self._note(topic, f"transactionInBufferStats {self.lab.id(txn)}", answer)
+            return f"startPosition {place}" + (", aborted" if stats.get("aborted") else "")
+
+        path = self._path("transactionInBufferStats", topic, str(txn.most), str(txn.least))
+        question = f"transactionInBufferStats {self.lab.id(txn)}"
+        self._note(topic, question, self._told(path, say))
 
     # -- a subscription --------------------------------------------------------------------
 
@@ -162,24 +168,20 @@ class Admin:
     def pending(self, topic: str, subscription: str) -> None:
         """Its pending acks."""
         path = self._path("pendingAckStats", topic, subscription)
-        stats = self.lab.json(path)
-        state = stats
-        if isinstance(stats, dict):
-            state = f"{stats['state']}, ongoing {stats['ongoingTxnSize']}"
+        state = self._told(path, lambda it: f"{it['state']}, ongoing {it['ongoingTxnSize']}")
         self._note(f"{topic}/{subscription}", "pendingAckStats", state)
 
     def in_pending(self, topic: str, subscription: str, txn: Txn) -> None:
         """Up to where one transaction has acknowledged cumulatively."""
-        path = self._path(
-            "transactionInPendingAckStats", topic, subscription, str(txn.most), str(txn.least)
-        )
-        stats = self.lab.json(path)
-        answer: object = stats
-        if isinstance(stats, dict):
+
+        def say(stats: Any) -> str:
             position = stats.get("cumulativeAckPosition")
-            answer = "none" if position is None else self.lab.place(topic, position)
+            return "none" if position is None else self.lab.place(topic, position)
+
+        ids = str(txn.most), str(txn.least)
+        path = self._path("transactionInPendingAckStats", topic, subscription, *ids)
         question = f"transactionInPendingAckStats {self.lab.id(txn)}"
-        self._note(f"{topic}/{subscription}", question, answer)
+        self._note(f"{topic}/{subscription}", question, self._told(path, say))
 
     def position(self, topic: str, subscription: str, wire: str) -> None:
         """What the subscription makes of one position."""
@@ -187,12 +189,8 @@ class Admin:
         path = self._path("positionStatsInPendingAck", topic, subscription, ledger, entry)
         path += f"?batchIndex={index[0]}" if index else ""
 
-        def read() -> object:
-            stats = self.lab.json(path)
-            return stats["state"] if isinstance(stats, dict) else stats
-
         place = self.lab.place(topic, wire)
-        state = self.lab.settle(read)
+        state = self.lab.settle(lambda: self._told(path, lambda stats: stats["state"]))
         self._note(f"{topic}/{subscription}", f"positionStatsInPendingAck {place}", state)
 
     def unacked(self, topic: str, subscription: str) -> None:
@@ -232,12 +230,11 @@ class Admin:
 
     def transaction(self, txn: Txn) -> None:
         """What the coordinator knows of one transaction."""
-        metadata = self.lab.json(f"{TRANSACTIONS}/transactionMetadata/{txn.most}/{txn.least}")
-        self._note(BROKER, f"transactionMetadata {self.lab.id(txn)}", self._metadata(metadata))
+        path = f"{TRANSACTIONS}/transactionMetadata/{txn.most}/{txn.least}"
+        told = self._told(path, self._metadata)
+        self._note(BROKER, f"transactionMetadata {self.lab.id(txn)}", told)
 
-    def _metadata(self, metadata: Any) -> object:
-        if not isinstance(metadata, dict):
-            return metadata
+    def _metadata(self, metadata: Any) -> str:
         short = self._short
         produced = ", ".join(sorted(map(short, metadata.get("producedPartitions") or {})))
         acked = ", ".join(
@@ -256,29 +253,26 @@ class Admin:
         path = f"{TRANSACTIONS}/transactionMetadata/{txn.most}/{txn.least}"
 
         def read() -> object:
-            metadata = self.lab.json(path)
-            return metadata["status"] if isinstance(metadata, dict) else metadata
+            return self._told(path, lambda metadata: metadata["status"])
 
         self.lab.wait_until(lambda: str(read()) == status)
         self._note(BROKER, f"status of {self.lab.id(txn)}", read())
 
     def coordinator(self) -> None:
         """Its last id and how many transactions are alive."""
-        stats = self.lab.json(f"{TRANSACTIONS}/coordinatorStats?coordinatorId=0")
-        state = stats
-        if isinstance(stats, dict):
-            state = f"{stats['state']}, last id {self.lab.least(stats['leastSigBits'])}, ongoing "
-            state += str(stats["ongoingTxnSize"])
-        self._note(BROKER, "coordinatorStats", state)
+
+        def say(stats: Any) -> str:
+            last = self.lab.least(stats["leastSigBits"])
+            return f"{stats['state']}, last id {last}, ongoing {stats['ongoingTxnSize']}"
+
+        self._note(BROKER, "coordinatorStats", self._told(COORDINATOR, say))
 
     def idle(self) -> None:
         """Wait until the coordinator has no transaction any more. Unlike a question about one,
         this changes nothing."""
-        path = f"{TRANSACTIONS}/coordinatorStats?coordinatorId=0"
 
         def is_idle() -> bool:
-            stats = self.lab.json(path)
-            return isinstance(stats, dict) and stats["ongoingTxnSize"] == 0
+            return self._told(COORDINATOR, lambda stats: stats["ongoingTxnSize"] == 0) is True
 
         self.lab.wait_until(is_idle)
         self.coordinator()
@@ -289,14 +283,13 @@ class Admin:
         self._note(BROKER, "coordinatorInternalStats", records)
 
     def _transaction_log(self) -> object:
-        stats = self.lab.json(f"{TRANSACTIONS}/coordinatorInternalStats/0")
-        if not isinstance(stats, dict):
-            return stats
-        ledger = stats["transactionLogStats"]["managedLedgerInternalStats"]
-        (cursor,) = ledger["cursors"].values()
-        total = int(ledger["entriesAddedCounter"])
-        needed = total - int(cursor["messagesConsumedCounter"])
-        return f"records {total}, needed {needed}"
+        def say(stats: Any) -> str:
+            ledger = stats["transactionLogStats"]["managedLedgerInternalStats"]
+            (cursor,) = ledger["cursors"].values()
+            total = int(ledger["entriesAddedCounter"])
+            return f"records {total}, needed {total - int(cursor['messagesConsumedCounter'])}"
+
+        return self._told(f"{TRANSACTIONS}/coordinatorInternalStats/0", say)
 
     def abort(self, txn: Txn) -> None:
         """By an operator's hand."""

@@ -16,23 +16,15 @@ from mqlab.real.pulsar.broker import RealPulsar
 from mqlab.serve.process import start_broker
 from tests.oracle.control import OurControl
 
+from ..hosts import RealOne
 from .differences import TABLE, UNSERVED
 from .driver import JavaDriver
 from .notebook import Target
 
 
-@dataclass(frozen=True, slots=True)
-class RealHost:
-    version: str
-    at_once: int = 1
-    listed: tuple[Listed, ...] = ()
-
-    @property
-    def broker(self) -> str:
-        return f"pulsar-{self.version}"
-
-    def cannot(self, program: Program) -> str:
-        return ""
+class RealHost(RealOne):
+    def __init__(self, version: str) -> None:
+        super().__init__("pulsar", version)
 
     @contextmanager
     def own(self, program: Program, profile: str) -> Iterator[Target]:

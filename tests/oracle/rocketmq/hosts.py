@@ -15,6 +15,7 @@ from mqlab.rocketmq.evidence import VERSIONS
 from mqlab.serve.process import start_broker
 from tests.oracle.control import OurClocks
 
+from ..hosts import RealOne
 from ..program import CLUSTER, JAVA
 from .client import Target
 from .differences import TABLE
@@ -24,18 +25,9 @@ from .programs import NAMES, ROUNDS
 SLAVE = {"brokerId": "1", "brokerRole": "SLAVE", "slaveReadEnable": "true"}
 
 
-@dataclass(frozen=True, slots=True)
-class RealHost:
-    version: str
-    at_once: int = 1
-    listed: tuple[Listed, ...] = ()
-
-    @property
-    def broker(self) -> str:
-        return f"rocketmq-{self.version}"
-
-    def cannot(self, program: Program) -> str:
-        return ""
+class RealHost(RealOne):
+    def __init__(self, version: str) -> None:
+        super().__init__("rocketmq", version)
 
     @contextmanager
     def own(self, program: Program, profile: str) -> Iterator[Target]:
