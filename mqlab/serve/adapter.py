@@ -28,7 +28,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ..kernel import Append, Effects, Put, frozen, worded
+from ..kernel import Append, Disk, Effects, Event, Put, Quiet, frozen, worded
 from .disk import Effect, Entries, Keeping, ServerDisk
 from .trace.live import Observer
 
@@ -174,6 +174,13 @@ class Change:
 
 
 NO_CHANGE = Change()
+
+
+class Nobody(Quiet):
+    """Plays a role that is no more, where none ends for good."""
+
+    def step(self, event: Event, disk: Disk) -> tuple[Nobody, Effects]:
+        return self, ()
 
 
 # ---- the adapter ------------------------------------------------------------------------

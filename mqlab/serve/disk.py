@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import json
 import logging
+import struct
 import time
 from base64 import b64decode, b64encode
 from bisect import bisect_left, bisect_right
@@ -318,8 +319,32 @@ Effect = Append | Put | Truncate
 PLAIN = {"str": str, "int": int, "bool": bool}
 
 
+#: a body of a message with its payload as it came: letter, length of the head 4 · head, a row of
+#: JSON · the payload
+HEADED = struct.Struct(">cI")
+
+
 def ends_as_json(data: mmap, start: int, size: int) -> bool:
     return data[start + size - 1 : start + size] == b"]"
+
+
+def write_headed(letter: bytes, row: tuple[Any, ...], payload: bytes) -> bytes:
+    head = json.dumps(row, separators=(",", ":")).encode()
+    return HEADED.pack(letter, len(head)) + head + payload
+
+
+def read_headed(body: bytes) -> tuple[list[Any], bytes]:
+    """The row, and the payload."""
+    end = HEADED.size + HEADED.unpack_from(body)[1]
+    return json.loads(body[HEADED.size : end]), body[end:]
+
+
+def looks_headed(data: mmap, start: int, size: int) -> bool:
+    """Whether these bytes look like a body of either kind, as `Entries.looks_whole` wants it."""
+    if data[start : start + 1] == b"J":
+        return ends_as_json(data, start, size)
+    end = HEADED.size + (HEADED.unpack_from(data, start)[1] if size >= HEADED.size else size)
+    return end <= size and ends_as_json(data, start, end)
 
 
 @frozen

@@ -6,14 +6,11 @@ with its row of the table `topics`, and is loaded again when that row changes.
 
 from __future__ import annotations
 
-import json
-import struct
 from collections.abc import Iterator
 from functools import partial
-from mmap import mmap
 from typing import Any
 
-from ...kernel import Append, Disk, Effects, Event, Put, Quiet, Send, replace
+from ...kernel import Append, Disk, Effects, Put, Send, replace
 from ...pulsar.config import SAFEGUARDS, PulsarConfig, name_coordinator
 from ...pulsar.coordinator import Coordinator
 from ...pulsar.ledger import Cursor, Stretch, join
@@ -27,8 +24,17 @@ from ...pulsar.messages import (
 )
 from ...pulsar.states import AckType, MarkerType, TxnStatus
 from ...pulsar.topic import Topic
-from ..adapter import NO_CHANGE, Adapter, Change, Start
-from ..disk import JSON_MARK, Effect, Entries, JsonForm, ServerDisk, ends_as_json
+from ..adapter import NO_CHANGE, Adapter, Change, Nobody, Start
+from ..disk import (
+    JSON_MARK,
+    Effect,
+    Entries,
+    JsonForm,
+    ServerDisk,
+    looks_headed,
+    read_headed,
+    write_headed,
+)
 from ..options import ServeError
 from .frames import PulsarFrames
 from .front import FRONT, Front
@@ -44,7 +50,6 @@ from .wire.commands import Batched, Payload
 # body     "M" length of the head 4 · head, a row of JSON · the message
 #          "J" JSON of any other effect    (`serve/disk.py`)
 
-HEAD = struct.Struct(">cI")
 FORM = JsonForm(
     (
         AckPosition, BufferSnapshot, Cursor, LedgerEntry, PendingAckEntry,
@@ -102,32 +107,17 @@ def _write_message(log: str, entry: LedgerEntry, payload: Payload) -> bytes:
         log, entry.base, entry.producer, entry.sequence, txn,
         payload.count, payload.is_batch, payload.text,
     )  # fmt: skip
-    head = json.dumps(row, separators=(",", ":")).encode()
-    return HEAD.pack(b"M", len(head)) + head + payload.data
+    return write_headed(b"M", row, payload.data)
 
 
 def _read_message(data: bytes) -> Append:
-    _, size = HEAD.unpack_from(data)
-    end = HEAD.size + size
-    row: list[Any] = json.loads(data[HEAD.size : end])
-    log, base, producer, sequence, txn, count, is_batch, text = row
-    values = Batched(Payload(data[end:], count, is_batch, text))
+    (log, base, producer, sequence, txn, count, is_batch, text), payload = read_headed(data)
+    values = Batched(Payload(payload, count, is_batch, text))
     named = None if txn is None else TxnID(*txn)
     return Append(log, LedgerEntry(base, values, producer, sequence, named))
 
 
-def looks_whole(data: mmap, start: int, size: int) -> bool:
-    """Whether these bytes look like a body."""
-    if data[start : start + 1] == b"J":
-        return ends_as_json(data, start, size)
-    if size < HEAD.size:
-        return False
-    head = HEAD.unpack_from(data, start)[1]
-    end = start + HEAD.size + head
-    return HEAD.size + head <= size and data[start + HEAD.size : end][-1:] == b"]"
-
-
-ENTRIES = Entries(encode_effect, decode_effect, (b"M", JSON_MARK), looks_whole)
+ENTRIES = Entries(encode_effect, decode_effect, (b"M", JSON_MARK), looks_headed)
 
 
 #: transactionBufferSnapshotMinTimeInMillis
@@ -202,13 +192,6 @@ def _topic(config: PulsarConfig, row: TopicRow) -> Start:
         return host(role, row.name, at_ms, row.number)
 
     return Start(row.name, recover)
-
-
-class Nobody(Quiet):
-    """Plays a role that is no more: none ends for good here."""
-
-    def step(self, event: Event, disk: Disk) -> tuple[Nobody, Effects]:
-        return self, ()
 
 
 def weigh_messages(effects: Effects) -> int:

@@ -6,18 +6,26 @@ keep everything: the commit log and, for each queue, the entries that point into
 
 from __future__ import annotations
 
-import json
 import struct
 from collections.abc import Iterator
 from functools import partial
 from mmap import mmap
 from typing import Any
 
-from ...kernel import Append, Disk, Effects, Event, Map, Quiet, Reply
+from ...kernel import Append, Effects, Map, Reply
 from ...rocketmq.log import COMMIT_LOG, QueueEntry, Stored
 from ...rocketmq.messages import Message, name_queue
-from ..adapter import NO_CHANGE, Adapter, Change, Start
-from ..disk import JSON_MARK, Effect, Entries, JsonForm, ServerDisk, ends_as_json
+from ..adapter import NO_CHANGE, Adapter, Change, Nobody, Start
+from ..disk import (
+    JSON_MARK,
+    Effect,
+    Entries,
+    JsonForm,
+    ServerDisk,
+    looks_headed,
+    read_headed,
+    write_headed,
+)
 from .frames import RocketMQFrames, push_command
 from .front import FRONT, Front, FrontConfig
 from .front.topics import TOPICS, Topic
@@ -31,7 +39,6 @@ from .wire.answers import Messages
 #          "Q" base 8 · offset in the commit log 8 · the queue's name
 #          "J" JSON of any other effect    (`serve/disk.py`)
 
-MESSAGE = struct.Struct(">cI")
 ENTRY = struct.Struct(">cqq")
 LONGEST = 512  # bytes of a queue's name
 FORM = JsonForm((Topic,), {})
@@ -65,32 +72,22 @@ def _write_message(stored: Stored) -> bytes:
         dict(m.properties.items()), m.born_ms, m.born_host, int(m.sys_flag), m.prepared_offset,
         m.reconsume_times, m.flag, text,
     )  # fmt: skip
-    head = json.dumps(row, separators=(",", ":")).encode()
-    return MESSAGE.pack(b"D", len(head)) + head + bytes(m.body.encode() if text else m.body)
+    return write_headed(b"D", row, bytes(m.body.encode() if text else m.body))
 
 
 def _read_message(data: bytes) -> Stored:
-    _, size = MESSAGE.unpack_from(data)
-    end = MESSAGE.size + size
-    row: list[Any] = json.loads(data[MESSAGE.size : end])
+    row, payload = read_headed(data)
     base, queue_offset, store_ms, topic, queue_id, properties, *rest, text = row
-    body = data[end:].decode() if text else data[end:]
+    body = payload.decode() if text else payload
     message = Message(topic, queue_id, body, Map(properties.items()), *rest)
     return Stored(base, message, queue_offset, store_ms)
 
 
 def looks_whole(data: mmap, start: int, size: int) -> bool:
     """Whether these bytes look like a body."""
-    match data[start : start + 1]:
-        case b"J":
-            return ends_as_json(data, start, size)
-        case b"Q":
-            return ENTRY.size < size <= ENTRY.size + LONGEST
-    if size < MESSAGE.size:
-        return False
-    head = MESSAGE.unpack_from(data, start)[1]
-    end = start + MESSAGE.size + head
-    return MESSAGE.size + head <= size and data[start + MESSAGE.size : end][-1:] == b"]"
+    if data[start : start + 1] == b"Q":
+        return ENTRY.size < size <= ENTRY.size + LONGEST
+    return looks_headed(data, start, size)
 
 
 ENTRIES = Entries(encode_effect, decode_effect, (b"D", b"Q", JSON_MARK), looks_whole)
@@ -122,13 +119,6 @@ def drop_queues(table: str, key: str, old: Any, new: Any) -> Change:
     if table != TOPICS or old is None or new is not None:
         return NO_CHANGE
     return Change(drop=tuple(name_queue(key, number) for number in range(old.queues)))
-
-
-class Nobody(Quiet):
-    """Plays a role that is no more. Here roles do not come and go."""
-
-    def step(self, event: Event, disk: Disk) -> tuple[Nobody, Effects]:
-        return self, ()
 
 
 def weigh_messages(effects: Effects) -> int:

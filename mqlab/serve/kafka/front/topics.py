@@ -121,7 +121,7 @@ def excess(there: int, more: int) -> Refusal:
 
 
 def _partition_count(wanted: Any) -> int:
-    return max(int(wanted.num_partitions), 1)
+    return int(max(wanted.num_partitions, 1))
 
 
 def _config_pairs(configs: Iterable[Any]) -> Pairs:
