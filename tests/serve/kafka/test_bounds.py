@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import http.client
 import json
 import logging
 import sys
@@ -15,7 +14,6 @@ import pytest
 
 from mqlab.kernel import Caller, Fact, Request, Text
 from mqlab.real.kafka import batches
-from mqlab.serve import RunningBroker
 from mqlab.serve.adapter import count_nothing
 from mqlab.serve.disk import ServerDisk
 from mqlab.serve.driver import Driver
@@ -126,17 +124,6 @@ def test_a_topic_called_almost_like_an_internal_one_is_drawn_and_served(name: st
         assert client.produce(name, 0, batch([b"w"])).error_code.name == "none"
 
 
-def test_such_a_topic_survives_a_restart(tmp_path: Any) -> None:
-    with serve(data_dir=tmp_path) as broker:
-        with Raw(broker.address) as client:
-            client.create("__transaction_state-0")
-            client.produce("__transaction_state-0", 0, batch([b"v"]))
-            client.init("an-id")
-        broker.restart()
-        with Raw(broker.address) as client:
-            assert client.fetch("__transaction_state-0", 0).high_watermark == 1
-
-
 def test_what_cannot_be_drawn_is_left_out_and_said_once(caplog: pytest.LogCaptureFixture) -> None:
     live = Live("kafka", Text("x"), Observer("coordinator", 0, ServerDisk().log), count_nothing)
     drawn = live.observer.take
@@ -163,34 +150,6 @@ def test_a_client_with_a_long_and_hostile_name_is_cut_short() -> None:
     text = json.dumps(told)
     assert "\\x1b[31m\\u202e" in json.dumps(told, ensure_ascii=False).replace("\\\\", "\\")
     assert "x" * 400 not in text and "x" * 50 in text
-
-
-def status(broker: RunningBroker, target: str, **headers: str) -> int:
-    host, _, port = broker.trace_url.removeprefix("http://").partition(":")
-    connection = http.client.HTTPConnection(host, int(port), timeout=600)
-    connection.putrequest("GET", target, skip_host="Host" in headers)
-    for name, value in headers.items():
-        connection.putheader(name, value)
-    connection.endheaders()
-    return connection.getresponse().status
-
-
-@pytest.mark.parametrize(
-    ("target", "headers", "expected"),
-    [
-        ("//[/trace", {}, 400),
-        ("/trace", {"Origin": "http://127.0.0.1:8888"}, 200),
-        ("/trace", {"Origin": "http://localhost"}, 200),
-        ("/trace", {"Origin": "https://evil.example"}, 403),
-        ("/trace", {"Origin": "http://127.0.0.1.evil.example:80"}, 403),
-        ("/trace", {"Origin": "null"}, 403),
-        ("/trace", {"Host": "evil.example"}, 403),
-    ],
-)
-def test_who_may_ask_for_the_trace(
-    broker: RunningBroker, target: str, headers: dict[str, str], expected: int
-) -> None:
-    assert status(broker, target, **headers) == expected
 
 
 def test_whoever_wants_one_fact_takes_none_from_others() -> None:

@@ -276,6 +276,7 @@ def test_what_happened_after_a_restart_is_told(tmp_path: object, topic: str) -> 
         ("GET", "/trace?after=0", "evil.example", 403),
         ("GET", "/trace?after=0", "", 400),
         ("GET", "/trace?after=x", "localhost", 400),
+        ("GET", "//[/trace", "localhost", 400),
         ("GET", "/", "localhost", 404),
         ("POST", "/trace", "localhost", 405),
     ],
