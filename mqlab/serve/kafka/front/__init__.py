@@ -89,68 +89,45 @@ class BrokerConfig:
     auto_create: bool = True
 
 
-#: how a request is begun: (broker, caller, request) → step
-BEGIN = {
-    Api.FETCH: fetch.begin,
-    Api.LIST_OFFSETS: groups.begin_list_offsets,
-    Api.METADATA: topics.metadata,
-    Api.OFFSET_COMMIT: groups.begin_offset_commit,
-    Api.OFFSET_FETCH: groups.begin_offset_fetch,
-    Api.FIND_COORDINATOR: topics.find_coordinator,
-    Api.JOIN_GROUP: groups.begin_join,
-    Api.HEARTBEAT: groups.begin_heartbeat,
-    Api.LEAVE_GROUP: groups.begin_leave,
-    Api.SYNC_GROUP: groups.begin_sync,
-    Api.DESCRIBE_GROUPS: groups.begin_describe,
-    Api.LIST_GROUPS: groups.begin_list,
-    Api.API_VERSIONS: topics.api_versions,
-    Api.CREATE_TOPICS: topics.create_topics,
-    Api.CREATE_PARTITIONS: topics.create_partitions,
-    Api.DELETE_TOPICS: topics.delete_topics,
-    Api.DELETE_RECORDS: log_bounds.begin_delete,
-    Api.OFFSET_FOR_LEADER_EPOCH: log_bounds.begin_epochs,
-    Api.INIT_PRODUCER_ID: transactions.begin_init,
-    Api.ADD_PARTITIONS_TO_TXN: transactions.begin_add_partitions,
-    Api.ADD_OFFSETS_TO_TXN: transactions.begin_add_offsets,
-    Api.END_TXN: transactions.begin_end,
-    Api.WRITE_TXN_MARKERS: administration.begin_markers,
-    Api.TXN_OFFSET_COMMIT: groups.begin_offset_commit,
-    Api.DESCRIBE_CONFIGS: describing.describe_configs,
-    Api.INCREMENTAL_ALTER_CONFIGS: altering.alter_configs,
-    Api.DELETE_GROUPS: deletion.begin_groups,
-    Api.OFFSET_DELETE: deletion.begin_offsets,
-    Api.DESCRIBE_CLUSTER: administration.describe_cluster,
-    Api.DESCRIBE_PRODUCERS: administration.begin_producers,
-    Api.DESCRIBE_TRANSACTIONS: administration.begin_describe,
-    Api.LIST_TRANSACTIONS: administration.begin_list,
-}
-
-#: how its answer is worded when all parts are there: (broker, gathering) → answer
-FINISH = {
-    Api.PRODUCE: produce.finish,
-    Api.FETCH: fetch.finish,
-    Api.LIST_OFFSETS: groups.finish_list_offsets,
-    Api.DELETE_RECORDS: log_bounds.finish_delete,
-    Api.OFFSET_FOR_LEADER_EPOCH: log_bounds.finish_epochs,
-    Api.OFFSET_COMMIT: groups.finish_offset_commit,
-    Api.OFFSET_FETCH: groups.finish_offset_fetch,
-    Api.JOIN_GROUP: groups.finish_join,
-    Api.HEARTBEAT: groups.finish_heartbeat,
-    Api.LEAVE_GROUP: groups.finish_leave,
-    Api.SYNC_GROUP: groups.finish_sync,
-    Api.DESCRIBE_GROUPS: groups.finish_describe,
-    Api.LIST_GROUPS: groups.finish_list,
-    Api.INIT_PRODUCER_ID: transactions.finish_init,
-    Api.ADD_PARTITIONS_TO_TXN: transactions.finish_add_partitions,
-    Api.ADD_OFFSETS_TO_TXN: transactions.finish_add_offsets,
-    Api.END_TXN: transactions.finish_end,
-    Api.WRITE_TXN_MARKERS: administration.finish_markers,
-    Api.TXN_OFFSET_COMMIT: groups.finish_offset_commit,
-    Api.DELETE_GROUPS: deletion.finish_groups,
-    Api.OFFSET_DELETE: deletion.finish_offsets,
-    Api.DESCRIBE_PRODUCERS: administration.finish_producers,
-    Api.DESCRIBE_TRANSACTIONS: administration.finish_describe,
-    Api.LIST_TRANSACTIONS: administration.finish_list,
+#: how a request is begun, (broker, caller, request) → step (Produce also gets the time), and how
+#: its answer is worded when all parts are there, (broker, gathering) → answer; None: it has none
+HANDLERS: dict[Api, tuple[Any, Any]] = {
+    Api.PRODUCE: (produce.begin, produce.finish),
+    Api.FETCH: (fetch.begin, fetch.finish),
+    Api.LIST_OFFSETS: (groups.begin_list_offsets, groups.finish_list_offsets),
+    Api.METADATA: (topics.metadata, None),
+    Api.OFFSET_COMMIT: (groups.begin_offset_commit, groups.finish_offset_commit),
+    Api.OFFSET_FETCH: (groups.begin_offset_fetch, groups.finish_offset_fetch),
+    Api.FIND_COORDINATOR: (topics.find_coordinator, None),
+    Api.JOIN_GROUP: (groups.begin_join, groups.finish_join),
+    Api.HEARTBEAT: (groups.begin_heartbeat, groups.finish_heartbeat),
+    Api.LEAVE_GROUP: (groups.begin_leave, groups.finish_leave),
+    Api.SYNC_GROUP: (groups.begin_sync, groups.finish_sync),
+    Api.DESCRIBE_GROUPS: (groups.begin_describe, groups.finish_describe),
+    Api.LIST_GROUPS: (groups.begin_list, groups.finish_list),
+    Api.API_VERSIONS: (topics.api_versions, None),
+    Api.CREATE_TOPICS: (topics.create_topics, None),
+    Api.CREATE_PARTITIONS: (topics.create_partitions, None),
+    Api.DELETE_TOPICS: (topics.delete_topics, None),
+    Api.DELETE_RECORDS: (log_bounds.begin_delete, log_bounds.finish_delete),
+    Api.OFFSET_FOR_LEADER_EPOCH: (log_bounds.begin_epochs, log_bounds.finish_epochs),
+    Api.INIT_PRODUCER_ID: (transactions.begin_init, transactions.finish_init),
+    Api.ADD_PARTITIONS_TO_TXN: (
+        transactions.begin_add_partitions,
+        transactions.finish_add_partitions,
+    ),
+    Api.ADD_OFFSETS_TO_TXN: (transactions.begin_add_offsets, transactions.finish_add_offsets),
+    Api.END_TXN: (transactions.begin_end, transactions.finish_end),
+    Api.WRITE_TXN_MARKERS: (administration.begin_markers, administration.finish_markers),
+    Api.TXN_OFFSET_COMMIT: (groups.begin_offset_commit, groups.finish_offset_commit),
+    Api.DESCRIBE_CONFIGS: (describing.describe_configs, None),
+    Api.INCREMENTAL_ALTER_CONFIGS: (altering.alter_configs, None),
+    Api.DELETE_GROUPS: (deletion.begin_groups, deletion.finish_groups),
+    Api.OFFSET_DELETE: (deletion.begin_offsets, deletion.finish_offsets),
+    Api.DESCRIBE_CLUSTER: (administration.describe_cluster, None),
+    Api.DESCRIBE_PRODUCERS: (administration.begin_producers, administration.finish_producers),
+    Api.DESCRIBE_TRANSACTIONS: (administration.begin_describe, administration.finish_describe),
+    Api.LIST_TRANSACTIONS: (administration.begin_list, administration.finish_list),
 }
 
 
@@ -174,9 +151,10 @@ class Broker(Quiet):
     def step(self, event: Event, disk: Disk) -> tuple[Broker, Effects]:
         match event:
             case Request(caller=caller, body=Ask(api=api) as ask, at_ms=at_ms):
-                if api is Api.PRODUCE:
-                    return produce.begin(self, caller, ask, at_ms)
-                return BEGIN[api](self, caller, ask)
+                begin, _ = HANDLERS[api]
+                more = (at_ms,) if api is Api.PRODUCE else ()
+                outcome: tuple[Broker, Effects] = begin(self, caller, ask, *more)
+                return outcome
             case Response(corr=corr, body=body):
                 return self._answered(corr >> PARTS, corr & ((1 << PARTS) - 1), body)
             case Fired(timer=timer):
@@ -191,12 +169,12 @@ class Broker(Quiet):
     def gather(
         self, caller: Caller, ask: Ask, parts: list[tuple[str, Any]], plan: Any = None
     ) -> tuple[Broker, Effects]:
-        """Send each part, (role, message), to its role; when all have answered, `FINISH` makes the
+        """Send each part, (role, message), to its role; when all have answered, `_finish` makes the
         response from `plan` and their answers (`Gathering.got`, by index of the part). A request
         without parts is answered at once."""
         waiting = Gathering(caller, ask, plan, len(parts))
         if not parts:
-            return self, (Reply(caller, FINISH[ask.api](self, waiting)),)
+            return self, (self._finish(waiting),)
         number, new = self.begin(waiting)
         if len(parts) == 1:  # the usual case, without a list comprehension's cost
             to, body = parts[0]
@@ -228,8 +206,11 @@ class Broker(Quiet):
             still = replace(waiting, got=got, left=waiting.left - 1)
             return replace(self, open=self.open.set(number, still)), ()
         done = replace(waiting, got=got, left=0)
-        answer = FINISH[waiting.ask.api](self, done)
-        return self.end(number, waiting), (Reply(waiting.caller, answer),)
+        return self.end(number, waiting), (self._finish(done),)
+
+    def _finish(self, done: Gathering) -> Reply:
+        _, finish = HANDLERS[done.ask.api]
+        return Reply(done.caller, finish(self, done))
 
     def _left(self, client: str) -> tuple[Broker, Effects]:
         """A client has gone: its requests wait no more."""
