@@ -6,13 +6,7 @@ A difference that is found is mended, or gets a row here with a reason one can a
 
 from __future__ import annotations
 
-from ...kafka.unserved import (
-    FROM_BROKERS,
-    NO_SUCH_CONFIGS,
-    NOT_PLACED,
-    ONLY_VERIFICATION,
-    UNSERVED,
-)
+from ...kafka.unserved import FROM_BROKERS, NO_SUCH_CONFIGS, NOT_PLACED, ONLY_VERIFICATION, UNSERVED
 from ...places import RECORDINGS
 from ..differences import Listed, write_page, write_table
 
