@@ -18,6 +18,7 @@ from mqlab.rocketmq.remoting import (
     read_msg_id,
 )
 from mqlab.serve import RunningBroker
+from mqlab.serve.rocketmq import serve
 from tests.serve.rocketmq.raw import SUCCESS, Raw, bodies
 
 ILLEGAL = ResponseCode.MESSAGE_ILLEGAL
@@ -47,6 +48,19 @@ def test_a_topic_makes_itself_with_as_many_queues_as_the_client_counts_on(
 
 
 # ---- sending ---------------------------------------------------------------------------------
+
+
+def test_4_9_drops_wait_but_for_what_it_writes_anew() -> None:
+    """As 4.9.7 (java-every-field-*); 5.5.0 keeps it everywhere."""
+    with serve(release="4.9") as older, Raw(older.address) as client:
+        client.create("t")
+        for name, more in (("plain", {}), ("zero", {"DELAY": "0"}), ("late", {"DELAY": "1"})):
+            client.put("t", name.encode(), WAIT="true", **more)
+        half = client.half("t", b"half", "g", "k", WAIT="true")
+        client.end(half, "g", commit=8)
+        older.fire("broker", "delay level 1")
+        waits = {r.body.decode(): r.properties.get("WAIT") for r in client.read("t")}
+    assert waits == {"plain": None, "zero": None, "late": "true", "half": "true"}
 
 
 def test_a_batch_is_stored_whole(client: Raw, topic: str) -> None:
