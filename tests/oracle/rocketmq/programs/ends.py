@@ -12,7 +12,9 @@ from . import TIMERS, program
 
 def begin(lab: Lab, *words: str, **properties: str) -> tuple[Producer, list[Half]]:
     """A topic, a producer that the broker knows, and its halves."""
-    app, _ = begin(lab)
+    lab.topic("orders")
+    app = Producer(lab)
+    app.start()
     return app, [app.send("orders-0", word, True, 0, **properties) for word in words]
 
 
