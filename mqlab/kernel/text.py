@@ -183,8 +183,8 @@ class Words:
     def __call__(self, *some: object, **args: Any) -> Text:
         def fill(template: str, lang: Lang) -> str:
             return template.format(
-                *(v.of(lang) if isinstance(v, Text) else v for v in some),
-                **{k: v.of(lang) if isinstance(v, Text) else v for k, v in args.items()},
+                *(_in(lang, value) for value in some),
+                **{key: _in(lang, value) for key, value in args.items()},
             )
 
         chinese = self.zh or translate(self.en, self.context) or self.en
@@ -203,6 +203,12 @@ def match_words(english: str, templates: Iterable[Words]) -> Text | None:
         if match := re.fullmatch(pattern, english):
             return one(*match.groups())
     return None
+
+
+def _in(lang: Lang, value: object) -> object:
+    """What fills a template: a text, and what an error says, in this language."""
+    said = value.args[0] if isinstance(value, WordedError) else value
+    return said.of(lang) if isinstance(said, Text) else said
 
 
 NEAR = Words("no {what} {word!r}{where}; did you mean {listed}?")

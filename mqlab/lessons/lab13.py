@@ -88,7 +88,7 @@ def check_mine(sitting: int = 1, file: str = COORDINATOR, clients: bool = True) 
     try:
         card = check_source(read_mine(file), sitting)
     except BuildError as error:
-        return Verdict(False, Text(str(error)))
+        return Verdict(False, error.args[0])
     if not card.ok or not clients:
         return card
     seen = ask_clients(Path(file), sitting)
@@ -107,7 +107,7 @@ def play_mine(sitting: int = 1, file: str = COORDINATOR, system: str = "") -> Pl
     try:
         play, host = begin(read_mine(file), system, sitting)
     except BuildError as error:
-        return Verdict(False, Text(str(error)))
+        return Verdict(False, error.args[0])
     if file in _played:
         _played[file].close()
     _played[file] = host

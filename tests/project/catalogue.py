@@ -69,8 +69,8 @@ TEMPLATES, LABS = ROOT / "labs" / "site", ROOT / "labs" / "source"
 STORY = re.compile(r"\s*# .*\n(?s:.*?)^ *system ", re.MULTILINE)
 PUT_IN = re.compile(r"\{.*\}")
 #: contexts of texts that a program looks up by what they are: cells of tables, heads of those in
-#: pictures, names of beliefs and claims, titles of documents and what pages take out of a run
-LOOKED_UP = ("cell", "head", "belief", "claim", "page")
+#: pictures, names of beliefs, claims and trials, titles of documents, what pages take out of a run
+LOOKED_UP = ("cell", "head", "belief", "claim", "page", "trial")
 
 #: of the command line: constants with its help; what is called with a template and its values
 HELP = ("HELP", "EPILOG", "EXIT_CODES", "TARGETS", "epilog")
@@ -78,6 +78,7 @@ SPEAKS = {
     "UserError", "ScenarioError", "BadValue", "Damaged", "Unequal", "Unreadable", "IncomeError",
     "CannotResume", "StillRunning", "ServeError", "RealBrokerError", "NoLabs", "HistoryError",
     "SettingsError", "ClusterError", "JournalError", "BrokerError", "NoPlay", "Unknown",
+    "BuildError", "SpeechError", "Broken",
     "tell",
 }  # fmt: skip
 #: the program, and what `mqlab real` asks

@@ -52,7 +52,7 @@ PROGRAM = (
             "mqlab/lessons/*.toml"),
     Purpose("lessons: course", 2_660, "notebooks from sources, Chinese ones at first use; nbgrader",
             "mqlab/lessons/course/*"),
-    Purpose("lessons: builder", 2_940, "what checks a learner's own coordinator",
+    Purpose("lessons: builder", 2_990, "what checks a learner's file, its errors in Chinese",
             "mqlab/lessons/builder/*"),
     Purpose("lessons: atlas", 610, "the glossary's pictures",
             "mqlab/lessons/atlas/*"),

@@ -19,12 +19,20 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from ..check import TooLong, limit_resources, limit_time
+from ...kernel import Text, Words, tr
+from ..check import NO_RETURN, TooLong, limit_resources, limit_time
 from ..course.wire import Message, Wire, WireError
 from .speech import SpeechError, pack, unpack
 
 STEP_S = 1.0
 MOST_MEMORY = 1_000_000_000  # bytes
+TOO_LONG = Words("it was stopped after {}: is there a loop without an end?")
+AT_LINE = Words(" (line {})")
+RAISED = Words("it raised {}{}: {}")
+RAISED_SO = Words("it raised {}{}")
+UNHASHABLE = Words(
+    "{}: a state is made of values that cannot change, a Map in place of a dictionary"
+)
 
 
 class Kept:
@@ -43,7 +51,7 @@ class Kept:
     def answer(self, request: Message) -> Message:
         """Do what the engine's process requests with the learner's file, and return the answer:
         ("loaded",); ("value", packed value) of a function; ("role", number of the new state, packed
-        effects) of a step; or ("failed", words for the learner)."""
+        effects) of a step; or ("failed", English for the learner, Chinese)."""
         try:
             with limit_time(STEP_S):
                 match request:
@@ -63,15 +71,16 @@ class Kept:
                         event, disk = unpack(event), unpack(disk)
                         self._keep(number)  # a server goes back to no earlier state
                         return self._check_step(lambda: self.states[number].step(event, disk))
-            return "failed", "it was asked for nothing that it knows"
+            why = tr("it was asked for nothing that it knows")
         except TooLong as over:
-            return "failed", f"it was stopped after {over}: is there a loop without an end?"
+            why = TOO_LONG(over)
         except SpeechError as error:
-            return "failed", str(error)
+            why = error.args[0]
         except MemoryError:
-            return "failed", "it has taken all the memory that it may have"
+            why = tr("it has taken all the memory that it may have")
         except BaseException as error:  # a learner's code may raise anything, SystemExit too
-            return "failed", explain(error, self.file)
+            why = explain(error, self.file)
+        return "failed", why.en, why.zh
 
     def _load(self, source: str, file: str, kind: str, needs: tuple[str, ...]) -> Message:
         """Execute the learner's file as a module, and answer "loaded", or what is wrong with it.
@@ -86,10 +95,9 @@ class Kept:
             self.kind = self.loaded = getattr(module, kind, None)
         missing = [one for one in needs if not callable(getattr(self.loaded, one, None))]
         if missing and kind:
-            methods = " and ".join(f"`{one}`" for one in needs)
-            return "failed", f"{file} has no class `{kind}` with {methods}"
+            raise SpeechError("{} has no class `{}` with `{}` and `{}`", file, kind, *needs)
         if missing:
-            return "failed", f"{file} has no function `{missing[0]}`"
+            raise SpeechError("{} has no function `{}`", file, missing[0])
         if kind:  # `recover` takes 3 arguments, or 4: with the epoch
             self.takes = max(3, len(inspect.signature(self.kind.recover).parameters))
         return ("loaded",)
@@ -97,27 +105,27 @@ class Kept:
     def _call(self, run: Callable[[], Any]) -> Message:
         first, second = run(), run()
         if first is None:
-            return "failed", "one way through it has no `return`"
+            raise SpeechError(NO_RETURN)
         if first != second:
-            return "failed", "called twice with the same values, it did two different things"
+            raise SpeechError("called twice with the same values, it did two different things")
         return "value", pack(first)
 
     def _check_step(self, run: Callable[[], Any]) -> Message:
         """Run a method of the learner's class twice (`run` calls it, with the same arguments each
         time), check what it returns, and answer with the number of the new state and the packed
-        effects, or with what is wrong ("failed", for the learner)."""
+        effects. SpeechError where something is wrong."""
         result, repeated = run(), run()
         if result is None:
-            return "failed", "one way through it has no `return`"
+            raise SpeechError(NO_RETURN)
         if not (isinstance(result, tuple) and len(result) == 2):
-            return "failed", "it must return two values, the coordinator and a tuple of effects"
+            raise SpeechError("it must return two values, the coordinator and a tuple of effects")
         if result != repeated:
-            return "failed", "taken twice with the same event, it did two different things"
+            raise SpeechError("taken twice with the same event, it did two different things")
         role, effects = result
         if not isinstance(role, self.kind):
-            return "failed", f"it returned {role!r:.80} in place of a Coordinator"
+            raise SpeechError("it returned {!r:.80} in place of a Coordinator", role)
         if not isinstance(effects, tuple | list):
-            return "failed", f"its effects are {effects!r:.80}, and must be a tuple"
+            raise SpeechError("its effects are {!r:.80}, and must be a tuple", effects)
         # equal states have one number
         number = self.numbers.setdefault(role, self.count)
         if number == self.count:
@@ -131,18 +139,18 @@ class Kept:
         self.states, self.numbers = {number: role}, {role: number}
 
 
-def explain(error: BaseException, file: str) -> str:
+def explain(error: BaseException, file: str) -> Text:
     """An exception in words, with the line of the file where it flew."""
     lines = [
         one.lineno for one in traceback.extract_tb(error.__traceback__) if one.filename == file
     ]
     if isinstance(error, SyntaxError):
         lines = [error.lineno]
-    where = f" (line {lines[-1]})" if lines else ""
+    where = AT_LINE(lines[-1]) if lines else ""
     what = str(error)[:300].removesuffix(f" ({file}, line {lines[-1]})" if lines else "")
-    if isinstance(error, TypeError) and "unhashable" in what:
-        what += ": a state is made of values that cannot change, a Map in place of a dictionary"
-    return f"it raised {type(error).__name__}{where}: {what}".removesuffix(": ")
+    raised = (RAISED if what else RAISED_SO)(type(error).__name__, where, what)
+    unhashable = isinstance(error, TypeError) and "unhashable" in what
+    return UNHASHABLE(raised) if unhashable else raised
 
 
 def main(close: Callable[[], None]) -> int:

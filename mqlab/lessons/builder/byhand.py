@@ -73,7 +73,7 @@ class ByHand:
         try:
             play, host = begin(read_file(self.path), self.line, self.sitting, self._choices)
         except BuildError as error:
-            return None, MEND(why=str(error), file=file)
+            return None, MEND(why=error, file=file)
         self.close()  # the process of the file as it was before
         self._play, self._host = play, host
         wanted, made = len(self._choices), len(play.choices)

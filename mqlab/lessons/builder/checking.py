@@ -29,7 +29,7 @@ MOST_ASKED = 20_000  # different questions of a file; a right coordinator is ask
 SLICE_S = 0.1
 HOLDS = Words("{trials} trials, {states:,} states, and nothing breaks (part {sitting}): {names}")
 TOO_MANY = Words("it has more than {states:,} states: what in its state grows for ever?")
-UNDOABLE = Words("in the trial “{trial}” something that it did cannot be done: {why}")
+UNDOABLE = Words("in the trial “{trial}” something that it did cannot be done: {error}: {why}")
 NO_SITTING = Words("there is no part {sitting}: name one of 1 to {last}")
 
 
@@ -80,7 +80,7 @@ def check_source(
     """
     what = what or find_what(source)
     if sitting not in what.sittings:
-        raise BuildError(str(NO_SITTING(sitting=sitting, last=len(what.sittings))))
+        raise BuildError(NO_SITTING(sitting=sitting, last=len(what.sittings)))
     states = 0
     trials = what.sittings[sitting] if alone else what.list_trials(sitting)
     with what.host(source) as host:
@@ -89,7 +89,8 @@ def check_source(
             states += card.states
             if not card.ok:
                 return replace(card, states=states, trials=number)
-    names = ", ".join(trial.name for trial in trials)
+    titles = [trial.title for trial in trials]
+    names = Text(", ".join(one.en for one in titles), "；".join(one.of("zh") for one in titles))
     sentence = HOLDS(trials=len(trials), states=states, sitting=sitting, names=names)
     return Card(True, sentence, states=states, trials=len(trials))
 
@@ -103,8 +104,8 @@ def search_trial(trial: Trial, host: Any, what: What = COORDINATOR) -> Card:
             return run_trial(trial, trial.timed, system, what)
         return _search(trial, system, what, host)
     except Exception as error:
-        why = f"{type(error).__name__}: {error}"
-        return Card(False, UNDOABLE(trial=trial.name, why=why), trial=trial.name)
+        sentence = UNDOABLE(trial=trial.title, error=type(error).__name__, why=error)
+        return Card(False, sentence, trial=trial.name)
 
 
 def _search(trial: Trial, system: Any, what: What, host: Any) -> Card:
@@ -269,7 +270,7 @@ class Building(Hinted):
         try:
             return check_source(answer, self.sitting, COORDINATOR, alone=True)
         except BuildError as error:
-            return Verdict(False, Text(str(error)))
+            return Verdict(False, error.args[0])
 
 
 IT_WORKS, IT_DIES, NOT_ALONE, NOBODY_COMES_BACK = (

@@ -39,6 +39,7 @@ from ...kafka.messages import (
 )
 from ...kafka.states import COMPLETED, TxnState, may_enter
 from ...kernel import (
+    NOTHING,
     Append,
     Appended,
     CancelTimer,
@@ -53,8 +54,10 @@ from ...kernel import (
     SetTimer,
     Text,
     Words,
+    tr,
 )
 from ...kernel.disk import MemoryDisk, MemoryLog
+from ...kernel.text import WordedError, match_words
 from ..course.judging import ANSWER_S, Process, find_sandbox
 from ..course.wire import Message, WireError, decode_line, encode
 from .apart import Kept
@@ -103,10 +106,18 @@ def _start() -> Process:
 UNREAD = Words("cannot read {path}: `mqlab build new` writes a file to begin with")
 UNLOADED = Words("the file cannot be loaded: {why}")
 NO_PYTHON = Words("the file is no Python: {error}, line {line}")
+UNASKED = Words("its process cannot be asked any more: {why}")
+#: as `WireError` says it
+WIRE_ENDS = (
+    Words("it has ended"), Words("it has not answered in time"), Words("it said what is no value"),
+    Words("it said more than {} bytes at once"),
+)  # fmt: skip
+UNREADABLE = Words("an effect cannot be read: {}: {}")
+ONLY_ONGOING = tr("; only what is Ongoing is committed")
 FOREIGN = Words("line {line} imports {name}: {noun} is written with {page} and {others}")
 
 
-class BuildError(Exception):
+class BuildError(WordedError):
     """A file that cannot be checked; the message says why, and what to do."""
 
 
@@ -117,11 +128,11 @@ def read_file(path: Path) -> str:
         if path.is_file():
             return path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise BuildError(str(UNREAD(path=path))) from error
-    raise BuildError(str(UNREAD(path=path)))
+        raise BuildError(UNREAD(path=path)) from error
+    raise BuildError(UNREAD(path=path))
 
 
-class Broken(Exception):
+class Broken(WordedError):
     """The code of a file of functions does no more, or says what cannot be; the message says it."""
 
 
@@ -131,7 +142,7 @@ class FileHost:
     `noun`: what the file is; `page`: the module that it is written with; `file`: its usual name;
     `kind`: its class, "" for a file of functions; `needs`: the functions that it must have."""
 
-    noun = ""
+    noun = NOTHING
     page = ""
     file = ""
     kind = ""
@@ -143,7 +154,7 @@ class FileHost:
         reply = self._ask("load", source, self.file, self.kind, self.needs)
         if reply[0] != "loaded":
             self.close()
-            raise BuildError(str(UNLOADED(why=reply[1])))
+            raise BuildError(UNLOADED(why=find_reason(reply)))
 
     def __enter__(self) -> Self:
         return self
@@ -164,7 +175,8 @@ class FileHost:
             self._process.wire.say(*request)
             return self._process.wire.hear(ANSWER_S)
         except WireError as error:
-            return "failed", f"its process cannot be asked any more: {error}"
+            why = UNASKED(why=match_words(str(error), WIRE_ENDS) or error)
+            return "failed", why.en, why.zh
 
 
 class FunctionHost(FileHost):
@@ -190,22 +202,21 @@ class FunctionHost(FileHost):
                 try:
                     return unpack(packed)
                 except (SpeechError, KeyError, TypeError, ValueError) as error:
-                    return Broken(f"`{name}`: {error}")
-            case ("failed", str(words)):
-                return Broken(f"`{name}`: {words}")
-        return Broken("its process said what is no answer")
+                    return Broken("`{}`: {}", name, error)
+            case reply:
+                return Broken("`{}`: {}", name, find_reason(reply))
 
 
 @dataclass(frozen=True, slots=True)
 class Hosted(Quiet):
     """`number`: of the state, at its own process. `entries`: what is safe in its log, by
     transactional id. `waiting`: by caller, the answer for each who waits where another coordinator
-    leads. `broken`: why it does no more; empty while it does."""
+    leads. `broken`: why it does no more; None while it does."""
 
     number: int
     entries: Map[str, Entry]
     waiting: Map[tuple[Any, ...], Reply] = Map()
-    broken: str = ""
+    broken: Text | None = None
     host: Host = field(compare=False, repr=False, kw_only=True)
 
     def step(self, event: Event, disk: Disk) -> tuple[Hosted, Effects]:
@@ -234,7 +245,7 @@ class Host(FileHost):
     other, so AddOffsetsToTxn reaches the file as AddPartitionsToTxn. What an administrator asks is
     answered from the log, as the engine's own does."""
 
-    noun = "a coordinator"
+    noun = tr("a coordinator")
     page = "mqlab.lessons.builder.api"
     file = "coordinator.py"
     kind = "Coordinator"
@@ -323,14 +334,20 @@ class Host(FileHost):
                     # `answer`: the callers that still wait, after these effects
                     return replace(role, number=number, waiting=answer(role, effects)), effects
                 except SpeechError as error:  # effects that no coordinator may have
-                    why = str(error)
+                    why = error.args[0]
                 except Exception as error:  # what it says is no value of the engine's
-                    why = f"an effect cannot be read: {type(error).__name__}: {error}"
-            case ("failed", str(words)):
-                why = words
+                    why = UNREADABLE(type(error).__name__, error)
             case _:
-                why = "its process said what is no answer"
+                why = find_reason(reply)
         return replace(role, broken=why), ()
+
+
+def find_reason(reply: Message) -> Text:
+    """Why its process has not done what it was asked for."""
+    match reply:
+        case ("failed", str(english), str(chinese)):
+            return Text(english, chinese)
+    return tr("its process said what is no answer")
 
 
 def keep_logs(disk: Disk) -> MemoryDisk:
@@ -348,22 +365,22 @@ def answer(role: Hosted, effects: Effects) -> Map[tuple[Any, ...], Reply]:
             continue
         key = astuple(reply.caller)
         refusal = waiting.get(key)
-        waits = type(refusal.body).__name__ if refusal else "no answer"
+        waits = type(refusal.body).__name__ if refusal else tr("no answer")
         kind = type(reply.body).__name__
         if kind != waits:
-            raise SpeechError(f"{reply.caller.name} waits for {waits} and is told {kind}")
+            raise SpeechError("{} waits for {} and is told {}", reply.caller.name, waits, kind)
         waiting = waiting.remove(key)
     return waiting
 
 
-def check_imports(source: str, page: str, noun: str) -> None:
+def check_imports(source: str, page: str, noun: Text) -> None:
     """Refuse (BuildError) a learner's file that is no Python, or that imports anything but `page`,
     the module that it is written with, and the harmless ones of IMPORTS. `noun`: what the file is
     called."""
     try:
         nodes = list(ast.walk(ast.parse(source)))
     except SyntaxError as error:
-        raise BuildError(str(NO_PYTHON(error=error.msg, line=error.lineno))) from error
+        raise BuildError(NO_PYTHON(error=error.msg, line=error.lineno)) from error
     for node in nodes:
         if not isinstance(node, ast.Import | ast.ImportFrom):
             continue
@@ -372,9 +389,10 @@ def check_imports(source: str, page: str, noun: str) -> None:
             names = ["." * node.level + (node.module or "")]
         for name in names:
             if name != page and name.partition(".")[0] not in IMPORTS:
-                others = ", ".join(IMPORTS[1:])
-                sentence = FOREIGN(line=node.lineno, name=name, noun=noun, page=page, others=others)
-                raise BuildError(str(sentence))
+                others = Text(", ".join(IMPORTS[1:]), "、".join(IMPORTS[1:]))
+                raise BuildError(
+                    FOREIGN(line=node.lineno, name=name, noun=noun, page=page, others=others)
+                )
 
 
 def check_effects(effects: Effects, disk: Disk, config: KafkaConfig) -> None:
@@ -386,7 +404,7 @@ def check_effects(effects: Effects, disk: Disk, config: KafkaConfig) -> None:
     states = {txn_id: entry.state for txn_id, entry in entries_of(disk).items()}
     for effect in effects:
         if not isinstance(effect, MAY_DO):
-            raise SpeechError(f"{effect!r:.80} is no effect of a coordinator")
+            raise SpeechError("{!r:.80} is no effect of a coordinator", effect)
         if isinstance(effect, Send) and not isinstance(effect.body, WriteTxnMarkers):
             raise SpeechError("a coordinator sends markers: the body of Send is a WriteTxnMarkers")
         if not isinstance(effect, Append):
@@ -396,18 +414,20 @@ def check_effects(effects: Effects, disk: Disk, config: KafkaConfig) -> None:
             raise SpeechError("a record is written with `append(entry, disk, config)`")
         end = written.get(log, disk.log(log).end)
         if record.base != end:
-            raise SpeechError(f"a record for offset {record.base} is written, where {end} is next")
+            raise SpeechError("a record for offset {} is written, where {} is next",
+                              record.base, end)  # fmt: skip
         written[log] = end + 1
         entry, old = record.entry, states.get(record.entry.txn_id)
         state = entry.state
         if min(entry.pid, entry.epoch) < 0:
-            raise SpeechError(f"it writes pid {entry.pid}, epoch {entry.epoch}: both begin at 0")
+            raise SpeechError("it writes pid {}, epoch {}: both begin at 0",
+                              entry.pid, entry.epoch)  # fmt: skip
         if state in COMPLETED and entry.partitions:
-            raise SpeechError(f"it writes {state} with partitions: what has ended has none")
+            raise SpeechError("it writes {} with partitions: what has ended has none", state)
         if old is None and state is not TxnState.EMPTY:
-            raise SpeechError(f"it writes {state} of a new id: its first record says Empty")
+            raise SpeechError("it writes {} of a new id: its first record says Empty", state)
         if old is not None and not may_enter(state, old, config.transaction_version):
-            commits = state is TxnState.PREPARE_COMMIT
-            only = "; only what is Ongoing is committed" if commits else ""
-            raise SpeechError(f"it writes {state} behind {old}: no transaction goes that way{only}")
+            only = ONLY_ONGOING if state is TxnState.PREPARE_COMMIT else ""
+            raise SpeechError("it writes {} after {}: no transaction goes that way{}",
+                              state, old, only)  # fmt: skip
         states[entry.txn_id] = state

@@ -79,7 +79,7 @@ class ServedHost(Host):
             log.error(
                 "your coordinator does no more: %s. Mend it, check it (mqlab build check), and "
                 "start the server again",
-                escape_unseen(new.broken),
+                escape_unseen(str(new.broken)),
             )
         return new, effects
 

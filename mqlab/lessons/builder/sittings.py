@@ -114,10 +114,10 @@ class BuildSystem(Built, KafkaSystem):
         all_properties = (*own, *(self._narrow(one) for one in super()._properties))
         return tuple(one for one in all_properties if one.name not in self.dropped)
 
-    def find_broken(self, world: World) -> str:
-        """Why the code does no more, on any of its nodes; "" while it does."""
+    def find_broken(self, world: World) -> Text | None:
+        """Why the code does no more, on any of its nodes; None while it does."""
         broken = (find_broken(world.nodes[copy]) for copy in self.cluster.copies(TC))
-        return next(filter(None, broken), "")
+        return next(filter(None, broken), None)
 
     def _runs(self, world: World) -> bool:
         return not self.find_broken(world)

@@ -16,6 +16,7 @@ from ...kafka.coordinator.entry import DescribeTransactions, ListTransactions, S
 from ...kafka.messages import AddOffsetsToTxn
 from ...kernel import AppendFailed
 from ...kernel.disk import MemoryDisk, MemoryLog
+from ...kernel.text import WordedError
 from . import api
 from .check_round import api as check_round
 from .pending_acks import api as pending_acks
@@ -33,7 +34,7 @@ KINDS: Mapping[str, type] = {
 }
 
 
-class SpeechError(Exception):
+class SpeechError(WordedError):
     """A value that cannot travel, or that the engine cannot take; the message says which."""
 
 
@@ -53,9 +54,9 @@ def pack(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         kind = type(value).__name__
         if KINDS.get(kind) is not type(value):
-            raise SpeechError(f"{kind} is nothing that such a file says")
+            raise SpeechError("{} is nothing that such a file says", kind)
         return {kind: tuple([pack(getattr(value, name)) for name, _ in _plain_fields(kind)])}
-    raise SpeechError(f"{value!r} is a {type(value).__name__}, which no message holds")
+    raise SpeechError("{!r} is a {}, which no message holds", value, type(value).__name__)
 
 
 def unpack(packed: Any) -> Any:
@@ -73,13 +74,14 @@ def unpack(packed: Any) -> Any:
         return frozenset(content)
     kind = KINDS.get(name)
     if kind is None:
-        raise SpeechError(f"{name} is nothing that such a file says")
+        raise SpeechError("{} is nothing that such a file says", name)
     if issubclass(kind, Enum):
         return kind[content]
     values = tuple(map(unpack, content))
     for (field, field_type), one in zip(_plain_fields(name), values, strict=True):
         if field_type is not None and not isinstance(one, field_type):
-            raise SpeechError(f"`{field}` of {name} is {one!r}, and must be {field_type.__name__}")
+            wanted = field_type.__name__
+            raise SpeechError("`{}` of {} is {!r}, and must be {}", field, name, one, wanted)
     return kind(*values)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...explore import Budget
-from ...kernel import Effect, Event, Fact, Snapshot, Text, Words, World
+from ...kernel import Effect, Event, Fact, Snapshot, Text, Words, World, tr
 from ...kernel.system import Telling
 from ...kernel.world import NodeState
 
@@ -40,6 +40,11 @@ class Trial:
     dropped: tuple[str, ...] = ()
     timed: Timed | None = None
 
+    @property
+    def title(self) -> Text:
+        """The name in words."""
+        return tr(self.name, "trial")
+
 
 BREAKS = Words("your code breaks: {why}")
 BROKEN = Words("your code has stopped with an error")
@@ -68,8 +73,8 @@ class Built:
     def snapshot(self, world: World) -> Snapshot:
         shown: Snapshot = super().snapshot(world)  # type: ignore[misc]
         why = {lane.name: find_broken(world.nodes.get(lane.name)) for lane in shown.lanes}
-        broken = next(filter(None, why.values()), "")
-        if not broken:
+        broken = next(filter(None, why.values()), None)
+        if broken is None:
             return shown
         lanes = (replace(lane, up=False) if why[lane.name] else lane for lane in shown.lanes)
         lights = (
@@ -81,12 +86,12 @@ class Built:
 
 def say_death(old: Any, new: Any) -> tuple[Text, ...]:
     """Why the code of a role does no more since `old`, or since a start (None)."""
-    died = new.broken and not getattr(old, "broken", "")
+    died = new.broken and not getattr(old, "broken", None)
     return (BREAKS(why=new.broken),) if died else ()
 
 
-def find_broken(node: NodeState | None) -> str:
-    """Why a node's code does no more; "" while it does, and where there is no such node."""
+def find_broken(node: NodeState | None) -> Text | None:
+    """Why a node's code does no more; None while it does, and where there is no such node."""
     role = node.roles[0] if node is not None and node.up else None
-    broken: str = getattr(getattr(role, "role", role), "broken", "")
+    broken: Text | None = getattr(getattr(role, "role", role), "broken", None)
     return broken

@@ -10,7 +10,7 @@ from mqlab.cli import main
 from mqlab.kafka.config import KafkaConfig
 from mqlab.kafka.errors import Error
 from mqlab.kafka.messages import InitProducerId, InitProducerIdResponse
-from mqlab.kernel import Appended, Caller, Reply, Request, Text
+from mqlab.kernel import LANGUAGES, Appended, Caller, Reply, Request, Text, speaking
 from mqlab.kernel.disk import MemoryDisk
 from mqlab.lessons.builder import sittings
 from mqlab.lessons.builder.apart import STEP_S
@@ -19,7 +19,7 @@ from mqlab.lessons.builder.closed import ask_version
 from mqlab.lessons.builder.host import BuildError, Host, Inside
 from mqlab.lessons.builder.speech import KINDS, SpeechError, pack, unpack
 from mqlab.lessons.builder.whats import COORDINATOR
-from tests.lessons.builder.wrong import FILES, WRONG, Wrong
+from tests.lessons.builder.wrong import FILES, WRONG, Wrong, assert_chinese
 
 TRIALS = {trial.name: trial for trial in COORDINATOR.list_trials(5)}
 ROLE = (FILES / "begin.py").read_text("utf-8")
@@ -71,6 +71,7 @@ def test_a_wrong_one_hears_its_own_sentence(wrong: Wrong):
     with Host(wrong.source()) as host:
         card = search_trial(TRIALS[wrong.trial], host)
     assert not card.ok and wrong.says in card.message.en, card
+    assert_chinese(card.message)
     # the run is there although its process has ended
     assert card.step == 0 or card.trace().facts[card.step - 1].text.en
 
@@ -168,7 +169,7 @@ HARM = {
     "x = ' ' * 10**12": "all the memory",
     "__import__('os')._exit(3)": "its process cannot be asked any more",
     "raise ValueError('no order')": "it raised ValueError (line 26): no order",
-    "return None": "one way through it has no `return`",
+    "return None": "one way through the function has no `return`",
     "return self": "must return two values",
     "return 7, ()": "in place of a Coordinator",
     "return self, 7": "must be a tuple",
@@ -178,6 +179,13 @@ HARM = {
     "return self, (append(Entry('a', 0, 0), disk, self.config),) * 2": "is written, where 1 is",
     "return self, (replace(append(Entry('a', 0, 0), disk, self.config), log=''),)": "is written w",
     "return self, (Reply(event.caller, 1.5),)": "is a float, which no message holds",
+    "return self, (append(Entry('a', -1, 0), disk, self.config),)": "both begin at 0",
+    "return self, (append(Entry('a', 0, 0, TxnState.ONGOING), disk, self.config),)": "of a new id",
+    "return self, (append(Entry('a', 0, 0, TxnState.COMPLETE_ABORT, ('o',)), disk, self.config),)":
+        "with partitions: what has ended has none",
+    "return self, (Send('nowhere', WriteTxnMarkers('a', 0, 0, True)),)": "KeyError: 'nowhere'",
+    "raise SystemExit": "it raised SystemExit (line 26)",
+    "return replace(self, entries=[]), ()": "a Map in place of a dictionary",
     "import random; return self, (SetTimer(str(random.random()), 1),)": "imports random",
     "s = globals(); s['n'] = s.get('n', 0) + 1; return self, (SetTimer(str(s['n']), 1),)":
         "it did two different things",
@@ -190,6 +198,16 @@ def test_what_it_does_wrong_is_said_and_harms_nobody(line):
     source = ROLE.replace(STEP, f"{STEP}        {line}\n", 1)
     verdict = Building(1, ()).check(source)
     assert not verdict.ok and HARM[line] in verdict.message.en, verdict
+    assert_chinese(verdict.message)
+
+
+def test_a_state_that_is_broken_is_the_same_in_both_languages():
+    source = ROLE.replace("return Coordinator(config), ()", "return None")
+    broken = []
+    for lang in LANGUAGES:
+        with speaking(lang), Host(source) as host:
+            broken.append(host.recover(KafkaConfig(), MemoryDisk(), 0)[0].broken)
+    assert broken[0] == broken[1] and broken[0].en != broken[0].zh
 
 
 #: before the class, what looks for a right one or for a file; `s` is `sys`, `i` is `__import__`
@@ -247,18 +265,19 @@ def test_an_exception_shows_its_own_line_wherever_it_flies(old: str, new: str):
 @pytest.mark.parametrize(
     ("source", "says"),
     [
-        ("x = (", "the file is no Python"),
+        ("x = ", "the file is no Python"),
         ("import os", "line 1 imports os: a coordinator is written with mqlab.lessons.builder.api"),
         ("from mqlab.kafka.coordinator import Coordinator", "line 1 imports mqlab.kafka"),
         ("from . import x", "line 1 imports ."),
         ("x = 1", "no class `Coordinator` with `step` and `recover`"),
-        ("1 / 0", "it raised ZeroDivisionError (line 1)"),
+        ("raise ValueError", "it raised ValueError (line 1)"),
     ],
 )
 def test_a_file_that_is_no_coordinator(source, says):
     with pytest.raises(BuildError, match=r".") as raised:
         check_source(source)
     assert says in str(raised.value)
+    assert_chinese(raised.value.args[0])
 
 
 def test_an_answer_of_another_kind_is_a_sentence():

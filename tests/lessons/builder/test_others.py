@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from mqlab.cli import main
+from mqlab.kernel import Text
 from mqlab.lessons.builder import closed
 from mqlab.lessons.builder.checking import IT_WORKS, check_source, search_trial
 from mqlab.lessons.builder.host import BuildError
@@ -14,7 +15,7 @@ from mqlab.lessons.builder.whats import CHECK_ROUND, PENDING_ACKS, WHATS, What, 
 from mqlab.lessons.course import judging
 from mqlab.lessons.course.judging import WALLED
 from tests.lessons.builder.mutants import mutate
-from tests.lessons.builder.wrong import LABS, Wrong
+from tests.lessons.builder.wrong import LABS, Wrong, assert_chinese
 from tests.lessons.builder.wrong_acks import ACKS
 from tests.lessons.builder.wrong_others import EQUAL, ROUNDS
 
@@ -34,6 +35,7 @@ def test_the_right_ones_pass_and_those_of_the_sitting_before_do_not(what: What, 
     card = check_source(read(what, f"sitting-{sitting}"), sitting)
     assert card.ok, card
     assert card.trials == len(what.list_trials(sitting)) and card.states > 500
+    assert_chinese(card.message)
     before = read(what, "begin" if sitting == 1 else "sitting-1")
     failed = check_source(before, sitting)
     assert not failed.ok and failed.trial in [one.name for one in what.sittings[sitting]]
@@ -48,6 +50,7 @@ def test_a_wrong_one_hears_its_own_sentence(wrong: Wrong):
     with what.host(source) as host:
         card = search_trial(trial, host, what)
     assert not card.ok and wrong.says in card.message.en, card
+    assert_chinese(card.message)
     # the run is there although its process has ended
     assert card.trace().facts[card.step - 1].text.en
 
@@ -85,10 +88,10 @@ ROUND_HARM = {
     "while True: pass": "is there a loop without an end?",
     "__import__('os')._exit(3)": "its process cannot be asked any more",
     "raise ValueError('no order')": "`check`: it raised ValueError (line",
-    "return None": "one way through it has no `return`",
+    "return None": "one way through the function has no `return`",
     "return (), 0": "must return three values",
     "return ('a note',), 0, 0": "is no action",
-    "return (Ask(7),), 0, 0": "names no half of this round",
+    "return (Ask(7),), 0, 0": "names no half message of this round",
     "return (Ask('0'),), 0, 0": "`half` of Ask is '0', and must be int",
     "return (), 9, 0": "`half_offset` 9 is no place of this round",
     "return (), {}, 0": "is a dict, which no message holds",
@@ -107,24 +110,26 @@ ACK_HARM = {
 @pytest.mark.parametrize("line", ROUND_HARM)
 def test_what_a_round_does_wrong_is_said_and_harms_nobody(line: str):
     place = "    ended = {"
-    card = _judge(read(CHECK_ROUND, "begin").replace(place, f"    {line}\n{place}", 1))
-    assert ROUND_HARM[line] in card, card
+    says = _judge(read(CHECK_ROUND, "begin").replace(place, f"    {line}\n{place}", 1))
+    assert ROUND_HARM[line] in says.en
+    assert_chinese(says)
 
 
 @pytest.mark.parametrize("line", ACK_HARM)
 def test_what_pending_acks_do_wrong_is_said_and_harms_nobody(line: str):
     place = "    for message in messages:"
-    card = _judge(read(PENDING_ACKS, "begin").replace(place, f"    {line}\n{place}", 1))
-    assert ACK_HARM[line] in card, card
+    says = _judge(read(PENDING_ACKS, "begin").replace(place, f"    {line}\n{place}", 1))
+    assert ACK_HARM[line] in says.en
+    assert_chinese(says)
 
 
-def _judge(source: str) -> str:
+def _judge(source: str) -> Text:
     try:
         card = check_source(source)
     except BuildError as error:
-        return str(error)
+        return error.args[0]
     assert not card.ok
-    return card.message.en
+    return card.message
 
 
 def test_a_load_that_raises_is_told():

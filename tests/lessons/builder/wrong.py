@@ -6,9 +6,14 @@ refuted.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from mqlab.kernel import Text
+
+#: three words of English in a row: in Chinese a sentence that nobody has translated
+ENGLISH = re.compile(r"[a-z]+(?: [a-z]+){2}")
 LABS = Path(__file__).parents[3] / "labs"
 FILES = LABS / "coordinator"
 
@@ -34,6 +39,11 @@ class Wrong:
         assert self.also[0] in text
         changed = text.replace(self.old, self.new)
         return changed.replace(*self.also) if self.also[0] else changed
+
+
+def assert_chinese(said: Text) -> None:
+    """A message in Chinese has no sentence of English, outside of the code that it quotes."""
+    assert said.zh and not ENGLISH.search(re.sub("`[^`]*`", "…", said.zh)), said.zh
 
 
 BUSY = """        if self.is_busy(ask.txn_id):
@@ -152,7 +162,7 @@ WRONG = (
           "two producers have one epoch", "epoch=entry.epoch + 1, timeout_ms",
           "epoch=max(0, entry.epoch), timeout_ms"),
     Wrong("a new producer goes on where the old one was", 3, "late messages",
-        "it writes Empty behind Ongoing", OPEN, "        if False:\n            # Its older self"),
+        "it writes Empty after Ongoing", OPEN, "        if False:\n            # Its older self"),
     Wrong("what the old one has sent is worth keeping", 3, "late messages",
           "what the older one left open is committed", "self.decide(entry, commit=False)",
           "self.decide(entry, commit=True)"),

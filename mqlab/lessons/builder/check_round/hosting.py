@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from ....kernel import Disk, Effects, Event, Send, Text, replace
+from ....kernel import Disk, Effects, Event, Send, Text, Words, replace, tr
 from ....rocketmq import check as stored_halves
 from ....rocketmq.broker import Broker
 from ....rocketmq.broker.timer import CHECK, read_progress
@@ -24,13 +24,21 @@ from ..trial import say_death
 from .api import Ask, Half, Op, Park, PutBack, Round
 
 ACTIONS = (Ask, Park, PutBack)
+PARKED_AND_BACK = Words(
+    "half message {} is set aside and put back in one round: it is set aside when no question is "
+    "left"
+)
+PARKED_AND_ASKED = Words(
+    "half message {} is set aside and asked about in one round: it is set aside when no question "
+    "is left"
+)
 Actions = tuple[Ask | Park | PutBack, ...]
 
 
 class RoundHost(FunctionHost):
     """The process with the round of `source`."""
 
-    noun = "a check round"
+    noun = tr("a check round")
     page = "mqlab.lessons.builder.check_round.api"
     file = "check_round.py"
     needs = ("check",)
@@ -51,11 +59,11 @@ class RoundHost(FunctionHost):
 
 @dataclass(frozen=True, slots=True)
 class BuiltBroker(Broker):
-    """`broken`: why its round does no more; empty while it does. `aged`: half messages before this
+    """`broken`: why its round does no more; None while it does. `aged`: half messages before this
     place of the half topic are old. A search has no clock, and there are 30 s between two rounds:
     what a round has met is older than transactionTimeOut, 6 s, in the next one."""
 
-    broken: str = ""
+    broken: Text | None = None
     aged: int = 0
     host: RoundHost = field(compare=False, repr=False, kw_only=True)
 
@@ -71,7 +79,7 @@ class BuiltBroker(Broker):
         try:
             return make_round(self, disk, at_ms)
         except Broken as error:
-            return replace(self, broken=str(error)), ()
+            return replace(self, broken=error.args[0]), ()
 
 
 def make_round(broker: BuiltBroker, disk: Disk, at_ms: int) -> tuple[Broker, Effects]:
@@ -138,9 +146,9 @@ def check_round(seen: Round, actions: Any, half_to: Any, op_to: Any) -> None:
     halves = {half.offset: half for half in seen.halves}
     for action in actions:
         if not isinstance(action, ACTIONS):
-            raise Broken(f"{action!r:.80} is no action: those are PutBack, Ask and Park")
+            raise Broken("{!r:.80} is no action: those are PutBack, Ask and Park", action)
         if action.half not in halves:
-            raise Broken(f"{action} names no half of this round")
+            raise Broken("{} names no half message of this round", action)
     _check_actions(seen, actions)
     for name, stop, start, count in (
         ("half_offset", half_to, seen.half_offset, len(seen.halves)),
@@ -148,13 +156,15 @@ def check_round(seen: Round, actions: Any, half_to: Any, op_to: Any) -> None:
     ):
         # `type`, as True is an int too
         if type(stop) is not int or not start <= stop <= start + count:
-            raise Broken(f"`{name}` {stop!r} is no place of this round: {start} to {start + count}")
+            raise Broken("`{}` {!r} is no place of this round: {} to {}",
+                         name, stop, start, start + count)  # fmt: skip
     _check_stop(seen, halves.get(half_to), actions)
     unread = next((op for op in seen.ops if op.offset == op_to), None)
     if unread is not None and all(half < half_to for half in unread.ends):
         raise Broken(
-            f"op record {unread.offset} names only halves that are passed, and the op offset stays "
-            "before it: every round reads it again, and the op topic grows for ever"
+            "op record {} names only half messages that are passed, and the op offset stays "
+            "before it: every round reads it again, and the op topic grows for ever",
+            unread.offset,
         )
 
 
@@ -170,38 +180,35 @@ def _check_actions(seen: Round, actions: Actions) -> None:
         kinds = [type(action) for action in own]
         repeated = next((one for one in own if own.count(one) > 1), None)
         if repeated is not None:
-            raise Broken(f"{repeated} is done twice in one round")
+            raise Broken("{} is done twice in one round", repeated)
         if Park in kinds and len(kinds) > 1:
-            raise Broken(
-                f"half {half.offset} is parked and {_name(kinds)} in one round: it is parked when "
-                "no question is left"
-            )
+            raise Broken((PARKED_AND_BACK if PutBack in kinds else PARKED_AND_ASKED)(half.offset))
         if Park in kinds and half.offset in ended:
             raise Broken(
-                f"half {half.offset} is parked, and an op record of this round says that it has "
-                "ended: it is passed over"
+                "half message {} is set aside, and an op record of this round says that it has "
+                "ended: it is passed over",
+                half.offset,
             )
         if kinds == [Ask, PutBack]:
             raise Broken(
-                f"{own[0]} comes before {own[1]}, so the question names a half that is passed "
-                "over, and its answer would end that one: put the half back first, then ask, so "
-                "that the question names the copy"
+                "{} comes before {}, so the question names a half message that is passed over, "
+                "and its answer would end that one: put the half message back first, then ask, so "
+                "that the question names the copy",
+                *own,
             )
         if kinds == [PutBack]:
             raise Broken(
-                f"{own[0]} is done without Ask({half.offset}): `PutBack` only writes a copy, "
-                "which "
-                "counts as one more check; `Ask` is the question"
+                "{} is done without Ask({}): `PutBack` only writes a copy, which "
+                "counts as one more check; `Ask` is the question",
+                own[0],
+                half.offset,
             )
         if kinds and half.young and Park not in kinds:
             raise Broken(
-                f"half {half.offset} is asked about while it is young, and its producer still at "
-                "work: the round ends there, and its offset stays there"
+                "half message {} is asked about while it is young, and its producer still at "
+                "work: the round ends there, and its offset stays there",
+                half.offset,
             )
-
-
-def _name(kinds: list[type]) -> str:
-    return "put back" if PutBack in kinds else "asked about"
 
 
 def _check_stop(seen: Round, stop: Half | None, actions: Actions) -> None:
@@ -213,16 +220,20 @@ def _check_stop(seen: Round, stop: Half | None, actions: Actions) -> None:
     again = [action for action in actions if action.half >= stop.offset]
     if again:
         raise Broken(
-            f"{again[0]} is done, and the half offset stays at {stop.offset}: the next round finds "
-            "the same half and does it again"
+            "{} is done, and `half_offset` stays at {}: the next round finds the same half "
+            "message and does it again",
+            again[0],
+            stop.offset,
         )
     if any(stop.offset in op.ends for op in seen.ops):
         raise Broken(
-            f"the round stops at half {stop.offset}, which has ended: it is passed over, or "
-            "nothing behind it is ever looked at"
+            "the round stops at half message {}, which has ended: it is passed over, or "
+            "nothing after it is ever looked at",
+            stop.offset,
         )
     if not stop.young:
         raise Broken(
-            f"the round stops at half {stop.offset}, which nobody has ended and which is not "
-            "young: that is the one to ask about"
+            "the round stops at half message {}, which nobody has ended and which is not "
+            "young: that is the one to ask about",
+            stop.offset,
         )

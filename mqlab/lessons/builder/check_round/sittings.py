@@ -117,7 +117,7 @@ SITTINGS: dict[int, tuple[Trial, ...]] = {
     ),
     2: (
         Trial("a young one", f"{YOUNG} 'app={NOBODY}; {A}; {NOW}; {B}'", Budget(timers=2)),
-        Trial("a young one behind a copy", f"{YOUNG} 'app={LATER}; {A}; {B}'", Budget(timers=3)),
+        Trial("a young one after a copy", f"{YOUNG} 'app={LATER}; {A}; {B}'", Budget(timers=3)),
         Trial("an op record for two", f"{YOUNG} 'app={NOW}; {A}; {NOBODY}; {B}; {NOW}; {C}'",
               Budget(timers=3)),
         Trial("ends in another order", f"{YOUNG} {SYNC} 'app={NOBODY}; {A}; {B}; {NOW}; {C}; "

@@ -77,12 +77,12 @@ def play(system: PendingAckSystem, schedule: tuple[str, ...]) -> World:
     return run.world
 
 
-def find_broken(system: PendingAckSystem, world: World) -> str:
+def find_broken(system: PendingAckSystem, world: World) -> Text | None:
     """What has broken: in a step, or in a load that was tried only."""
     for topic in list_topics(system.cluster, world):
         if isinstance(topic, BuiltTopic) and topic.broken:
             return topic.broken
-    return next((load.broken for load in list_loads(system, world) if load.broken), "")
+    return next((load.broken for load in list_loads(system, world) if load.broken), None)
 
 
 def _explain_held(system: PendingAckSystem, world: World, claim: str) -> Text:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ....kernel import Disk, Effects, Event, Map, Text, replace
+from ....kernel import Disk, Effects, Event, Map, Text, replace, tr
 from ....pulsar.config import PulsarConfig
 from ....pulsar.ledger import Cursor
 from ....pulsar.messages import AckPosition, TxnID
@@ -30,7 +30,7 @@ NEEDS = ("may_acknowledge", "acknowledge", "commit", "abort", "acknowledge_plain
 class AckHost(FunctionHost):
     """The process with the pending acks of `source`."""
 
-    noun = "a file of pending acks"
+    noun = tr("a file of pending acks")
     page = "mqlab.lessons.builder.pending_acks.api"
     file = "pending_acks.py"
     needs = NEEDS
@@ -46,7 +46,7 @@ class AckHost(FunctionHost):
 class BuiltPendingAck(PendingAck):
     """`broken`: why a load of it came to nothing."""
 
-    broken: str = ""
+    broken: Text | None = None
     host: AckHost = field(compare=False, repr=False, kw_only=True)
 
     @property
@@ -74,7 +74,7 @@ class BuiltPendingAck(PendingAck):
         messages = list_messages(positions)
         may = self.host.call("may_acknowledge", self.held, list_acked(cursor), str(txn), messages)
         if not isinstance(may, bool):
-            raise Broken(f"`may_acknowledge` must say True or False, and says {may!r:.80}")
+            raise Broken("`may_acknowledge` must say True or False, and says {!r:.80}", may)
         return "" if may else REFUSED.format(txn=txn)
 
     def acknowledge(self, txn: TxnID, positions: tuple[AckPosition, ...]) -> BuiltPendingAck:
@@ -103,7 +103,7 @@ class BuiltPendingAck(PendingAck):
             held, messages = check_two("load", loaded)
             return replace(self.put(held), state=PendingAckState.READY), cursor.delete(messages)
         except Broken as error:
-            return replace(self, broken=str(error)), cursor
+            return replace(self, broken=error.args[0]), cursor
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,16 +122,16 @@ class BuiltSubscription(Subscription):
 
 @dataclass(frozen=True, slots=True)
 class BuiltTopic(Topic):
-    """`failed`: why a function of its subscriptions does no more; empty while they do."""
+    """`failed`: why a function of its subscriptions does no more; None while they do."""
 
-    failed: str = ""
+    failed: Text | None = None
     host: AckHost = field(compare=False, repr=False, kw_only=True)
 
     @property
-    def broken(self) -> str:
+    def broken(self) -> Text | None:
         """Why it does no more."""
-        loads = (getattr(sub.pending, "broken", "") for sub in self.subs.values())
-        return self.failed or "".join(loads)
+        loads = (getattr(sub.pending, "broken", None) for sub in self.subs.values())
+        return self.failed or next(filter(None, loads), None)
 
     def describe_changes(self, old: Topic | None) -> tuple[Text, ...]:
         return say_death(old, self) or Topic.describe_changes(self, old)
@@ -146,7 +146,7 @@ class BuiltTopic(Topic):
         try:
             return Topic.step(self, event, disk)
         except Broken as error:
-            return replace(self, failed=str(error)), ()
+            return replace(self, failed=error.args[0]), ()
 
 
 def list_messages(positions: Iterable[AckPosition]) -> tuple[int, ...]:
@@ -161,34 +161,36 @@ def list_acked(cursor: Cursor) -> tuple[int, ...]:
 def check_held(held: Any) -> Map[int, str]:
     """Broken for what is no Map from positions to transactions."""
     if not isinstance(held, Map):
-        raise Broken(f"`held` is {held!r:.80}, and must be a Map")
+        raise Broken("`held` is {!r:.80}, and must be a Map", held)
     for at, txn in held.items():
         if type(at) is not int or not isinstance(txn, str):
-            raise Broken(f"`held` has {at!r:.40}: {txn!r:.40}, and maps positions to transactions")
+            raise Broken("`held` has {!r:.40}: {!r:.40}, and maps positions to transactions",
+                         at, txn)  # fmt: skip
         try:
             parse(txn)
         except ValueError as error:
-            raise Broken(f"`held`: {error}") from error
+            raise Broken("`{}`: {}", "held", error) from error
     return held
 
 
 def check_two(name: str, pair: Any) -> tuple[Any, tuple[int, ...]]:
     """Broken for what is not a Map and messages."""
     if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[1], tuple)):
-        raise Broken(f"`{name}` must return two values, `held` and a tuple of messages")
+        raise Broken("`{}` must return two values, `held` and a tuple of messages", name)
     if any(type(at) is not int or at < 0 for at in pair[1]):
-        raise Broken(f"`{name}` gives {pair[1]!r:.80}, and messages are positions")
+        raise Broken("`{}` gives {!r:.80}, and messages are positions", name, pair[1])
     return pair
 
 
 def check_freed(held: Map[int, str], txn: str, messages: tuple[int, ...]) -> None:
     """Broken where an abort would deliver again what its transaction did not have."""
     for place, at in enumerate(messages):
-        holder = held.get(at, "nobody")
+        holder = held.get(at, tr("nobody"))
         if holder != txn:
             raise Broken(
-                f"`abort` of {txn} gives message {at}, which {holder} holds: it gives what its "
-                "own transaction had, and nothing else"
-            )
+                "`abort` of {} gives message {}, which {} holds: it gives what its "
+                "own transaction had, and nothing else",
+                txn, at, holder,
+            )  # fmt: skip
         if at in messages[:place]:
-            raise Broken(f"`abort` of {txn} gives message {at} twice: it is delivered twice")
+            raise Broken("`abort` of {} gives message {} twice: it is delivered twice", txn, at)

@@ -131,7 +131,7 @@ class Load:
     """What a load would come to now, and what the log says: messages that are held, and the cursor
     with what has committed."""
 
-    broken: str
+    broken: Text | None
     held: Held
     cursor: Cursor
     granted: Held

@@ -20,6 +20,7 @@ from functools import partial
 
 from ....kernel import Disk, Effects, Map, NodeSpec
 from ....kernel.options import Rules
+from ....kernel.text import BadValue
 from ....pulsar import PulsarSystem
 from ....pulsar.buffer import Buffer, find_snapshot
 from ....pulsar.config import PulsarConfig
@@ -123,7 +124,7 @@ def parse(txn: str) -> TxnID:
     """A transaction's id as it is printed."""
     match = ID.fullmatch(txn)
     if match is None:
-        raise ValueError(f"{txn!r} is no transaction; one is written (0,3)")
+        raise BadValue("{!r} is no transaction; one is written (0,3)", txn)
     return TxnID(int(match[1]), int(match[2]))
 
 
