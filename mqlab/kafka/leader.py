@@ -280,18 +280,16 @@ def ask_again(leader: Leader, timer: str) -> Result:
     """The pause before a question is over."""
     corr = int(timer.removeprefix(role.ADD))
     waiting: Verifying[Produce] | None = leader.verifying.get(corr)
-    if waiting is None:
-        return leader, ()
-    return leader, (Send(leader.config.coordinator, waiting.question, corr),)
+    ask = waiting and Send(leader.config.coordinator, waiting.question, corr)
+    return leader, (ask,) if ask else ()
 
 
 def translate_error(error: Error, version: int) -> Error:
     """What is answered to a producer when the coordinator refuses (AddPartitionsToTxnManager)."""
     if error is Error.PRODUCER_FENCED:
         return Error.INVALID_PRODUCER_EPOCH
-    if error in UNAVAILABLE:
-        return Error.NOT_ENOUGH_REPLICAS
-    if error is Error.CONCURRENT_TRANSACTIONS and version < 12:
+    is_busy = error is Error.CONCURRENT_TRANSACTIONS and version < 12
+    if is_busy or error in UNAVAILABLE:
         return Error.NOT_ENOUGH_REPLICAS  # a disguise that old clients know to retry
     if error is Error.TRANSACTION_ABORTABLE and version < 11:
         return Error.INVALID_TXN_STATE

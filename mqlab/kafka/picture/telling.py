@@ -62,10 +62,9 @@ from ..messages import (
 )
 from ..replication import Leadership
 from ..replication.controller import FetchReplica, FetchReplicaResponse, Found, Load, Metadata
-from ..states import TxnState
+from ..states import COMPLETED, TxnState
 from . import words
 from .view import Cluster, Txn, find_current, find_last, name_by_turn, read_transactions, read_world
-from .words import explain_error
 
 # ---- What a Kafka fact means: its transaction, whether it may be folded, one sentence why
 #
@@ -198,20 +197,24 @@ def explain_answer(
         return Telling(hide=not has_news, label=Text("replicate"))
     if isinstance(body, Found):  # who leads a partition, to a client that has asked for it
         return Telling(fold=True)
-    txn_name = _name_txn(known, request, txn_id)
-    error: Error = getattr(body, "error", Error.NONE)
+    txn_name, error = _name_txn(known, request, txn_id), getattr(body, "error", Error.NONE)
     if error:
         fenced = error in (Error.PRODUCER_FENCED, Error.INVALID_PRODUCER_EPOCH)
+        batch = getattr(request, "batch", None)
+        unverified = error is Error.NOT_ENOUGH_REPLICAS and batch and batch.transactional
         return Telling(
             txn_name,
             fold=is_expected(error, sender),  # it occurs in every execution: the client retries
             label=Text(error.name),
-            why=explain_error(error),
+            why=words.WHY_UNVERIFIED() if unverified else words.explain_error(error),
             story=words.TOLD_FENCED if fenced else None,
         )
     match body:
         case EndTxnResponse():
-            return Telling(txn_name, label=Text("ok"), why=words.WHY_ANSWERED())
+            mine = known.list_txns(getattr(request, "txn_id", txn_id))
+            over = not mine or mine[-1].state in COMPLETED
+            why = (words.WHY_ENDED if over else words.WHY_ANSWERED)()
+            return Telling(txn_name, label=Text("ok"), why=why)
         case FetchResponse(lso=lso, hw=hw):
             return Telling(why=words.WHY_FETCHED(lso=lso, hw=hw))
         case OffsetFetchResponse(unstable=unstable):

@@ -93,7 +93,7 @@ TIMERS: Timers = {
     coordinator.APPEND_AGAIN: Words(
         "Too few copies were in sync to keep the record safe: the coordinator writes it again."
     ),
-    ADD: Words("The coordinator has not answered the leader's question: it asks once more."),
+    ADD: Words("The coordinator was busy with this producer: the leader asks once more."),
     PAUSE: Words("Nobody led the partition: the client looks for its leader once more."),
     flight.DELIVERY: Words(
         "delivery.timeout.ms has passed: the producer gives the record up, although it may be "

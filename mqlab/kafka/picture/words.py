@@ -43,6 +43,10 @@ WHY_PREPARE_ABORT = Words("The decision: once this record is safe, {txn} is abor
 WHY_ANSWERED = Words(
     "The client is answered before any marker is written: readers may see nothing yet."
 )
+WHY_ENDED = Words("No marker is missing: the transaction has ended already, or was empty.")
+WHY_UNVERIFIED = Words(
+    "Nothing is stored: too few copies are in sync, or the coordinator could not be asked just now."
+)
 WHY_DATA = Words(
     "In the log at once, among everything else: only an open transaction makes readers wait."
 )

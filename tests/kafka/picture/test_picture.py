@@ -172,6 +172,16 @@ def test_a_missing_replica_is_news_where_there_are_replicas() -> None:
     assert folds == [True, False]
 
 
+def test_an_answer_says_why_it_is_given_now() -> None:
+    known, ask = both(*COMMITTED)[0], EndTxn("a", 0, 0, True)
+    ended = both(*HISTORIES[5][:4])[0]
+    answers = [explain_answer(k, "coordinator", ask, EndTxnResponse()) for k in (known, ended)]
+    assert [told.why for told in answers] == [words.WHY_ANSWERED(), words.WHY_ENDED()]
+    short = ProduceResponse(Error.NOT_ENOUGH_REPLICAS)
+    told = [explain_answer(known, "orders-0@1", Produce(b), short) for b in (BATCH, Batch())]
+    assert [one.why for one in told] == [words.WHY_UNVERIFIED(), words.explain_error(short.error)]
+
+
 def test_what_is_written_says_what_it_decides() -> None:
     members = Batch((GroupMetadata("g"),))
     control = Batch((), 1, 1, 7, 0, -1, True, COMMIT)
