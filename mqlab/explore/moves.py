@@ -327,9 +327,9 @@ class Place(dict[int, Group]):
 
     def _down(self, of: Step | int, done: int, before: NodeState, how: str) -> int:
         """The worth of the node when it has stopped."""
-        memo = (of, done, how == "power")
+        memo = (of, done, how == "power" and not self._moves.system.synced)
         if memo not in self._downs:
-            self._downs[memo] = self.field.worth(stop_node(before, how == "power"))
+            self._downs[memo] = self.field.worth(stop_node(before, memo[-1]))
         return self._downs[memo]
 
     def _find_peer(self, client: int, answers: Arriving) -> PeerBreak:

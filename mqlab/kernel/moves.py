@@ -356,7 +356,7 @@ def _stop(
     for pair, conn in stopped.conns.items():
         # answers ("r") to the stopped node reach no client; its requests stay in flight
         wires = wires.remove(("r", *pair, conn))
-    world = World(world.nodes.set(name, stop_node(stopped, power)), wires)
+    world = World(world.nodes.set(name, stop_node(stopped, power and not system.synced)), wires)
     for other, node in world.nodes.items():
         if other != name and node.up:
             for client, server in node.conns:
@@ -401,6 +401,6 @@ def _restart(system: System, world: World, choice: Choice, at_ms: int) -> list[M
         # answers ("r") to the stopped node reach no client
         wires = wires.remove(("r", *pair, conn))
     by_power = choice.how == "power"
-    world = World(world.nodes.set(name, stop_node(node, by_power)), wires)
+    world = World(world.nodes.set(name, stop_node(node, by_power and not system.synced)), wires)
     what = "power" if by_power else "stop"
     return [*moved, Moved(world, name, name, None, None, what, done=done, planned=planned)]

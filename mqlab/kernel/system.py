@@ -70,7 +70,8 @@ class System(Written):
     of the names of timers that only ask again, as "retry" of `retry o-0`. `judged_between_steps`:
     lights are judged when a step is over, as a search does, and not after each of its effects: for
     a role that knows how far a step will have come before it has done it. `disks`: what nodes find
-    on their disks when they start for the first time; no line can say that. `unguards`: which
+    on their disks when they start for the first time; no line can say that. `synced`: a power cut
+    takes nothing from its disks, as each write is flushed before it counts. `unguards`: which
     sentences why rest on a safeguard, and what is true while it is off; `glossary`: the broker's
     own words that a picture of it shows, with one sentence each.
     """
@@ -83,6 +84,7 @@ class System(Written):
     both_ways: ClassVar[bool] = False
     retrying: ClassVar[tuple[str, ...]] = ()
     judged_between_steps: ClassVar[bool] = False
+    synced: ClassVar[bool] = False
     unguards: ClassVar[Unguarded] = {}
     glossary: ClassVar[Mapping[Text, Text]] = {}
 

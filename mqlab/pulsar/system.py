@@ -312,6 +312,7 @@ class PulsarSystem(System):
     glossary = TERMS
     verbs = CALLS
     retrying = ("retry",)
+    synced = True  # bookies: journalSyncData
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from ...kernel import Fact, FactKind, Outcome, Text, Words
 from ...kernel.reasons import (
     LATE,
-    POWER_CUT,
     Changes,
     Reasons,
     Timers,
@@ -30,6 +29,7 @@ from .snapshot import Cluster
 SENTENCES = read_sentences(__file__)
 STOPPED: Mapping[str, Words] = SENTENCES["stopped"]
 RECOVERED: Mapping[str, Words] = SENTENCES["recovered"]
+POWER_CUT = Words("A bookie flushes before it answers: a power cut takes memory, as a crash does.")
 BROKEN = Words(
     "Requests in flight may still arrive, answers never do; the client asks again on a new "
     "connection."
