@@ -235,9 +235,7 @@ def acknowledge_up_to(
     if last > lac:
         return cursor
     cursor = cursor.delete_up_to(last)
-    if whole:
-        return cursor
-    if not batch_index_ack:
+    if whole or not batch_index_ack:
         return cursor
     return cursor.ack_indexes(position.position, ((0, position.batch_index),), position.batch_size)
 

@@ -299,10 +299,11 @@ def acknowledge_plain(sub: Subscription, ask: Ack, lac: int) -> Result:
         pending = sub.pending.clear_up_to(cursor.mark_delete)
         return replace(sub, cursor=cursor, pending=pending), ()
     cursor = acknowledge(sub.cursor, ask.positions, batch_index_ack, lac)
-    pending = sub.pending if sub.is_single else sub.pending.join_indexes(ask.positions)
+    keeps = sub.config.coordinators > 0  # Consumer#isTransactionEnabled in #individualAckNormal
+    pending = sub.pending if sub.is_single or not keeps else sub.pending.join_indexes(ask.positions)
     pending = pending.clear_deleted(cursor, ask.positions)
     new = _reset_counts(replace(sub, cursor=cursor, pending=pending), ask.positions)
-    return _release_acked(new, ask.positions), ()
+    return _release_acked(new, (p for p in ask.positions if keeps or p.batch_index < 0)), ()
 
 
 def _reset_counts(sub: Subscription, acked: Iterable[AckPosition]) -> Subscription:

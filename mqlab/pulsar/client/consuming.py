@@ -79,7 +79,8 @@ class Consumer:
     """`call`: what subscribed it. `open`: the broker has accepted it. `queue`: what came and was
     not received. `taken`: what was received since the broker was given permits. `received`: ids
     that were received and not acknowledged. `sizes`: how many messages a batch has, by its
-    position."""
+    position. `left`: messages of batches that no plain acknowledgement has named since they came
+    (MessageIdAdv#getAckSet)."""
 
     call: SubscribeTo
     open: bool = False
@@ -87,6 +88,7 @@ class Consumer:
     taken: int = 0
     received: tuple[MessageId, ...] = ()
     sizes: tuple[tuple[int, int], ...] = ()
+    left: tuple[MessageId, ...] = ()
 
     @property
     def partition(self) -> str:
@@ -129,16 +131,16 @@ class Consumer:
 
     def take(self) -> tuple[Consumer, tuple[Flow, ...], list[str]]:
         """Receive what is there: the permits to give, and each message in words."""
-        words, ids, sizes = [], list(self.received), dict(self.sizes)
+        words, ids, sizes, left = [], list(self.received), dict(self.sizes), self.left
         for message in self.queue:
-            for id, value in list_messages(message):
-                words.append(describe_message(id, value, message.redelivery_count))
-                ids.append(id)
+            at, came = message.message_id.position, list_messages(message)
+            words += [describe_message(id, value, message.redelivery_count) for id, value in came]
+            ids += [id for id, _ in came]
             if len(message.values) > 1:
-                sizes[message.message_id.position] = len(message.values)
-        new = replace(
-            self, queue=(), received=tuple(dict.fromkeys(ids)), sizes=tuple(sorted(sizes.items()))
-        )
+                sizes[at] = len(message.values)
+                left = (*(id for id in left if id.position != at), *(id for id, _ in came))
+        received, known = tuple(dict.fromkeys(ids)), tuple(sorted(sizes.items()))
+        new = replace(self, queue=(), received=received, sizes=known, left=left)
         new, flows = new.free(self.waiting) if self.call.queue else (new, ())
         return new, flows, words
 
@@ -178,15 +180,20 @@ class Consumer:
         return mine[-1:] if cumulative else mine
 
     def tell_plain(self, ids: tuple[MessageId, ...], cumulative: bool) -> tuple[AckPosition, ...]:
-        """What a plain acknowledgement of these reports to the broker. Without `batch_index_ack`,
-        of a batch nothing before its last message, or, cumulatively, the entry before it."""
+        """What a plain acknowledgement of these reports to the broker: the whole batch with the
+        last of its messages (MessageIdAdvUtils#acknowledge), and before that its index. Without
+        `batch_index_ack` that is nothing or, cumulatively, the entry before it."""
+        batches = {id.position for id in self.leave_plain(ids, cumulative)}
+        whole = (AckPosition(id.position) for id in ids if id.position not in batches)
+        rest = [id for id in ids if id.position in batches]
         if self.call.batch_index_ack:
-            return tuple(map(self.position_of, ids))
-        left = (id for id in self.received if (id > ids[0] if cumulative else id not in ids))
-        batches = {id.position for id in left}
-        whole = (id.position for id in ids if id.position not in batches)
-        before = (id.position - 1 for id in ids if cumulative and id.position in batches)
-        return tuple(AckPosition(at) for at in dict.fromkeys((*whole, *before)) if at >= 0)
+            return tuple(dict.fromkeys((*whole, *map(self.position_of, rest))))
+        before = (AckPosition(id.position - 1) for id in rest if cumulative and id.position)
+        return tuple(dict.fromkeys((*whole, *before)))
+
+    def leave_plain(self, ids: tuple[MessageId, ...], cumulative: bool) -> tuple[MessageId, ...]:
+        """What is `left` once these are acknowledged."""
+        return tuple(id for id in self.left if (id > ids[0] if cumulative else id not in ids))
 
     def position_of(self, id: MessageId) -> AckPosition:
         """A message of a batch of unknown size counts as the whole entry."""
@@ -486,13 +493,10 @@ def _build_ack(client: Client, call: Acknowledge, partition: str) -> Ack:
     consumer = client.find_consumer(partition, call.subscription)
     assert consumer is not None
     ids = consumer.choose(call.ids, call.cumulative)
-    if call.txn:
-        positions = tuple(map(consumer.position_of, ids))
-    else:
-        positions = consumer.tell_plain(ids, call.cumulative)
+    told = map(consumer.position_of, ids) if call.txn else consumer.tell_plain(ids, call.cumulative)
     kind = AckType.CUMULATIVE if call.cumulative else AckType.INDIVIDUAL
     txn = client.txns[call.txn].id if call.txn else None
-    return Ack(partition, call.subscription, positions, kind, txn)
+    return Ack(partition, call.subscription, tuple(told), kind, txn)
 
 
 def finish_registration(client: Client, call: Acknowledge, answer: Answer) -> Result:
@@ -514,6 +518,8 @@ def _forget(client: Client, call: Acknowledge, partition: str) -> Client:
     consumer = client.find_consumer(partition, call.subscription)
     assert consumer is not None
     ids = consumer.choose(call.ids, call.cumulative)
+    if call.cumulative or not call.txn:  # else: doTransactionAcknowledgeForResponse
+        consumer = replace(consumer, left=consumer.leave_plain(ids, call.cumulative))
     if call.cumulative:
         ids = tuple(id for id in consumer.received if id <= ids[0])
     return client.keep_consumer(consumer.forget(ids))

@@ -89,6 +89,30 @@ def test_without_a_coordinator_there_are_plain_messages_only() -> None:
     ]
 
 
+def test_a_power_cut_takes_nothing_that_a_bookie_has_answered() -> None:
+    run = run_scenario(
+        "system pulsar\nrun app: new-transaction t1, send orders-0 a txn=t1\npower-cut tc-0\n"
+        "restart tc-0\npower-cut orders-0\nrestart orders-0\nrun app: commit t1, new-transaction t2"
+    )
+    said = [fact.text.en for fact in run.trace if fact.glyph == "☞"]
+    assert said[-2:] == ["commit t1: ok", "new-transaction t2: ok (0,1)"]
+
+
+@pytest.mark.parametrize("coordinators, again", [(0, "a @0:0 again 1, b"), (1, "b")])
+def test_a_broker_that_keeps_no_index_remembers_with_transactions_only(
+    coordinators: int, again: str
+) -> None:
+    """apache/pulsar#5969; Consumer#individualAckNormal."""
+    run = run_scenario(
+        f"system pulsar batch_index_ack=0 coordinators={coordinators}\n"
+        "run app: subscribe orders-0 s type=Shared, send orders-0 a b, receive s\n"
+        "run app: ack s orders-0@0:0, nack s orders-0@0:1\nrun app: receive s, ack s"
+    )
+    said = [fact.text.en for fact in run.trace]
+    assert f"receive s: ok {again} @0:1 again 1" in said
+    assert said[-1] == "cursors[s] = mark-delete 0", "all of them: the whole batch"
+
+
 def test_a_line_is_read_back() -> None:
     line = {
         "clients": "app,shop",
