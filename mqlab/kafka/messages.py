@@ -76,9 +76,7 @@ class InitProducerIdResponse(Answer):
     epoch: int = -1
 
     def __str__(self) -> str:
-        if self.error:
-            return self.error.words
-        return f"ok pid={self.pid} epoch={self.epoch}"
+        return self.error.words if self.error else f"ok pid={self.pid} epoch={self.epoch}"
 
 
 @frozen

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..kernel import Single, frozen, worded
+from ..kernel import Single, Words, frozen, worded
 from .errors import ServerError
 from .states import AccessMode, AckType, MarkerType, SubType, TxnAction, TxnStatus
 
@@ -46,6 +46,8 @@ class MessageId:
 
 #: of a message whose command names another transaction than the message itself does
 UNNAMED = ", which the message does not say"
+#: of what a topic keeps in its queue while its transaction buffer recovers
+WAITS = Words("{what}: waits for the buffer")
 
 
 def name_txn(txn: TxnID | None) -> str:
@@ -254,6 +256,7 @@ class EndTxnOnPartition:
     action: TxnAction
     partition: str
     low_watermark: int
+    idle = WAITS
 
 
 @frozen
@@ -351,6 +354,7 @@ class SendMessage:
     metadata: MessageMetadata | None = None
     is_part: bool = False
     opened: bool = False
+    idle = WAITS
 
     def __str__(self) -> str:
         remark = "" if self.metadata is None or self.metadata.txn == self.txn else UNNAMED
@@ -524,6 +528,7 @@ class GetLastMessageId:
     """GET_LAST_MESSAGE_ID: the last entry that a reader could be sent now."""
 
     partition: str
+    idle = WAITS
 
 
 @frozen

@@ -115,9 +115,7 @@ def time_out(client: Client, name: str) -> Client:
 
 def find_action(txn: Transaction, call: Commit | Abort) -> TxnAction:
     """A commit of a transaction in which something failed aborts it."""
-    if isinstance(call, Abort) or txn.failed:
-        return TxnAction.ABORT
-    return TxnAction.COMMIT
+    return TxnAction.ABORT if isinstance(call, Abort) or txn.failed else TxnAction.COMMIT
 
 
 def begin_end(client: Client, call: Commit | Abort) -> Result:

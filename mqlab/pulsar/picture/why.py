@@ -91,7 +91,7 @@ GOES_ON = Words("The application goes on.")
 FAILURE = Words(
     "The application hears an exception and must decide what it means for its transaction."
 )
-NOTHING_DONE = Words("It changes nothing here.")
+NOTHING_DONE = Words("Nothing is written here, and nothing answered now.")
 
 
 def find_kind(cluster: Cluster, name: str) -> str:

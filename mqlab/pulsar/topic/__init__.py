@@ -362,9 +362,7 @@ def recover_sequences(topic: Topic, log: LogView) -> Topic:
 
 
 def _raise(numbers: Map[str, int], producer: str, number: int) -> Map[str, int]:
-    if number <= numbers.get(producer, -1):
-        return numbers
-    return numbers.set(producer, number)
+    return numbers if number <= numbers.get(producer, -1) else numbers.set(producer, number)
 
 
 FRONTIER = Words("maxReadPosition={max_read}")

@@ -113,6 +113,16 @@ def test_a_broker_that_keeps_no_index_remembers_with_transactions_only(
     assert said[-1] == "cursors[s] = mark-delete 0", "all of them: the whole batch"
 
 
+def test_what_waits_for_the_buffer_is_not_nothing_to_do() -> None:
+    """apache/pulsar#18923: a decision that meets a topic which is being loaded."""
+    run = run_scenario(
+        "system pulsar\nrun app: new-transaction t1, send orders-0 a txn=t1\nkill orders-0\n"
+        "run app: commit t1\nkill tc-0\nrestart tc-0\nrestart orders-0"
+    )
+    said = [fact.text.en for fact in run.trace if fact.glyph == "·"]
+    assert said == ["EndTxnOnPartition commit (0,0) lowWatermark=-1: waits for the buffer"] * 2
+
+
 def test_a_line_is_read_back() -> None:
     line = {
         "clients": "app,shop",
