@@ -127,7 +127,7 @@ HALF_RECORD = Words(
 )
 COPY = Words(
     "A log cannot be changed, so the half message is written once more at its end, with the "
-    "number of checks raised; the question is about this copy."
+    "number of checks raised; a check is about the newest copy."
 )
 OP_RECORD = Words(
     "It names places in the half topic that the check may pass over; the half messages "
