@@ -272,6 +272,7 @@ def list_constants() -> frozenset[str]:
                     found |= {node.value, *map(str.strip, node.value.split("|"))}
         elif path.suffix == ".toml":
             found |= set(_list_all(tomllib.loads(path.read_text("utf-8"))))
+    found.update(*map(read_beliefs, read_texts()))
     return frozenset(found)
 
 
