@@ -9,9 +9,9 @@ from ....kernel import worded
 
 
 class Api(IntEnum):
-    """The requests this server answers: the number on the wire (ApiKeys), and its lowest and highest
-    version, as a 4.3 broker offers them to clients. (Versions 4 and 5 of AddPartitionsToTxn it
-    offers to other brokers: `kafka/unserved.py`.)"""
+    """The requests this server answers: number on the wire (ApiKeys), lowest and highest version,
+    as a 4.3 broker offers them to clients. (Versions 4 and 5 of AddPartitionsToTxn it offers to
+    other brokers: `kafka/unserved.py`.)"""
 
     PRODUCE = 0, 3, 13
     FETCH = 1, 4, 18
