@@ -19,6 +19,9 @@ from ...program import LIBRARY as LIBRARY
 from ...program import SLOW as SLOW
 from ...program import Programs
 
+#: profiles of what is not about transactions, and of a client that speaks what its cluster allows
+TV2, BOTH_LEVELS = ("tv2",), ("tv2", "tv0")
+
 PROGRAMS = Programs(__name__, tuple(PROFILES))
 for one in LAB_14:
     PROGRAMS.add(one)

@@ -11,11 +11,10 @@ from tests.oracle.kafka.admin import locate_coordinator
 from tests.oracle.kafka.producer import Producer
 
 from ..admin import marker, producers
-from . import CLUSTER, FAULT, program
+from . import BOTH_LEVELS, CLUSTER, FAULT, TV2, program
 
 ALL = (1, 2, 3)
-V2_AND_0 = ("tv2", "tv0")
-cluster = partial(program, profiles=V2_AND_0, needs=(CLUSTER,))
+cluster = partial(program, profiles=BOTH_LEVELS, needs=(CLUSTER,))
 
 
 def _coordinate_elsewhere(lab: Lab) -> None:
@@ -96,7 +95,7 @@ def min_insync_replicas(lab: Lab) -> None:
 
 @program(
     "UnifiedLogTest#testFirstUnstableOffsetWithTransactionalData",
-    profiles=V2_AND_0,
+    profiles=BOTH_LEVELS,
     needs=(CLUSTER,),
     settings={
         "broker.session.timeout.ms": "60000",  # the paused follower stays a member
@@ -127,7 +126,7 @@ def lso_needs_high_watermark(lab: Lab) -> None:
 
 @program(
     "TransactionCoordinator: each broker leads some partitions of __transaction_state",
-    profiles=("tv2",),
+    profiles=TV2,
     needs=(CLUSTER,),
     settings={
         "broker.session.timeout.ms": "60000",  # the paused broker stays a member
@@ -163,7 +162,7 @@ def coordinators_in_parallel(lab: Lab) -> None:
 @program(
     "KAFKA-20734: TransactionMarkerChannelManager#addTxnMarkersToBrokerQueue drops the markers of "
     "a partition that has no leader",
-    profiles=("tv2",),
+    profiles=TV2,
     needs=(CLUSTER, FAULT),
     version="4.3.1",
 )

@@ -14,10 +14,8 @@ from tests.oracle.kafka.admin import list_offsets
 from tests.oracle.kafka.producer import Producer
 
 from ..admin import marker
-from . import program
+from . import TV2, program
 from .limits import FETCH
-
-TV2 = ("tv2",)
 
 
 def delete(lab: Lab, partition: str, offset: int) -> None:

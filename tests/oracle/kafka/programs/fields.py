@@ -28,8 +28,7 @@ from mqlab.real.kafka.programs import send
 from tests.oracle.kafka.admin import bytes_of
 from tests.oracle.kafka.producer import Producer
 
-from . import program
-from .refused import TV2
+from . import TV2, program
 
 STAMP = 1_323_074_280_000  # 2011-12-05 08:38 UTC, in ms
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")

@@ -17,8 +17,8 @@ from mqlab.real.kafka.wire import MINUTE, Raw
 from mqlab.real.program import RealBrokerError
 from tests.oracle.kafka.admin import bytes_of
 
-from . import program
-from .limits import LARGEST, TV2, add_partition, around, tell
+from . import TV2, program
+from .limits import LARGEST, add_partition, around, tell
 from .topic_admin import create
 
 PARTITIONS = 300

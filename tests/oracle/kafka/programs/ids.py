@@ -14,7 +14,7 @@ from tests.oracle.kafka.admin import (
     producers_of,
 )
 from tests.oracle.kafka.producer import Producer
-from tests.oracle.kafka.programs import CONTROL, JAVA, SLOW, program
+from tests.oracle.kafka.programs import BOTH_LEVELS, CONTROL, JAVA, SLOW, TV2, program
 from tests.oracle.kafka.stories import play_java
 
 EXHAUSTED = 32_766
@@ -65,7 +65,7 @@ def init_after_commit(lab: Lab) -> None:
 @program(
     "TransactionCoordinatorTest#shouldGenerateNewProducerIdIfEpochsExhausted, "
     "#shouldUseLastEpochToFenceWhenEpochsAreExhausted",
-    profiles=("tv2", "tv0"),
+    profiles=BOTH_LEVELS,
     needs=(SLOW,),
 )
 def epoch_exhaustion(lab: Lab) -> None:
@@ -96,7 +96,7 @@ def epoch_exhaustion(lab: Lab) -> None:
 
 @program(
     "TransactionMetadata#prepareIncrementProducerEpoch, #prepareTransitionTo",
-    profiles=("tv2",),
+    profiles=TV2,
     needs=(SLOW,),
 )
 def epoch_exhaustion_edges(lab: Lab) -> None:
@@ -258,7 +258,7 @@ def end_txn_legacy_table(lab: Lab) -> None:
 
 @program(
     "TransactionCoordinatorTest …InV2, #shouldReturnInvalidTxnRequestOnEndTxnV2IfNotEndTxnV2Retry",
-    profiles=("tv2",),
+    profiles=TV2,
 )
 def end_txn_v2_table(lab: Lab) -> None:
     """EndTxn v5: current, and as a retry (the epoch before)."""
@@ -371,7 +371,7 @@ PID_SETTINGS = {
 
 @program(
     "TransactionsExpirationTest#testFatalErrorAfterInvalidProducerIdMapping",
-    profiles=("tv2", "tv0"),
+    profiles=BOTH_LEVELS,
     needs=(CONTROL,),
     settings=ID_SETTINGS,
 )
@@ -399,7 +399,7 @@ def transactional_id_expires(lab: Lab) -> None:
 @program(
     "ProducerIdExpirationTest; ProducerStateManagerTest#testPidExpirationTimeout, "
     "#testProducersWithOngoingTransactionsDontExpire",
-    profiles=("tv2", "tv0"),
+    profiles=BOTH_LEVELS,
     needs=(CONTROL,),
     settings=PID_SETTINGS,
 )
@@ -426,7 +426,7 @@ def producer_id_expires(lab: Lab) -> None:
 
 @program(
     "TransactionsExpirationTest#testFatalErrorAfterInvalidProducerIdMapping: the Java client",
-    profiles=("tv2", "tv0"),
+    profiles=BOTH_LEVELS,
     needs=(CONTROL, JAVA),
     settings=ID_SETTINGS,
 )

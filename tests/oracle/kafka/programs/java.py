@@ -12,11 +12,10 @@ from mqlab.real.kafka.programs import tell_story
 from tests.oracle.kafka.admin import read_both, stable_offset
 from tests.oracle.kafka.libraries import LIBRARIES, Library
 from tests.oracle.kafka.producer import Producer
-from tests.oracle.kafka.programs import JAVA, LIBRARY, program
+from tests.oracle.kafka.programs import BOTH_LEVELS, JAVA, LIBRARY, program
 from tests.oracle.kafka.stories import play_java
 
-BOTH = ("tv2", "tv0")  # the same client speaks what the cluster's feature level allows
-java = partial(program, profiles=BOTH, needs=(JAVA,))
+java = partial(program, profiles=BOTH_LEVELS, needs=(JAVA,))
 
 
 @java("TransactionManager.State: calls out of turn")

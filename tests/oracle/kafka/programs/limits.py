@@ -20,10 +20,9 @@ from mqlab.real.kafka.batches import GZIP, TRANSACTIONAL, batch, record
 from mqlab.real.kafka.client import Lab, word
 from mqlab.real.kafka.wire import MINUTE, Raw
 
-from . import ALONE, program
+from . import ALONE, TV2, program
 from .topic_admin import create
 
-TV2 = ("tv2",)
 LARGEST = 1_048_588  # max.message.bytes
 PARTITIONS = 10_000
 HOUR_MS, SLACK_MS = 3_600_000, 60_000

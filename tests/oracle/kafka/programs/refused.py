@@ -29,10 +29,9 @@ from mqlab.real.kafka.programs import LENGTHS, send
 from tests.oracle.kafka.admin import bytes_of, list_offsets, log_each
 from tests.oracle.kafka.producer import Producer
 
-from . import program
+from . import TV2, program
 
 HOUR_MS = 3_600_000
-TV2 = ("tv2",)  # what is not about transactions is the same everywhere
 STAMP = 1_323_074_280_000  # 2011-12-05 08:38 UTC, in ms
 ONE = record()
 TWO = record(b"a") + record(b"b", delta=1)

@@ -18,7 +18,7 @@ from mqlab.recordings.recording import Observation
 from tests.oracle.kafka.producer import Producer
 
 from ..admin import log_each, marker, producers
-from . import CONTROL, FAULT, program
+from . import CONTROL, FAULT, TV2, program
 
 #: above any coordinator epoch before the restart, and below or at the one after it
 HELD = 1
@@ -116,7 +116,7 @@ def restart_prepared_kill(lab: Lab) -> None:
 
 @program(
     "datasets/scenarios/kafka/torn-read.scn: SIGTERM while one of two markers is refused",
-    profiles=("tv2",),
+    profiles=TV2,
     needs=(CONTROL,),
 )
 def torn_read(lab: Lab) -> None:
@@ -151,7 +151,7 @@ def _after_the_marker(o: Observation) -> Observation:
 
 @program(
     "KRaftMetadataCache#getPartitionLeaderEndpoint answers empty: the marker is skipped (4.3.1)",
-    profiles=("tv2",),
+    profiles=TV2,
     needs=(CONTROL, FAULT),
     version="4.3.1",
 )

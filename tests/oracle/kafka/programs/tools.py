@@ -9,9 +9,9 @@ from mqlab.real.kafka.client import TRANSACTION, Lab
 from tests.oracle.kafka.producer import Producer
 
 from ..tools import CLASSES, Tools
-from . import JAVA, program
+from . import JAVA, TV2, program
 
-tool_program = partial(program, profiles=("tv2",), needs=(JAVA,))
+tool_program = partial(program, profiles=TV2, needs=(JAVA,))
 TOPICS, GROUPS, TRANSACTIONS = "kafka-topics", "kafka-consumer-groups", "kafka-transactions"
 CONSUMER = "kafka-console-consumer"
 WAIT = "--timeout-ms 15000"

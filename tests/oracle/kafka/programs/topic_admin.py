@@ -15,11 +15,10 @@ from mqlab.real.kafka.programs import send
 from mqlab.real.kafka.wire import MINUTE
 from tests.oracle.kafka.admin import ask_in_unknown_version, list_offsets
 from tests.oracle.kafka.producer import Producer
-from tests.oracle.kafka.programs import CONTROL, JAVA, program
+from tests.oracle.kafka.programs import CONTROL, JAVA, TV2, program
 from tests.oracle.kafka.stories import play_java
 
 TOPIC, BROKER = 2, 4  # kinds of resources
-TV2 = ("tv2",)  # nothing here is about transactions
 SOURCES = {1: "topic", 2: "broker", 3: "cluster", 4: "start", 5: "default"}
 
 
@@ -239,7 +238,7 @@ def there(lab: Lab, name: str) -> bool:
 
 @program(
     "AutoTopicCreationManager, KafkaApis#handleTopicMetadataRequest: auto.create.topics.enable",
-    profiles=("tv2",),
+    profiles=TV2,
     needs=(CONTROL,),
     settings={AUTO_CREATE: "true"},
 )
@@ -261,7 +260,7 @@ def auto_create(lab: Lab) -> None:
 
 @program(
     "a new user's first program: it makes no topic (producer and consumer of confluent-kafka)",
-    profiles=("tv2",),
+    profiles=TV2,
     needs=(CONTROL,),
     settings={AUTO_CREATE: "true"},
 )
@@ -343,7 +342,7 @@ def api_versions(lab: Lab) -> None:
     lab.note("client", "broker", "ApiVersions v99", refusal)
 
 
-@program("ApiKeys, ApiVersionsResponse: every request there is", profiles=("tv2",))
+@program("ApiKeys, ApiVersionsResponse: every request there is", profiles=TV2)
 def requests_offered(lab: Lab) -> None:
     """What a client may ask at all, in which versions. Produce is announced from version 0 on
     and closes the connection below 3 (KIP-896)."""
@@ -377,7 +376,7 @@ LEVELS_WAIT_S = 30.0
 
 @program(
     "ConsumerConfig#ISOLATION_LEVEL_CONFIG; isolation.level in librdkafka's CONFIGURATION.md",
-    profiles=("tv2",),
+    profiles=TV2,
     needs=(JAVA,),
 )
 def default_levels(lab: Lab) -> None:
