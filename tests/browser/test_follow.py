@@ -37,8 +37,6 @@ HEADS = """() => {
 #: the colour of each transaction's name
 COLOURS = """() => Object.fromEntries([...document.querySelectorAll("[data-panel=outcomes] .tag")]
   .map((el) => [el.textContent, getComputedStyle(el).fill]))"""
-LABELS = """() => [...document.querySelectorAll("[data-panel=space-time] .lab")]
-  .map((el) => el.textContent)"""
 
 
 @dataclass

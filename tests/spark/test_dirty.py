@@ -74,7 +74,6 @@ def zipped() -> bytes:
 II = "Invoice,StockCode,Description,Quantity,InvoiceDate,Price,Customer ID,Country\n"
 GOOD = Read(2, 0, 0, 0, "36.90")
 ONE = Read(1, 0, 0, 0, "33.90")
-WITH_ONE_REJECTED = Read(1, 0, 1, 0, "33.90")
 
 
 def less(words: str, rejected: int = 1, beside: int = 0) -> Read:

@@ -340,7 +340,7 @@ def offsets_in_transaction(lab: Lab) -> None:
     app.send_offsets("billing", orders_0=2)
     fetch_offsets(lab, "billing", "orders-0", stable=True)
     fetch_offsets(lab, "billing", "orders-0", stable=False)
-    describe_state(lab, "Ongoing")
+    describe(lab, "A", "Ongoing")
     app.commit()
     wait_for_marker(lab, "orders-0")
     fetch_offsets(lab, "billing", "orders-0")
@@ -349,10 +349,6 @@ def offsets_in_transaction(lab: Lab) -> None:
     app.abort()
     wait_for_marker(lab, "orders-0")
     fetch_offsets(lab, "billing", "orders-0")
-
-
-def describe_state(lab: Lab, state: str) -> None:
-    describe(lab, "A", state)
 
 
 def wait_for_marker(lab: Lab, partition: str, group: str = "billing") -> None:
