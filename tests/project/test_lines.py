@@ -88,7 +88,7 @@ PROGRAM = (
 BESIDE = (
     Purpose("labs", 5_130, "sources of the notebooks, begun files, the pages' scripts",
             "labs/*"),
-    Purpose("tests/oracle", 15_010, "programs and drivers that ask a real broker",
+    Purpose("tests/oracle", 14_260, "programs and drivers that ask a real broker",
             "tests/oracle/*"),
     Purpose("tests", 52_070, "all other tests",
             "tests/*"),

@@ -96,10 +96,11 @@ class Tools:
         keep: Keep | None = None,
         apart: str = "",
     ) -> None:
-        """Run a tool with each of these commands and note what it prints. `reads`: the lines it is given; `ordered`: the
-        order of its lines says something (a table's rows come as a hash table has them); `keep`:
-        which lines are noted, by default all; lines with the word `apart` are noted as an answer
-        of their own, so that a difference can be listed that is in them alone."""
+        """Run a tool with each of these commands and note what it prints. `reads`: the lines it is
+        given; `ordered`: the order of its lines says something (a table's rows come as a hash
+        table has them); `keep`: which lines are noted, by default all; lines with the word `apart`
+        are noted as an answer of their own, so that a difference can be listed that is in them
+        alone."""
         for command in commands:
             code, lines = self.run(tool, command, reads)
             lines = tidy(lines, self._lab.target.address, self._lab.prefix)
