@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -54,8 +54,15 @@ class Budget:
         """Whether a timer of this system is bounded by `retries` and not by `timers`."""
         return self.retries is not None and system.only_repeats(timer)
 
+    @property
+    def _unstopped(self) -> Budget:
+        """The same where no node may stop."""
+        return replace(self, kills=0, power_cuts=0, killable=None)
+
     def flags(self) -> str:
         """The bounds as `mqlab explore` takes them on its command line."""
+        if self.killable == ():
+            return self._unstopped.flags()
         words = []
         for bound in ("kills", "power_cuts", "breaks", "timers"):
             if count := getattr(self, bound):
@@ -93,6 +100,8 @@ class Budget:
     def text(self) -> Text:
         """Describe these bounds in words, as a list with commas; NOTHING, which says so, where they
         allow no faults and no timers. The bound on states is not described."""
+        if self.killable == ():
+            return self._unstopped.text
         bounds = [
             counted(n)
             for n, counted in (

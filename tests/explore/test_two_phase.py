@@ -80,6 +80,8 @@ def test_bounds_are_part_of_the_verdict():
         "1 kill, 2 timers, 1 retry of each retry timer, stops only of tc, no restarts"
     )
     assert budget.text.of("zh").startswith("1 次进程被杀，2 次定时器到期")
+    nobody = Budget(kills=1, timers=2, killable=())
+    assert (str(nobody), nobody.flags()) == ("2 timers", "--timers 2")
 
 
 def test_a_bound_on_states_is_reported_as_not_exhaustive():
