@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ..kernel import Words, speaking, tr
+from ..kernel.text import say_unknown
 from ..recordings.costs import load_costs
 from ..registry.cases.anomalies import MATRIX
 from ..registry.cases.prices import BULK, ORDER
@@ -22,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "way",
         nargs="*",
-        choices=[*WAYS, []],  # []: none, the default
+        type=_read_way,
         metavar="WAY",
         help="print the reasons for these (default: the table)",
     )
@@ -47,6 +48,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "real brokers (`mqlab real NAME cost`)",
     )
     add_language(parser)
+
+
+def _read_way(text: str) -> str:
+    if text not in WAYS:
+        raise argparse.ArgumentTypeError(say_unknown("way", text, WAYS))
+    return text
 
 
 def run(args: argparse.Namespace) -> int:

@@ -251,6 +251,7 @@ class Cell:
             proved = len(self.proofs) == 2 and bool(self.condition.en)
         else:  # possible, or only with a safeguard off: executions, by a search or from a scenario
             proved = bool(self.proofs) and all(isinstance(p, Found | Told) for p in self.proofs)
+            proved = proved and (bool(self.off) or self.verdict != ONLY_WITHOUT)
         if not proved or bool(self.covers.en) != bool(self.beyond):
             raise ValueError(f"nothing proves “{self.verdict.en}”")
 

@@ -78,7 +78,7 @@ SPEAKS = {
     "UserError", "ScenarioError", "BadValue", "Damaged", "Unequal", "Unreadable", "IncomeError",
     "CannotResume", "StillRunning", "ServeError", "RealBrokerError", "NoLabs", "HistoryError",
     "SettingsError", "ClusterError", "JournalError", "BrokerError", "NoPlay", "Unknown",
-    "BuildError", "SpeechError", "Broken",
+    "BuildError", "SpeechError", "Broken", "Unanswered", "Refused",
     "tell",
 }  # fmt: skip
 #: the program, and what `mqlab real` asks

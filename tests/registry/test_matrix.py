@@ -75,6 +75,7 @@ def test_what_a_cell_names_is_there(way, anomaly, cell):
         (POSSIBLE, (), ""),
         (POSSIBLE, (Holds("kafka", "once", ()),), ""),
         (ONLY_WITHOUT, (), "somebody said so"),
+        (ONLY_WITHOUT, (Told("kafka/torn-read"),), ""),
         (ONLY_WITH, (Found("kafka", "late-marker"),), ""),
         (NOT_COVERED, (), ""),
         (IMPOSSIBLE, (), "somebody said so"),
@@ -190,6 +191,9 @@ def test_the_command_prints_the_table_and_the_reasons(capsys):
     out = capsys.readouterr().out
     assert "不可能" in out and "mqlab explore kafka --claim torn-read" in out
     assert "mqlab explore pulsar" not in out
+    with pytest.raises(SystemExit):
+        main(["matrix", "kafak"])
+    assert "no way 'kafak'; did you mean kafka?" in capsys.readouterr().err
 
 
 def test_what_a_case_lacks_is_said_in_chinese() -> None:

@@ -15,11 +15,13 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from contextlib import closing
 from itertools import count
 from typing import Any, Protocol
 from urllib.request import ProxyHandler, build_opener
 
 from ...kernel import FactKind
+from ...kernel.text import WordedError
 from ..history import (
     ABORT,
     ABORTED,
@@ -53,11 +55,11 @@ class Killable(Protocol):
     def restart(self) -> None: ...
 
 
-class Unanswered(Exception):
+class Unanswered(WordedError):
     """A client has waited for too long; the message says for what."""
 
 
-class Refused(Exception):
+class Refused(WordedError):
     """A client can do no more, although no other had its id; the message says what it was
     answered."""
 
@@ -100,7 +102,7 @@ class Story:
                     raise Refused(f"{what}: {cause.str()}") from error
                 if (times := self.count_refusals()) >= MANY:
                     raise Refused(
-                        f"{what}: {AGAIN}, {times} times, and nothing else happens"
+                        "{}: {}, {} times, and nothing else happens", what, AGAIN, times
                     ) from None
                 if not cause.retriable() or time.monotonic() > give_up_at:
                     raise Unanswered(f"{what}: {cause.str()}") from error
@@ -135,19 +137,19 @@ class Story:
         self.note(Assign, "reader", isolation="read_committed")
         consumer.assign([TopicPartition(topic, 0, OFFSET_BEGINNING) for topic in TOPICS])
         give_up_at = time.monotonic() + PATIENCE_S
-        while len(ends) < len(TOPICS):
-            message = consumer.poll(1)
-            if time.monotonic() > give_up_at:
-                raise Unanswered("a reader did not come to the end")
-            if message is None:
-                continue
-            topic, offset, error = str(message.topic()), message.offset() or 0, message.error()
-            if error is None:
-                value = (message.value() or b"").decode()
-                self.note(Read, "reader", topic=topic, partition=0, offset=offset, value=value)
-            elif error.code() == KafkaError._PARTITION_EOF:
-                ends[topic] = offset  # the next to be read
-        consumer.close()
+        with closing(consumer):
+            while len(ends) < len(TOPICS):
+                message = consumer.poll(1)
+                if time.monotonic() > give_up_at:
+                    raise Unanswered("a reader did not come to the end")
+                if message is None:
+                    continue
+                topic, offset, error = str(message.topic()), message.offset() or 0, message.error()
+                if error is None:
+                    value = (message.value() or b"").decode()
+                    self.note(Read, "reader", topic=topic, partition=0, offset=offset, value=value)
+                elif error.code() == KafkaError._PARTITION_EOF:
+                    ends[topic] = offset  # the next to be read
         for topic, offset in ends.items():
             self.note(Drained, "reader", topic=topic, partition=0, end=offset)
 

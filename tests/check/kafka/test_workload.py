@@ -22,7 +22,7 @@ from mqlab.check.checker import (
     check,
 )
 from mqlab.check.history import ABORTED, Ended, Read, Send, read
-from mqlab.check.kafka import workload
+from mqlab.check.kafka import story, workload
 from mqlab.check.kafka.workload import Settings, SettingsError, Workload, read_settings
 from mqlab.cli import main
 from mqlab.serve.kafka import serve
@@ -297,3 +297,15 @@ def test_settings_of_each_kind(tmp_path):
     assert read_settings(path) == Settings(
         {"security.protocol": "PLAINTEXT"}, {"acks": "all"}, {"check.crcs": "true"}
     )
+
+
+def test_a_reader_that_gives_up_is_closed(monkeypatch):
+    closed = []
+    reader = SimpleNamespace(
+        assign=lambda partitions: None, poll=lambda seconds: None, close=lambda: closed.append(1)
+    )
+    monkeypatch.setattr("confluent_kafka.Consumer", lambda settings: reader)
+    monkeypatch.setattr(story, "PATIENCE_S", 0)
+    with pytest.raises(story.Unanswered, match="a reader did not come to the end"):
+        story.Story(SimpleNamespace(address="localhost:1", trace_url=""), True).read_back()
+    assert closed == [1]
