@@ -334,7 +334,7 @@ def _watch_input(stop: Callable[[], None], obey: Callable[[str], None]) -> None:
     file = sys.stdin.fileno()
     buffer = bytearray()
 
-    def readable() -> None:
+    def readable() -> bool:
         data = os.read(file, 4096)
         if not data:
             loop.remove_reader(file)
@@ -345,8 +345,13 @@ def _watch_input(stop: Callable[[], None], obey: Callable[[str], None]) -> None:
         buffer[:] = rest
         for line in lines:
             obey(line.decode(errors="replace"))
+        return bool(data)
 
-    loop.add_reader(file, readable)
+    try:
+        loop.add_reader(file, readable)
+    except PermissionError:  # a file or /dev/null, which epoll does not watch: it never blocks
+        while readable():
+            pass
 
 
 def main(adapter: Adapter, options: Options) -> None:

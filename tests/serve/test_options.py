@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import resource
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -97,3 +99,10 @@ def test_the_ring_is_bounded_by_steps_and_by_bytes(monkeypatch: pytest.MonkeyPat
     assert (len(ring.steps), ring.bytes) == (0, 0), "one that is too large alone is not kept"
     ring.record_step(31, "r", None, Request(Caller("c"), 31), (), 1)
     assert ring.take()[0] == 31 and ring.bytes == 0
+
+
+def test_a_server_whose_input_is_at_its_end_stops_in_an_orderly_way() -> None:
+    """epoll watches neither /dev/null nor a file."""
+    command = [sys.executable, "-m", "mqlab", "serve", "kafka", "--port", "0", "--until-input-ends"]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "") and "trace at" in done.stdout
