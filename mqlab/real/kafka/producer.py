@@ -210,7 +210,8 @@ class Producer:
             count=len(values),
             pid=self.pid if pid is None else pid,
             epoch=self.epoch if epoch is None else epoch,
-            first_seq=first if self.pid >= 0 else -1,  # -1: no idempotent producer
+            # -1: no idempotent producer
+            first_seq=first if self.pid >= 0 or seq is not None else -1,
             transactional=within,
         )
         row = self.lab.again(
