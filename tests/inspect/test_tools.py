@@ -133,7 +133,8 @@ def test_wrapped_and_cut_lines_are_told_and_utf16_is_read(name: str, tmp_path: P
     text, path = read_output("4.3.1", name), tmp_path / "x.txt"
     path.write_text(text)
     whole = list_found(look(path))
-    for data in (text.encode("utf-16"), text.replace("\n", "\r\n").encode("utf-8-sig")):
+    for data in (text.encode("utf-16"), text.replace("\n", "\r\n").encode("utf-8-sig"),
+                 text.replace("\n", "\r").encode()):  # fmt: skip
         path.write_bytes(data)
         assert list_found(look(path)) == whole
     wrapped = "\n".join(line[at : at + 100] for line in text.splitlines()

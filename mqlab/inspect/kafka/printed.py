@@ -39,8 +39,10 @@ OTHERS = (
 def read_lines(stream: BinaryIO) -> Iterator[tuple[int, str]]:
     """Lines with their numbers, of which each is cut where it is too long."""
     data = stream.readline(LONGEST).removeprefix(b"\xef\xbb\xbf")
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):  # as a Windows shell writes into a file
-        text = (data + stream.read(MOST_UTF16)).decode("utf-16", "backslashreplace")
+    is_utf16 = data[:2] in (b"\xff\xfe", b"\xfe\xff")  # as a Windows shell writes into a file
+    if is_utf16 or (b"\r" in data and b"\n" not in data):  # or lines that end with CR alone
+        code = "utf-16" if is_utf16 else "utf-8"
+        text = (data + stream.read(MOST_UTF16)).decode(code, "backslashreplace")
         yield from enumerate(COLOURS.sub("", text).splitlines(), 1)
         return
     rest = iter(lambda: stream.readline(LONGEST), b"")
