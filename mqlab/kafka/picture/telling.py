@@ -164,8 +164,8 @@ def explain_request(known: Known, sender: str, body: object) -> Telling:
             return Telling(fold=again, label=Text("InitProducerId"))
         case FetchReplica():
             return Telling(hide=True)
-        case Leadership(partition=partition):
-            return Telling(fold=partition != _partition(sender), label=Text("leadership"))
+        case Leadership():
+            return Telling(fold=True, label=Text("leadership"))
         case Load() | Metadata() | Heartbeat():
             return Telling(fold=True)
     # a coordinator's message to itself (SendMarkers) is folded; others, an operator's say, are not
