@@ -25,7 +25,7 @@ def read_hints(exercise: str) -> tuple[Text, ...]:
 def read_beliefs(exercise: str) -> dict[str, Text]:
     """Each wrong belief of an exercise → what is said to its holder, in the file's order."""
     parts = re.split(r"^(?=\S)", read_texts()[exercise].get("beliefs", ""), flags=re.MULTILINE)
-    return {belief: _join(said) for belief, said in (part.split("\n", 1) for part in parts[1:])}
+    return {belief: _join(said) for belief, said in (part.split(":\n", 1) for part in parts[1:])}
 
 
 def _join(lines: str) -> Text:

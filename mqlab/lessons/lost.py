@@ -185,8 +185,8 @@ BELIEFS = list_beliefs(
         "what is open after an ok is lost": lambda commit, state, hw, lso, open_since: (
             commit == "ok" and "Prepare" not in state and open_since >= 0
         ),
-        "completed and open is lost, whatever the client heard": lambda commit, state, hw, lso, open_since: (
-            state == "CompleteCommit" and open_since >= 0
+        "completed and open is lost, whatever the client heard": lambda _, state, *more: (
+            state == "CompleteCommit" and more[-1] >= 0
         ),
         "what holds readers back is mine": lambda commit, state, hw, lso, open_since: (
             state == "CompleteCommit" and lso < hw

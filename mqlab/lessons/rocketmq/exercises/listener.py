@@ -196,8 +196,9 @@ def _perform(statement: Statement, rows: Rows) -> tuple[str | None, Rows]:
 class ListenerExercise(Hinted):
     """`order`: what the ways are looked at with; `tried`: system lines and the faults in each;
     `unseen`: more of them, that only grading tries. `beliefs`: the first is reported whose rule
-    says that the ways of the listener (`_look`) come of it, where a fault was found. `refuses`: an order that the service must turn down, "" for none.
-    `dying`: the system in which the process is killed at each step, over an SQLite file."""
+    says that the ways of the listener (`_look`) come of it, where a fault was found. `refuses`: an
+    order that the service must turn down, "" for none. `dying`: the system in which the process is
+    killed at each step, over an SQLite file."""
 
     name: str
     order: str
