@@ -115,7 +115,7 @@ class Connection(asyncio.Protocol):
         line = f"{what} refused, {why}"
         if line not in self._logged_refusals and len(self._logged_refusals) < REASONS:
             self._logged_refusals.add(line)
-            log.info("%s: %s", self, line)
+            log.info("%s: %s refused, %s", self, what, why)
 
     # -- requests ----------------------------------------------------------------------------
 

@@ -24,6 +24,7 @@ from base64 import b64decode, b64encode
 from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator
+from copy import copy
 from dataclasses import fields
 from enum import Enum
 from itertools import accumulate, takewhile
@@ -31,7 +32,7 @@ from mmap import mmap
 from operator import attrgetter
 from typing import Any
 
-from ..kernel import Append, Map, Put, Truncate, escape_unseen, frozen, shorten
+from ..kernel import Append, Map, Put, Truncate, escape_unseen, frozen, shorten, tr
 
 RECENT = 2_000  # entries of a compacted log that are not cleaned yet
 EMPTY: Map[Any, Any] = Map()
@@ -289,10 +290,24 @@ class Calm(logging.Filter):
         return False
 
 
+class InWords(logging.Formatter):
+    """Lines in the language that is spoken, where the catalogue has their words."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        said = copy(record)
+        said.msg = _say(record.msg)
+        said.args = tuple(map(_say, record.args)) if isinstance(record.args, tuple) else record.args
+        return super().format(said)
+
+
+def _say(part: object) -> object:
+    return str(tr(part, "log")) if isinstance(part, str) else part
+
+
 def set_up(verbose: bool) -> None:
     """Lines go to standard error; `verbose`: each request too."""
     handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter(FORMAT))
+    handler.setFormatter(InWords(FORMAT))
     handler.addFilter(Calm())
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
     log.setLevel(logging.DEBUG if verbose else logging.INFO)

@@ -225,6 +225,11 @@ def _list_told(tree: ast.AST, name: str) -> Iterator[Message]:
             case ast.Assign([ast.Name() | ast.Attribute() as target], ast.Constant(str() as text)):
                 if getattr(target, "id", getattr(target, "attr", "")) in HELP:
                     yield text, ""
+            case ast.Call(ast.Attribute(ast.Name("log"), attr), [ast.Constant(str() as text), *_]):
+                if attr != "debug" and re.search("[a-z]{2}", text):
+                    yield text, "log"
+            case ast.Call(ast.Attribute(_, "close" | "evict"), [ast.Constant(str() as text)]):
+                yield text, "log"
             case ast.Call(ast.Attribute(attr="add_argument_group"), [ast.Constant(text), *_]):
                 yield text, ""
             case ast.Call(ast.Name("say_unknown" | "one_of"), [ast.Constant(text), *_]):

@@ -64,7 +64,7 @@ PROGRAM = (
             "mqlab/serve/*/wire/*"),
     Purpose("servers: pictures", 1_650, "the live picture of a served broker",
             "mqlab/serve/*trace*"),
-    Purpose("servers: core", 3_170, "connections, limits, the disk, the journal",
+    Purpose("servers: core", 3_180, "connections, limits, the disk, the journal",
             "mqlab/serve/*"),
     Purpose("real brokers", 2_750, "how they are started, and what was recorded of them",
             "mqlab/real/* mqlab/recordings/*"),

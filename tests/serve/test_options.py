@@ -13,7 +13,7 @@ import pytest
 
 from mqlab.brokers import list_brokers
 from mqlab.cli import main
-from mqlab.kernel import Caller, Request
+from mqlab.kernel import LANGUAGES, Caller, Request, speaking
 from mqlab.serve import adapter, disk
 from mqlab.serve.adapter import Adapter, count_nothing
 from mqlab.serve.trace import live
@@ -106,3 +106,13 @@ def test_a_server_whose_input_is_at_its_end_stops_in_an_orderly_way() -> None:
     command = [sys.executable, "-m", "mqlab", "serve", "kafka", "--port", "0", "--until-input-ends"]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "") and "trace at" in done.stdout
+
+
+def test_a_line_of_the_log_is_in_the_language_that_is_spoken() -> None:
+    said = ("c1", "its request was refused")
+    record = logging.LogRecord("", logging.INFO, "", 0, "%s: closing, %s", said, None)
+    lines = []
+    for lang in LANGUAGES:
+        with speaking(lang):
+            lines.append(disk.InWords("%(message)s").format(record))
+    assert lines == ["c1: closing, its request was refused", "c1：关闭连接，它的请求被拒绝了"]
