@@ -190,7 +190,7 @@ class Client:
             error_type = Refused if error.args[0].fatal() else Unanswered
             raise error_type(f"{self.txn}: {error.args[0].str()}") from error
         if unsent:
-            raise Unanswered(f"{self.txn}: a message was not acknowledged")
+            raise Unanswered("{}: a message was not acknowledged", self.txn)
 
     def end(self, how: str = COMMIT) -> None:
         self.story.note(End, self.name, txn=self.txn, how=how)
