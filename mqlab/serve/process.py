@@ -20,7 +20,8 @@ from typing import IO
 
 from ..kernel.text import WordedError, tr
 
-READY = re.compile(r"ready at (\S+), trace at (\S+)/trace(?:, gate at (\S+))?")
+#: the line of a server that is ready, in any language: its address, the trace's and the gate's
+READY = re.compile(r"(\S+:\d+)\W.*?(http://\S+)/trace(?:\W.*?(http://\S+))?")
 PATIENCE_S = 60.0  # a journal of a million records is read in a few seconds
 GRACE_S = 5.0
 

@@ -42,8 +42,8 @@ EXPOSED = Words(
     "listening on {}: anyone who reaches this machine can read, write and delete; there is no "
     "login and no encryption. --host 127.0.0.1 is for this machine only"
 )
-READY = "mqlab serve {name}: ready at {address}, trace at {trace}"
-GATE = ", gate at {url}?key={key}"
+READY = Words("mqlab serve {name}: ready at {address}, trace at {trace}")
+GATE = Words(", gate at {url}?key={key}")
 
 
 @frozen
@@ -265,9 +265,9 @@ class Server:
         port = listener.sockets[0].getsockname()[1]
         address = f"{self.options.host}:{port}"
         trace_url = f"http://127.0.0.1:{trace_port}/trace"
-        ready = READY.format(name=self.adapter.name, address=address, trace=trace_url)
+        ready = str(READY(name=self.adapter.name, address=address, trace=trace_url))
         if gate is not None:
-            ready += GATE.format(url=f"http://127.0.0.1:{trace_port}/gate", key=gate.key)
+            ready += str(GATE(url=f"http://127.0.0.1:{trace_port}/gate", key=gate.key))
         print(ready, flush=True)
         await self._stop.wait()
         listener.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import resource
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from mqlab.cli import main
 from mqlab.kernel import LANGUAGES, Caller, Request, speaking
 from mqlab.serve import adapter, disk
 from mqlab.serve.adapter import Adapter, count_nothing
+from mqlab.serve.process import READY
 from mqlab.serve.trace import live
 from mqlab.serve.trace.live import Recorder
 
@@ -101,11 +103,21 @@ def test_the_ring_is_bounded_by_steps_and_by_bytes(monkeypatch: pytest.MonkeyPat
     assert ring.take()[0] == 31 and ring.bytes == 0
 
 
-def test_a_server_whose_input_is_at_its_end_stops_in_an_orderly_way() -> None:
-    """epoll watches neither /dev/null nor a file."""
-    command = [sys.executable, "-m", "mqlab", "serve", "kafka", "--port", "0", "--until-input-ends"]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "") and "trace at" in done.stdout
+@pytest.mark.parametrize(("lang", "says"), [("en_US", "ready at"), ("zh_CN", "已就绪")])
+def test_a_server_whose_input_is_at_its_end_stops_in_an_orderly_way(lang: str, says: str) -> None:
+    """epoll watches neither /dev/null nor a file. The line of addresses is read in any language."""
+    command = [
+        sys.executable, "-m", "mqlab", "serve", "kafka", "--port", "0", "--until-input-ends",
+        "--gate",
+    ]  # fmt: skip
+    env = {**os.environ, "LC_ALL": f"{lang}.UTF-8", "PYTHONUTF8": "1"}
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", env=env
+    )
+    assert (done.returncode, done.stderr) == (0, "") and says in done.stdout
+    address, trace, gate = READY.search(done.stdout).groups()
+    assert address.startswith("127.0.0.1:") and trace.count(":") == 2
+    assert gate.startswith(f"{trace}/gate?key=") and not gate[-1].isspace()
 
 
 def test_a_line_of_the_log_is_in_the_language_that_is_spoken() -> None:
