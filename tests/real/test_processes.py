@@ -175,6 +175,7 @@ def test_a_real_broker_shows_it(command):
 PROGRAM = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's `&` ignores it
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup ignores it
 from mqlab.brokers import find_broker, load
 from mqlab.cli import main
 from mqlab.real.processes import OneProcessBroker
