@@ -30,7 +30,7 @@ SEE = Words("see it:  {command}")
 HELPED = Words("what would have helped:  {command}")
 ASK = Words("Before you run it: {question}")
 RECORDED = Words("recorded on the released broker: {where}")
-SEVERAL = Words("{n} incidents; more words find fewer, and one is told in full")
+SEVERAL = Words("{n} incidents; more words find fewer, and a single one is printed in full")
 
 
 @dataclass(frozen=True)

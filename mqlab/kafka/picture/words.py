@@ -80,7 +80,7 @@ NO_LOST_WRITE = Words("what a successful commit has sent can be read in the end"
 AS_ASKED = Words("nothing is read committed before its application asks to commit")
 DECIDED_AS_ASKED = Words("no transaction is committed before its application asks")
 IN_GENERATION = Words("a member adds positions only in the generation it signs for")
-REPLICATED_POSITIONS = Words("a position that a consumer is told is replicated")
+REPLICATED_POSITIONS = Words("a position that a consumer gets is replicated")
 ENDS = Words("every transaction can still end")
 WHOLE_READ = Words("a reader gets all of a committed transaction or nothing of it")
 

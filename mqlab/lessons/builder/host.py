@@ -368,7 +368,7 @@ def answer(role: Hosted, effects: Effects) -> Map[tuple[Any, ...], Reply]:
         waits = type(refusal.body).__name__ if refusal else tr("no answer")
         kind = type(reply.body).__name__
         if kind != waits:
-            raise SpeechError("{} waits for {} and is told {}", reply.caller.name, waits, kind)
+            raise SpeechError("{} waits for {} and gets {}", reply.caller.name, waits, kind)
         waiting = waiting.remove(key)
     return waiting
 

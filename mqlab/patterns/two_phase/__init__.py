@@ -61,7 +61,7 @@ SAFEGUARDS: dict[str, Text] = {
     "decision_first": tr("the decision is on the coordinator's disk before anybody hears of it"),
     "waits_in_doubt": tr("a participant that has voted yes does not decide by itself"),
     "asks_again": tr("a participant in doubt asks until it hears what was decided"),
-    "presumed_abort": tr("who asks about a transaction that is not written is told to roll back"),
+    "presumed_abort": tr("the answer about a transaction that is not written is to roll back"),
 }
 
 
@@ -114,7 +114,7 @@ def is_decided_first(parties: Parties, world: World) -> bool:
     )
 
 
-@claim("ends", Words("a participant in doubt asks, and is told"), "can_always", reads=reads_doubt)
+@claim("ends", Words("a participant in doubt gets an answer"), "can_always", reads=reads_doubt)
 def nobody_gives_up(parties: Parties, world: World) -> bool:
     """Every node is up, and each participant in doubt will ask, and be answered."""
     if not all(world.nodes[name].up for name in (TM, *parties.participants)):

@@ -37,7 +37,7 @@ BROKEN = Words(
 TIMERS: Timers = {
     f"{TIMEOUT}(": Words("The deadline has passed: a transaction that is still open is aborted."),
     TIME_OUT: Words("The client's own timer: it gives the transaction up, and tells nobody."),
-    RETRY: Words("A participant had not answered: all of them are told once more."),
+    RETRY: Words("A participant had not answered: the end is sent to all of them once more."),
     SNAPSHOT: Words("maxReadPosition has moved since the last snapshot."),
     OPERATION_TIMEOUT: Words(
         "No answer came in time: what became of the request, the client does not know."

@@ -66,7 +66,7 @@ COMMIT = Words(
     "The caller is answered after every participant: when a commit returns, all markers are "
     "written."
 )
-ABORT = Words("An abort is told to the same participants in the same way.")
+ABORT = Words("An abort is sent to the same participants in the same way.")
 ENDED = Words(
     "Every participant has answered and the end is in the log; the coordinator has forgotten the "
     "transaction."
@@ -82,11 +82,11 @@ BEGUN = Words(
 
 # ---- coordinator → participants --------------------------------------------------------
 
-TELL_COMMIT = Words("The decision is written, so it can be told now, to all participants at once.")
+TELL_COMMIT = Words("The decision is written, so it can be sent now, to all participants at once.")
 TELL_ABORT = Words("The partition keeps the messages and learns that nobody may read them.")
 ANSWERED = Words("One participant fewer has to answer; the caller is answered after the last.")
 NOT_ANSWERED = Words(
-    "One participant could not do it: all of them are told again a second later, without limit."
+    "One participant could not do it: a second later all of them get it again, without limit."
 )
 
 # ---- messages --------------------------------------------------------------------------
@@ -154,7 +154,7 @@ SNAPSHOT = Words(
 NEW_RECORD = Words(
     "With this record the transaction exists; its deadline counts from here, also over restarts."
 )
-ADD_RECORD = Words("Where the end must be told survives the coordinator now.")
+ADD_RECORD = Words("Where the end must be sent is on disk now, and survives the coordinator.")
 DECIDED_COMMIT = Words(
     "This is the commit: once the record is safe, the transaction will be committed, whatever "
     "stops."

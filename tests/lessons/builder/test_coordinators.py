@@ -287,7 +287,7 @@ def test_an_answer_of_another_kind_is_a_sentence():
     card = check_source(source)
     assert (
         not card.ok
-        and "app waits for InitProducerIdResponse and is told EndTxnResponse" in card.message.en
+        and "app waits for InitProducerIdResponse and gets EndTxnResponse" in card.message.en
     )
 
 
@@ -295,7 +295,7 @@ def test_a_second_answer_is_a_sentence():
     once = "(Reply(done.caller, done.answer),) if done.caller else ()"
     assert once in ROLE
     card = check_source(ROLE.replace(once, once.replace(",) if", ",) * 2 if")))
-    assert not card.ok and "app waits for no answer and is told InitProducer" in card.message.en
+    assert not card.ok and "app waits for no answer and gets InitProducer" in card.message.en
 
 
 def test_a_state_that_grows_is_a_coordinator_that_is_not_right():
