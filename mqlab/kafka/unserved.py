@@ -10,25 +10,27 @@ Source: ApiKeys (4.3.1).
 
 from __future__ import annotations
 
-WHY = "request {key} {name} is not served by mqlab: {why}"
+from ..kernel.text import Text, Words, tr
 
-_USERS = "there are no users: anyone who reaches the loopback address may do everything"
-_TOKENS = "there are no users; a real broker refuses tokens on a plain connection"
-_ACLS = "there are no users; without an authorizer a real broker refuses too"
-_QUOTAS = "nobody is throttled"
-_FOLDER = "there is one folder; how large it is the file system says"
-_REPLICAS = "one broker has every replica and leads every partition"
-_CONTROLLER = "there is one controller, and no log of metadata"
-_CONFIGS = "configs of topics are set when a topic is created, and shown by DescribeConfigs"
-_CONSUMER = (
+WHY = Words("request {key} {name} is not served by mqlab: {why}")
+
+_USERS = tr("there are no users: anyone who reaches the loopback address may do everything")
+_TOKENS = tr("there are no users; a real broker refuses tokens on a plain connection")
+_ACLS = tr("there are no users; without an authorizer a real broker refuses too")
+_QUOTAS = tr("nobody is throttled")
+_FOLDER = tr("there is one folder; how large it is the file system says")
+_REPLICAS = tr("one broker has every replica and leads every partition")
+_CONTROLLER = tr("there is one controller, and no log of metadata")
+_CONFIGS = tr("configs of topics are set when a topic is created, and shown by DescribeConfigs")
+_CONSUMER = tr(
     "groups of KIP-848 are not modelled; with group.protocol=consumer Java's client says so and "
     "librdkafka waits in silence, so leave it at classic"
 )
-_SHARE = "share groups (KIP-932) are not modelled: they take no part in transactions"
-_STREAMS = "groups of KIP-1071 are not modelled; Streams uses the classic protocol"
+_SHARE = tr("share groups (KIP-932) are not modelled: they take no part in transactions")
+_STREAMS = tr("groups of KIP-1071 are not modelled; Streams uses the classic protocol")
 
 #: number of the request → its name, and why it is not served
-UNSERVED: dict[int, tuple[str, str]] = {
+UNSERVED: dict[int, tuple[str, Text]] = {
     17: ("SaslHandshake", _USERS),
     29: ("DescribeAcls", _ACLS),
     30: ("CreateAcls", _ACLS),
@@ -49,15 +51,17 @@ UNSERVED: dict[int, tuple[str, str]] = {
     50: ("DescribeUserScramCredentials", _USERS),
     51: ("AlterUserScramCredentials", _USERS),
     55: ("DescribeQuorum", _CONTROLLER),
-    57: ("UpdateFeatures", "transaction.version is chosen when the server starts"),
-    64: ("UnregisterBroker", "there is one broker"),
+    57: ("UpdateFeatures", tr("transaction.version is chosen when the server starts")),
+    64: ("UnregisterBroker", tr("there is one broker")),
     68: ("ConsumerGroupHeartbeat", _CONSUMER),
     69: ("ConsumerGroupDescribe", _CONSUMER),
     74: ("ListConfigResources", _CONFIGS),
     75: (
         "DescribeTopicPartitions",
-        "clients fall back on Metadata; kafka-topics --describe then says N/A for Elr and "
-        "LastKnownElr",
+        tr(
+            "clients fall back on Metadata; kafka-topics --describe then says N/A for Elr and "
+            "LastKnownElr"
+        ),
     ),
     76: ("ShareGroupHeartbeat", _SHARE),
     77: ("ShareGroupDescribe", _SHARE),
@@ -84,9 +88,9 @@ FROM_BROKERS = "a broker asks another one in these versions, and there is one; c
 #: the one config that can be changed while the server runs
 VERIFICATION = "transaction.partition.verification.enable"
 #: to one who wants to change another
-ONLY_VERIFICATION = (
-    f"mqlab does not serve this change: {_CONFIGS}; of a broker's, only {VERIFICATION} can be "
-    "changed, by IncrementalAlterConfigs and set"
-)
+ONLY_VERIFICATION = Words(
+    "mqlab does not serve this change: {why}; of a broker's, only {config} can be changed, by "
+    "IncrementalAlterConfigs and set"
+)(why=_CONFIGS, config=VERIFICATION)
 #: to one who asks for the configs of something else
 NO_SUCH_CONFIGS = "mqlab keeps no configs but those of topics and of its one broker"

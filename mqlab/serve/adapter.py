@@ -28,7 +28,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ..kernel import Append, Disk, Effects, Event, Put, Quiet, frozen, worded
+from ..kernel import Append, Disk, Effects, Event, Put, Quiet, Text, frozen, worded
+from ..kernel.text import WordedError
 from .disk import Effect, Entries, Keeping, ServerDisk
 from .trace.live import Observer
 
@@ -61,7 +62,7 @@ from .trace.live import Observer
 # message flow (a broker sends as many messages as a consumer has permitted) are such pushes.
 
 
-class BadFrame(Exception):
+class BadFrame(WordedError):
     """Bytes that are no message of the protocol: the connection is closed."""
 
 
@@ -69,7 +70,7 @@ class Refused(Exception):
     """A request that is answered without asking any role; `frame` is the answer. `last`: the
     connection closes after it."""
 
-    def __init__(self, frame: bytes, why: str, last: bool = False) -> None:
+    def __init__(self, frame: bytes, why: str | Text, last: bool = False) -> None:
         super().__init__(why)
         self.frame = frame
         self.last = last
@@ -78,7 +79,7 @@ class Refused(Exception):
 class Hangup:
     """In the place of an answer: close the connection, because of `why`."""
 
-    def __init__(self, why: str) -> None:
+    def __init__(self, why: str | Text) -> None:
         self.why = why
 
 

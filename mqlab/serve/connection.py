@@ -16,7 +16,8 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Any, cast
 
-from ..kernel import Caller, Request, Response
+from ..kernel import Caller, Request, Response, Text, Words, tr
+from ..kernel.text import say_cause
 from .adapter import HALF_S, BadFrame, ClientRequest, Frames, Hangup, Peer, PushAnswer, Refused
 from .disk import name_of
 
@@ -104,14 +105,14 @@ class Connection(asyncio.Protocol):
         """A line where it did not leave in an orderly way; in a long poll it may."""
         waiting = next((request for request in self._in_flight.values() if not request.waits), None)
         if error is not None:
-            log.info("%s went away: %s", self, error)
+            log.info("%s went away: %s", self, say_cause(error))
         elif waiting is not None:
             what = self._frames.name(waiting)
             log.info("%s went away before its %s was answered", self, what)
         elif self._buffer:
             log.info("%s went away in the middle of a request", self)
 
-    def _say_refused(self, what: str, why: str) -> None:
+    def _say_refused(self, what: str | Text, why: str | Text) -> None:
         line = f"{what} refused, {why}"
         if line not in self._logged_refusals and len(self._logged_refusals) < REASONS:
             self._logged_refusals.add(line)
@@ -132,7 +133,7 @@ class Connection(asyncio.Protocol):
                 self._refuse(refused)
                 continue
             except BadFrame as error:
-                self.close(str(error))
+                self.close(error.args[0])
                 return
             if frame is None:  # not complete yet
                 break
@@ -150,7 +151,7 @@ class Connection(asyncio.Protocol):
             self._refuse(refused)
             return
         except BadFrame as error:
-            self.close(str(error))
+            self.close(error.args[0])
             return
         if isinstance(message, PushAnswer):
             self._take_answer(message, len(frame))
@@ -158,7 +159,7 @@ class Connection(asyncio.Protocol):
             self._ask(message, len(frame))
 
     def _refuse(self, refused: Refused) -> None:
-        self._say_refused("a request", str(refused))
+        self._say_refused(tr("a request"), refused.args[0])
         self._send(refused.frame)
         if refused.last:
             self.close("its request was refused")
@@ -254,7 +255,7 @@ class Connection(asyncio.Protocol):
         if wants_answer:
             self._unanswered_pushes[self._push_count] = (role, corr)
         if len(self._unanswered_pushes) > UNANSWERED:
-            self.evict(f"it owes the answers to more than {UNANSWERED} pushes")
+            self.evict(Words("more than {n} pushes to it have no answer yet")(n=UNANSWERED))
         else:
             self._send(frame)
         return True
@@ -293,7 +294,7 @@ class Connection(asyncio.Protocol):
             self._push_refused = False
             self.server.drain(self)
 
-    def close(self, why: str) -> None:
+    def close(self, why: str | Text) -> None:
         """Answers given so far still leave; nothing more is read."""
         log.info("%s: closing, %s", self, why)
         self._in_flight.clear()
@@ -304,7 +305,7 @@ class Connection(asyncio.Protocol):
             self._buffer.clear()
             self._watch_unfinished()
 
-    def evict(self, why: str) -> None:
+    def evict(self, why: str | Text) -> None:
         """It must go at once: its answers are not waited for."""
         log.info("%s: closing, %s", self, why)
         transport, self._transport = self._transport, None
@@ -356,7 +357,7 @@ class Connection(asyncio.Protocol):
             self._alarm = loop.call_later(left, self._check_unfinished)
         else:
             self._alarm = None
-            self.evict(f"its request was not whole after {HALF_S:.0f} s of silence")
+            self.evict(Words("its request was not whole after {} s of silence")(int(HALF_S)))
 
     # -- pace --------------------------------------------------------------------------------
 

@@ -32,7 +32,7 @@ from mmap import mmap
 from operator import attrgetter
 from typing import Any
 
-from ..kernel import Append, Map, Put, Truncate, escape_unseen, frozen, shorten, tr
+from ..kernel import Append, Map, Put, Truncate, Words, escape_unseen, frozen, shorten, tr
 
 RECENT = 2_000  # entries of a compacted log that are not cleaned yet
 EMPTY: Map[Any, Any] = Map()
@@ -263,6 +263,7 @@ log = logging.getLogger("mqlab.serve")
 
 FORMAT = "%(asctime)s %(levelname)s %(message)s"
 LINES, WINDOW_S = 50, 10.0  # at most this number of lines per window of seconds
+LEFT_OUT = Words("({n} lines were left out)")
 NAME = 60  # characters of a client's name that are said
 
 
@@ -281,7 +282,7 @@ class Calm(logging.Filter):
         now = time.monotonic()
         if now - self._since > WINDOW_S:
             if self._left_out:
-                record.msg = f"({self._left_out} lines were left out) {record.msg}"
+                record.msg = f"{LEFT_OUT(n=self._left_out)} {_say(record.msg)}"
             self._since, self._passed, self._left_out = now, 0, 0
         self._passed += 1
         if self._passed <= LINES:
@@ -315,7 +316,7 @@ def set_up(verbose: bool) -> None:
 
 def name_of(client: str) -> str:
     """A client's own name, which may be anything, in one short line."""
-    return escape_unseen(shorten(client, NAME)) or "a client without a name"
+    return escape_unseen(shorten(client, NAME)) or str(tr("a client without a name"))
 
 
 # A journal's entries: effects as bytes, and bytes as effects.

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from ..kernel import Caller, Request, Send, Text, replace
+from ..kernel import Caller, Request, Send, Text, Words, replace
 from ..kernel.run import put_in_words
 from ..kernel.text import NOTHING
 from .disk import name_of
@@ -141,7 +141,7 @@ class Gate:
         if verb is Verb.DROP:
             dropped = Dropped(held.to, held.text)
             server.driver.recorder.record_outside(at_ms, connection.name, dropped)
-            connection.evict(f"its {held.kind} was dropped at the gate")
+            connection.evict(Words("its {} was dropped at the gate")(held.kind))
             return
         if verb is not Verb.KILL_BEFORE:
             connection.proceed(replace(held.request, at_ms=at_ms), held.size)

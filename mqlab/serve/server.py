@@ -96,7 +96,8 @@ class Server:
         if len(self.connections) >= self._places:
             there = self.connections.values()
             oldest = min(there, key=lambda one: (not one.idle, one.last_read))
-            oldest.evict(f"all {self._places} places are taken, and it was silent for longest")
+            all_taken = Words("all {} places are taken, and it was silent for longest")
+            oldest.evict(all_taken(self._places))
             self.forget(oldest)
         self.connections[connection.number] = connection
 

@@ -78,13 +78,18 @@ SPEAKS = {
     "UserError", "ScenarioError", "BadValue", "Damaged", "Unequal", "Unreadable", "IncomeError",
     "CannotResume", "StillRunning", "ServeError", "RealBrokerError", "NoLabs", "HistoryError",
     "SettingsError", "ClusterError", "JournalError", "BrokerError", "NoPlay", "Unknown",
-    "BuildError", "SpeechError", "Broken", "Unanswered", "Refused",
+    "BuildError", "SpeechError", "Broken", "Unanswered", "Refused", "BadFrame", "RemotingError",
+    "BadCommand",
     "tell",
 }  # fmt: skip
 #: the program, and what `mqlab real` asks
 SPEAKING = ("mqlab/", "widgets/", "tests/oracle/")
 #: where argparse and errors of these names say nothing to the person at a terminal
-SILENT = ("mqlab/serve/kafka/wire/", "mqlab/lessons/course/")
+SILENT = (
+    "mqlab/serve/kafka/wire/bodies",
+    "mqlab/serve/kafka/wire/compression",
+    "mqlab/lessons/course/",
+)
 
 #: fields for what only English has: the ending of a plural, the noun for a number
 ENGLISH = {"s", "noun"}

@@ -36,8 +36,8 @@ class Purpose:
 
 
 #: The final aims are 82,000 and 58,000.
-MOST_PROGRAM = 91_140
-MOST_TESTS = 65_860
+MOST_PROGRAM = 91_160
+MOST_TESTS = 65_870
 
 PROGRAM = (
     Purpose("broker pictures", 3_710, "views, words and reasons of three brokers",
@@ -90,7 +90,7 @@ BESIDE = (
             "labs/*"),
     Purpose("tests/oracle", 14_260, "programs and drivers that ask a real broker",
             "tests/oracle/*"),
-    Purpose("tests", 51_600, "all other tests",
+    Purpose("tests", 51_610, "all other tests",
             "tests/*"),
 )  # fmt: skip
 PURPOSES = (*PROGRAM, *BESIDE)

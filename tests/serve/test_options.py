@@ -16,8 +16,11 @@ from mqlab.brokers import list_brokers
 from mqlab.cli import main
 from mqlab.kernel import LANGUAGES, Caller, Request, speaking
 from mqlab.serve import adapter, disk
-from mqlab.serve.adapter import Adapter, count_nothing
+from mqlab.serve.adapter import Adapter, BadFrame, Peer, count_nothing
+from mqlab.serve.kafka.frames import KafkaFrames
 from mqlab.serve.process import READY
+from mqlab.serve.pulsar.frames import PulsarFrames
+from mqlab.serve.rocketmq.frames import RocketMQFrames
 from mqlab.serve.trace import live
 from mqlab.serve.trace.live import Recorder
 
@@ -118,6 +121,14 @@ def test_a_server_whose_input_is_at_its_end_stops_in_an_orderly_way(lang: str, s
     address, trace, gate = READY.search(done.stdout).groups()
     assert address.startswith("127.0.0.1:") and trace.count(":") == 2
     assert gate.startswith(f"{trace}/gate?key=") and not gate[-1].isspace()
+
+
+@pytest.mark.parametrize("frames", [KafkaFrames, RocketMQFrames, PulsarFrames])
+def test_what_a_log_says_of_a_broken_frame_is_in_both_languages(frames: Any) -> None:
+    with pytest.raises(BadFrame) as refused:
+        frames(Peer()).cut(bytearray(b"\0\0\0\2"))
+    said = refused.value.args[0]
+    assert (said.en, said.zh) == ("a frame of 2 bytes", "帧长为 2 字节")
 
 
 def test_a_line_of_the_log_is_in_the_language_that_is_spoken() -> None:

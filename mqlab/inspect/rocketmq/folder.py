@@ -141,7 +141,7 @@ class Store:
         for path in (self._root / "config" / name, self._root / "config" / f"{name}.bak"):
             try:
                 if path.stat().st_size > MOST_CONFIG:
-                    raise RemotingError(f"{path.stat().st_size} bytes")
+                    raise RemotingError("{} bytes", path.stat().st_size)
                 table = decode_json(read_file(path))[key]
                 table.items()  # AttributeError where it is no table
             except FileNotFoundError:

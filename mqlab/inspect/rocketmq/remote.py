@@ -272,7 +272,7 @@ class Broker:
                 record, place = decode_record(data, place)
             except RemotingError as error:
                 what = TORN(topic=topic, queue=queue, at=at)
-                self.gaps.append(Gap(what, Text(str(error)), failed=True))
+                self.gaps.append(Gap(what, error.args[0], failed=True))
                 return
             yield record
 

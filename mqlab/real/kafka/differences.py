@@ -45,15 +45,15 @@ TABLE: tuple[Listed, ...] = (
            "need for it; uncompressed it keeps the same record, as the server does both",
            "ok @0"),
     *(
-        Listed("*/requests-offered", f"request {key} *", "offered", "not offered", why, "not *")
+        Listed("*/requests-offered", f"request {key} *", "offered", "not offered", why.en, "not *")
         for key, (_, why) in UNSERVED.items()
     ),
-    *(Listed("*/tools-cluster", f"*({key})", "usable", "UNSUPPORTED", why, "UNSUPPORTED")
+    *(Listed("*/tools-cluster", f"*({key})", "usable", "UNSUPPORTED", why.en, "UNSUPPORTED")
       for key, (_, why) in UNSERVED.items()),
     Listed("*/requests-offered", "request 24 *", "v0…v5", "v0…v3", FROM_BROKERS, "v0…v3"),
     Listed("*/tools-cluster", "*(24)", "0 to 5", "0 to 3", FROM_BROKERS, "0 to 3 [[]usable: 3[]]"),
     Listed("*/tools-records", "--describe --topic-list *", "the size of each partition",
-           "the tool says that DescribeLogDirs is not supported", UNSERVED[35][1]),
+           "the tool says that DescribeLogDirs is not supported", UNSERVED[35][1].en),
     *(
         Listed(f"*/{name}", f"{asked} on *", "the topic, or what is wrong with these brokers",
                "refused with a sentence", NOT_PLACED, f"INVALID_REPLICA_ASSIGNMENT: {NOT_PLACED}")
@@ -132,8 +132,8 @@ def page() -> str:
         "ApiVersions does not name them, so a client says itself that they are not supported."
     ]
     lines += ["A change of configs is answered with POLICY_VIOLATION and a sentence.", ""]
-    rows = [(str(key), name, why) for key, (name, why) in UNSERVED.items()]
+    rows = [(str(key), name, why.en) for key, (name, why) in UNSERVED.items()]
     rows.append(("24", "AddPartitionsToTxn 4, 5", FROM_BROKERS))
-    rows.append(("44", "IncrementalAlterConfigs", ONLY_VERIFICATION))
+    rows.append(("44", "IncrementalAlterConfigs", ONLY_VERIFICATION.en))
     lines += write_table(("key", "request", "why"), rows)
     return recorded + "\n".join(lines).rstrip() + "\n"

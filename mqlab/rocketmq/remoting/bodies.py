@@ -28,7 +28,7 @@ def decode_json(body: bytes) -> Any:
         text = body.decode()
         return json.loads(KEY.sub(lambda m: f'{m[1]}"{m[2]}"' if m[2] else m[0], text))
     except (ValueError, RecursionError) as error:
-        raise RemotingError(f"a body that is no JSON: {error}") from error
+        raise RemotingError("a body that is no JSON: {}", error) from error
 
 
 def encode_by_queue(rows: Iterable[tuple[str, int, Any]], broker: str) -> str:

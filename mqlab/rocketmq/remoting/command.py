@@ -23,6 +23,7 @@ from enum import IntEnum, IntFlag
 from typing import Any
 
 from ...kernel import frozen
+from ...kernel.text import BadValue
 from .codes import LANGUAGES
 
 FRAME_MAX_LENGTH = 16 << 20  # bytes: com.rocketmq.remoting.frameMaxLength
@@ -31,7 +32,7 @@ HEAD = struct.Struct(">hbhii")  # code, language, version, opaque, flag
 SHORT, INT = struct.Struct(">H"), struct.Struct(">i")
 
 
-class RemotingError(ValueError):
+class RemotingError(BadValue):
     """Bytes that are no command; the message says what is wrong with them."""
 
 
@@ -112,7 +113,7 @@ def cut_frame(buffer: bytearray) -> bytes | None:
     (length,) = PREFIX.unpack_from(buffer)
     # The real decoder counts the prefix too, and closes the connection.
     if not 4 <= length <= FRAME_MAX_LENGTH - PREFIX.size:
-        raise RemotingError(f"a frame of {length} bytes")
+        raise RemotingError("a frame of {} bytes", length)
     if len(buffer) < PREFIX.size + length:
         return None
     frame = bytes(memoryview(buffer)[PREFIX.size : PREFIX.size + length])
@@ -125,7 +126,7 @@ def encode_command(command: RemotingCommand) -> bytes:
     binary = command.serialize_type is SerializeType.ROCKETMQ
     header = _write_binary(command) if binary else _write_json(command)
     if len(header) > 0xFFFFFF:
-        raise RemotingError(f"a header of {len(header)} bytes")
+        raise RemotingError("a header of {} bytes", len(header))
     mark = command.serialize_type << 24 | len(header)
     length = 4 + len(header) + len(command.body)
     return b"".join((PREFIX.pack(length), PREFIX.pack(mark), header, command.body))
@@ -134,17 +135,17 @@ def encode_command(command: RemotingCommand) -> bytes:
 def decode_command(frame: bytes) -> RemotingCommand:
     """What a frame says, given without its length. Raises RemotingError."""
     if len(frame) < 4:
-        raise RemotingError(f"a frame of {len(frame)} bytes")
+        raise RemotingError("a frame of {} bytes", len(frame))
     (mark,) = PREFIX.unpack_from(frame)
     kind, size = mark >> 24 & 0xFF, mark & 0xFFFFFF
     if size > len(frame) - 4:
-        raise RemotingError(f"a header of {size} bytes in a frame of {len(frame)}")
+        raise RemotingError("a header of {} bytes in a frame of {}", size, len(frame))
     header, body = frame[4 : 4 + size], frame[4 + size :]
     if kind == SerializeType.JSON:
         return _read_json(header, body)
     if kind == SerializeType.ROCKETMQ:
         return _read_binary(header, body)
-    raise RemotingError(f"a header of the unknown kind {kind}")
+    raise RemotingError("a header of the unknown kind {}", kind)
 
 
 # ---- the header as JSON ------------------------------------------------------------------
@@ -167,7 +168,7 @@ def _read_json(header: bytes, body: bytes) -> RemotingCommand:
     try:
         row = read_json(header.decode())
     except (ValueError, RecursionError) as error:
-        raise RemotingError(f"a header that cannot be read: {error}") from error
+        raise RemotingError("a header that cannot be read: {}", error) from error
     if not isinstance(row, dict):
         raise RemotingError("a header that is no JSON object")
     fields = row.get("extFields") or {}
@@ -188,7 +189,7 @@ def _read_json(header: bytes, body: bytes) -> RemotingCommand:
 def _int(row: dict[str, Any], name: str) -> int:
     value = row.get(name, 0)
     if type(value) is not int or not -(2**31) <= value < 2**31:
-        raise RemotingError(f"{name} is no number of 32 bits")
+        raise RemotingError("{} is no number of 32 bits", name)
     return value
 
 
@@ -215,7 +216,7 @@ def _write_binary(command: RemotingCommand) -> bytes:
     try:
         head = HEAD.pack(command.code, language, command.version, command.opaque, command.flag)
     except struct.error as error:
-        raise RemotingError(f"a number too large for this header: {error}") from error
+        raise RemotingError("a number too large for this header: {}", error) from error
     return head + _sized(INT, command.remark) + INT.pack(len(fields)) + fields
 
 
@@ -224,7 +225,7 @@ def _sized(size: struct.Struct, text: str) -> bytes:
     try:
         return size.pack(len(data)) + data
     except struct.error as error:
-        raise RemotingError(f"a text of {len(data)} bytes") from error
+        raise RemotingError("a text of {} bytes", len(data)) from error
 
 
 def _read_binary(header: bytes, body: bytes) -> RemotingCommand:
@@ -233,10 +234,10 @@ def _read_binary(header: bytes, body: bytes) -> RemotingCommand:
         remark, at = _read_sized(INT, header, HEAD.size)
         (length,) = INT.unpack_from(header, at)
         if not 0 <= length <= len(header) - at - INT.size:
-            raise RemotingError(f"extFields of {length} bytes")
+            raise RemotingError("extFields of {} bytes", length)
         fields = dict(_read_fields(header, at + INT.size, at + INT.size + length))
     except (struct.error, UnicodeDecodeError) as error:
-        raise RemotingError(f"a header that cannot be read: {error}") from error
+        raise RemotingError("a header that cannot be read: {}", error) from error
     known = LANGUAGES[language] if 0 <= language < len(LANGUAGES) else "OTHER"
     return RemotingCommand(
         code, fields, body, opaque, flag, remark, known, version, SerializeType.ROCKETMQ
@@ -254,5 +255,5 @@ def _read_sized(size: struct.Struct, data: bytes, at: int) -> tuple[str, int]:
     (length,) = size.unpack_from(data, at)
     start = at + size.size
     if not 0 <= length <= len(data) - start:
-        raise RemotingError(f"a text of {length} bytes")
+        raise RemotingError("a text of {} bytes", length)
     return data[start : start + length].decode(), start + length

@@ -96,7 +96,7 @@ def encode_record(record: MessageRecord) -> bytes:
     if len(properties) == MAX_BYTES + 1:
         properties = properties[:-1]  # the last separator, which 4.9 never writes
     if len(topic) > MAX_BYTES or len(properties) > MAX_BYTES:
-        raise RemotingError(f"a topic of {len(topic)}, properties of {len(properties)} bytes")
+        raise RemotingError("a topic of {}, properties of {} bytes", len(topic), len(properties))
     is_v2 = len(topic) > 127
     sized_topic = (SHORT.pack if is_v2 else _byte)(len(topic)) + topic
     tail = b"".join(
@@ -140,7 +140,7 @@ def decode_record(data: bytes, at: int = 0) -> tuple[MessageRecord, int]:
     try:
         return _Reader(data, at).record()
     except (struct.error, UnicodeDecodeError) as error:
-        raise RemotingError(f"a record that cannot be read: {error}") from error
+        raise RemotingError("a record that cannot be read: {}", error) from error
 
 
 class _Reader:
@@ -155,7 +155,7 @@ class _Reader:
         head = self._unpack(HEAD)
         size, magic, crc, queue_id, flag, offset, physical, sys_flag, born = head
         if magic not in (MAGIC, MAGIC_V2):
-            raise RemotingError(f"no record begins with {magic:08x}")
+            raise RemotingError("no record begins with {:08x}", magic)
         born_host = self._host(v6=bool(sys_flag & MessageSysFlag.BORNHOST_V6))
         (store_timestamp,) = self._unpack(LONG)
         store_host = self._host(v6=bool(sys_flag & MessageSysFlag.STOREHOSTADDRESS_V6))
@@ -191,7 +191,7 @@ class _Reader:
 
     def _take(self, length: int) -> bytes:
         if not 0 <= length <= len(self._data) - self._at:
-            raise RemotingError(f"a piece of {length} bytes in a record")
+            raise RemotingError("a piece of {} bytes in a record", length)
         self._at += length
         return bytes(self._data[self._at - length : self._at])
 
@@ -237,7 +237,7 @@ def encode_batch(messages: Iterable[BatchMessage]) -> bytes:
 def _in_batch(message: BatchMessage) -> bytes:
     properties = _bytes(encode_properties(message.properties))
     if len(properties) > MAX_BYTES:
-        raise RemotingError(f"properties of {len(properties)} bytes")
+        raise RemotingError("properties of {} bytes", len(properties))
     size = IN_BATCH.size + INT.size + len(message.body) + SHORT.size + len(properties)
     head = IN_BATCH.pack(size, 0, 0, message.flag) + INT.pack(len(message.body))
     return head + message.body + SHORT.pack(len(properties)) + properties
@@ -263,7 +263,7 @@ def _read_in_batch(data: bytes, at: int) -> tuple[BatchMessage, int]:
             raise RemotingError("a message whose size is wrong")
         properties = decode_properties(data[end - words : end].decode())
     except (struct.error, UnicodeDecodeError) as error:
-        raise RemotingError(f"a batch that cannot be read: {error}") from error
+        raise RemotingError("a batch that cannot be read: {}", error) from error
     return BatchMessage(data[start : start + length], properties, flag), end
 
 
@@ -280,9 +280,9 @@ def read_msg_id(msg_id: str) -> tuple[tuple[str, int], int]:
     try:
         data = bytes.fromhex(msg_id)
     except ValueError as error:
-        raise RemotingError(f"no id of a message: {msg_id!r}") from error
+        raise RemotingError("no id of a message: {!r}", msg_id) from error
     if len(data) not in (16, 28):
-        raise RemotingError(f"no id of a message: {msg_id!r}")
+        raise RemotingError("no id of a message: {!r}", msg_id)
     (port,) = INT.unpack_from(data, len(data) - 12)
     (offset,) = LONG.unpack_from(data, len(data) - 8)
     return (str(ip_address(data[:-12])), port), offset

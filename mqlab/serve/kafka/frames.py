@@ -87,11 +87,11 @@ class KafkaFrames:
             return None
         (size,) = LENGTH.unpack_from(buffer)
         if size < 8:
-            raise BadFrame(f"a frame of {size} bytes")
+            raise BadFrame("a frame of {} bytes", size)
         if len(buffer) >= 6:
             (api,) = API.unpack_from(buffer, 4)
             if size > frame_limit(api):
-                raise BadFrame(f"a frame of {size} bytes for request {api}")
+                raise BadFrame("a frame of {} bytes for request {}", size, api)
         if len(buffer) < 4 + size:
             return None
         frame = bytes(memoryview(buffer)[4 : 4 + size])

@@ -27,7 +27,7 @@ from .wire.answers import (
     write_refusal,
     write_response,
 )
-from .wire.commands import WireError, cut_frame, decode_command
+from .wire.commands import BadCommand, cut_frame, decode_command
 
 #: sends without a receipt among them
 AT_ONCE = 4_096
@@ -55,8 +55,8 @@ class PulsarFrames:
             return self._cut_request(self._exchange, buffer)
         try:
             return cut_frame(buffer)
-        except WireError as error:
-            raise BadFrame(str(error)) from error
+        except BadCommand as error:
+            raise BadFrame(error.args[0]) from error
 
     def _cut_request(self, exchange: Exchange, buffer: bytearray) -> bytes | None:
         """The body of a request, whose head `read` then finds beside it."""
@@ -76,11 +76,13 @@ class PulsarFrames:
             return ClientRequest(ask, last=request.last)
         try:
             command = decode_command(frame)
-        except WireError as error:
-            raise BadFrame(str(error)) from error
+        except BadCommand as error:
+            raise BadFrame(error.args[0]) from error
         # CONNECT comes first, and only once
-        if (command.name == "CONNECT") is self._connected:
-            raise BadFrame("CONNECT again" if self._connected else f"{command.name} before CONNECT")
+        if self._connected and command.name == "CONNECT":
+            raise BadFrame("CONNECT again")
+        if not self._connected and command.name != "CONNECT":
+            raise BadFrame("{} before CONNECT", command.name)
         if command.name == "CONNECT":
             self.client = command.body.client_version
         self._connected = True

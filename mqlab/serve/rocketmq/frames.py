@@ -64,13 +64,13 @@ class RocketMQFrames:
         try:
             return cut_frame(buffer)
         except RemotingError as error:
-            raise BadFrame(str(error)) from error
+            raise BadFrame(error.args[0]) from error
 
     def read(self, frame: bytes) -> ClientRequest | PushAnswer:
         try:
             command = decode_command(frame)
         except RemotingError as error:
-            raise BadFrame(str(error)) from error
+            raise BadFrame(error.args[0]) from error
         if command.is_response:
             return PushAnswer(0, command)
         ask = Ask(command, read_request(command, self._born_host), self._here)

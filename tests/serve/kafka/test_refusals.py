@@ -91,7 +91,7 @@ def test_no_other_config_is_changed(
         client.create("orders")
         before = describe(client, kind, name)
         told = alter(client, kind, name, (VERIFICATION, "true"), (config, value))
-        assert told == ("policy_violation", ONLY_VERIFICATION)
+        assert told == ("policy_violation", ONLY_VERIFICATION.en)
         assert describe(client, kind, name) == before
         running.said(f"IncrementalAlterConfigs: {ONLY_VERIFICATION}")
 

@@ -40,7 +40,7 @@ def alter_configs(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Eff
             broker = replace(broker, verification=value)
             effects.append(Put("configs", resource.resource_name, ((VERIFICATION, value),)))
         rows.append(Altered(error, words or None, resource.resource_type, resource.resource_name))
-    if any(row.error_message == ONLY_VERIFICATION for row in rows):
+    if any(row.error_message == ONLY_VERIFICATION.en for row in rows):
         log.warning("IncrementalAlterConfigs: %s", ONLY_VERIFICATION)
     return broker, (*effects, Reply(caller, Responses(tuple(rows))))
 
@@ -49,7 +49,7 @@ def _find_refusal(broker: Broker, resource: Any) -> tuple[Error, str]:
     mine = (BROKER, str(broker.config.node_id))
     known = all((c.name, c.config_operation) == (VERIFICATION, SET) for c in resource.configs)
     if (resource.resource_type, resource.resource_name) != mine or not known:
-        return Error.POLICY_VIOLATION, ONLY_VERIFICATION
+        return Error.POLICY_VIOLATION, ONLY_VERIFICATION.en
     if len(resource.configs) != 1:
         return Error.INVALID_REQUEST, "Error due to duplicate config keys"
     value = resource.configs[0].value

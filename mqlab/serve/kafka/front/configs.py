@@ -24,7 +24,7 @@ from collections.abc import Iterable
 from functools import cache, lru_cache
 from pathlib import Path
 
-from ....kernel import frozen
+from ....kernel import Words, frozen
 from ...disk import name_of
 from ..wire.compression import NAMES, ZSTD
 from ..wire.validation import PRODUCER, Rules
@@ -57,9 +57,9 @@ ACTING = (
     "message.timestamp.before.max.ms",
     "message.timestamp.type",
 )
-WITHOUT_EFFECT = (
-    "%s: %s is kept and shown, but has no effect: this server removes no records by itself, "
-    "compacts nothing and has one copy of each partition"
+WITHOUT_EFFECT = Words(
+    "{topic}: {configs} is kept and shown, but has no effect: this server removes no records "
+    "by itself, compacts nothing and has one copy of each partition"
 )
 #: the least a topic's config may be
 LEAST: dict[str, float] = {
@@ -232,7 +232,7 @@ def warn_of_idle(what: str, pairs: Iterable[tuple[str, str]]) -> None:
     idle = [(n, v) for n, v in pairs if n not in ACTING and v.strip() != table[n].default]
     if idle:
         said = ", ".join(f"{name}={name_of(value)}" for name, value in idle)
-        log.warning(WITHOUT_EFFECT, name_of(what), said)
+        log.warning("%s", WITHOUT_EFFECT(topic=name_of(what), configs=said))
 
 
 # ---- which value counts ------------------------------------------------------------------

@@ -18,7 +18,7 @@ from uuid import UUID
 from ....kafka.errors import Error
 from ....kafka.log import Batch
 from ....kafka.messages import Produce, ProduceResponse
-from ....kernel import Caller, Effects, frozen
+from ....kernel import Caller, Effects, frozen, tr
 from ...adapter import Hangup
 from ..wire.answers import ProducedPartition, ProducedTopic, RecordError, Responses
 from ..wire.api import Ask
@@ -132,7 +132,7 @@ def finish(broker: Broker, done: Gathering) -> Responses | Hangup | None:
         return answer
     refused = any(p.error_code for t in answer.responses for p in t.partition_responses)
     # A closed connection is the only answer that a producer with acks=0 can get.
-    return Hangup("a batch sent with acks=0 was refused") if refused else None
+    return Hangup(tr("a batch sent with acks=0 was refused")) if refused else None
 
 
 def _finish_partition(done: Gathering, row: Row) -> ProducedPartition:

@@ -20,6 +20,7 @@ from kio.serial import entity_reader, entity_writer
 
 from ....kafka.errors import Error
 from ....kafka.unserved import UNSERVED, WHY
+from ....kernel import tr
 from ...adapter import BadFrame, Refused
 from .answers import ApiVersion, Versions
 from .api import ANNOUNCED_PRODUCE, OFFERED, Api, Ask
@@ -49,7 +50,7 @@ def _request(api: int, version: int) -> tuple[Any, Any, Any, Any]:
     try:
         schema = load_request_schema(api, version)
     except (UnknownAPIKey, UnknownEntity) as error:
-        raise BadFrame(f"no request {api} version {version} is known") from error
+        raise BadFrame("no request {} version {} is known", api, version) from error
     header = schema.__header_schema__
     return walker(header), walker(schema), entity_reader(header), entity_reader(schema)
 
@@ -81,7 +82,7 @@ def decode(frame: bytes, here: tuple[str, int], host: str = "") -> tuple[int, As
     except BadFrame:
         raise
     except Exception as error:  # whatever a decoder may trip over, it is the frame's fault
-        raise BadFrame(f"request {api} version {version}: {error}") from error
+        raise BadFrame("request {} version {}: {}", api, version, error) from error
     return corr, Ask(Api(api), version, body, header.client_id or "", here, host)
 
 
@@ -107,8 +108,8 @@ def _refused(api: int, version: int, corr: int) -> Exception:
         # One row, of this request itself (KIP-511): a client takes more for the whole answer.
         own = ApiVersion(api, *OFFERED[Api.API_VERSIONS])
         answer = Versions((own,), Error.UNSUPPORTED_VERSION)
-        return Refused(encode(api, 0, corr, answer), "unsupported version of ApiVersions")
+        return Refused(encode(api, 0, corr, answer), tr("unsupported version of ApiVersions"))
     if api in UNSERVED:
         name, why = UNSERVED[api]
-        return BadFrame(WHY.format(key=api, name=name, why=why))
-    return BadFrame(f"request {api} version {version} is not offered")
+        return BadFrame(WHY(key=api, name=name, why=why))
+    return BadFrame("request {} version {} is not offered", api, version)

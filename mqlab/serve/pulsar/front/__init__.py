@@ -36,6 +36,7 @@ from ....kernel import (
     Quiet,
     Reply,
     Request,
+    Words,
     frozen,
     replace,
 )
@@ -54,7 +55,7 @@ FRONT = "front"
 PROTOCOL_VERSION = 21
 #: how the names of a broker's answers end
 ANSWERS = ("SUCCESS", "ERROR", "RESPONSE")
-NOT_SERVED = "{name} is not served here"
+NOT_SERVED = Words("{name} is not served here")
 
 Result = tuple["Front", Effects]
 Handler = Callable[["Front", Caller, Ask, Disk], Result]
@@ -116,10 +117,10 @@ def ignore(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
 def refuse(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     """A command of the protocol that is not served: an error under its number. One that has none,
     and an answer, are no client's to send, and end the connection."""
-    why, is_answer = NOT_SERVED.format(name=ask.command.name), ask.command.name.endswith(ANSWERS)
+    why, is_answer = NOT_SERVED(name=ask.command.name), ask.command.name.endswith(ANSWERS)
     if is_answer or "request_id" not in ask.command.body.DESCRIPTOR.fields_by_name:
         return front, (Reply(caller, Hangup(why)),)
-    return front, (Reply(caller, Answer(ServerError.NotAllowedError, why)),)
+    return front, (Reply(caller, Answer(ServerError.NotAllowedError, why.en)),)
 
 
 HANDLERS: dict[str, Handler] = {

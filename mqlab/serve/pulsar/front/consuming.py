@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ....kernel import Caller, Disk, Effects, Reply, Send, replace
+from ....kernel import Caller, Disk, Effects, Reply, Send, replace, tr
 from ....kernel.role import LogView
 from ....pulsar.errors import ServerError
 from ....pulsar.messages import (
@@ -52,7 +52,7 @@ POSITIONS = ("Latest", "Earliest")
 LONG_MAX = (1 << 63) - 1
 NOBODY = Answer(ServerError.MetadataError, "Consumer not found")
 NO_NAME = "Empty subscription name"
-NO_PERMITS = "permits for no message at all, or for more than an int can count"
+NO_PERMITS = tr("permits for no message at all, or for more than an int can count")
 
 
 def subscribe(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:

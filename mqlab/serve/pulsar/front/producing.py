@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ....kernel import Caller, Disk, Effects, Put, Reply, Send, replace
+from ....kernel import Caller, Disk, Effects, Put, Reply, Send, replace, tr
 from ....pulsar.errors import ServerError
 from ....pulsar.messages import (
     Answer,
@@ -30,9 +30,9 @@ from ...adapter import Hangup
 from ..wire.answers import Ask, CommandAnswer, Handed
 from ..wire.commands import (
     MOST_IN_BATCH,
+    BadCommand,
     Batched,
     Payload,
-    WireError,
     is_too_long,
     max_in_batch,
     read_metadata,
@@ -150,7 +150,7 @@ def answer_schema(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
 NAMES = "names"
 #: by the number of a mode in ProducerAccessMode
 MODES = tuple(AccessMode)
-NO_PRODUCER = "a message of a producer that nobody has opened"
+NO_PRODUCER = tr("a message of a producer that nobody has opened")
 TOO_LONG = "Exceed maximum message size"
 TEXT = 100  # characters of a message that are kept as words
 
@@ -192,8 +192,8 @@ def send(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     try:
         metadata, start = read_metadata(ask.command.message)
         payload = read_payload(metadata, start, ask.command.message)
-    except WireError as error:
-        fields = (("error", "ChecksumError"), ("message", str(error)))
+    except BadCommand as error:
+        fields = (("error", "ChecksumError"), ("message", error.args[0].en))
         return front, (Reply(caller, CommandAnswer(name="SEND_ERROR", fields=fields)),)
     if is_too_long(len(payload.data), payload.count):
         fields = (("error", "NotAllowedError"), ("message", TOO_LONG))
@@ -239,11 +239,11 @@ def _read_txn(body: Any) -> TxnID | None:
 
 
 def read_payload(metadata: Any, start: int, message: bytes) -> Payload:
-    """Raises WireError."""
+    """Raises BadCommand."""
     is_batch = metadata.HasField("num_messages_in_batch")
     count = metadata.num_messages_in_batch if is_batch else 1
     if not 1 <= count <= min(MOST_IN_BATCH, max_in_batch(metadata, len(message) - start)):
-        raise WireError(f"a batch of {count} messages in {len(message) - start} bytes")
+        raise BadCommand("a batch of {} messages in {} bytes", count, len(message) - start)
     text = "" if is_batch else _read_text(message[start : start + 4 * TEXT])
     return Payload(message, count, is_batch, text or "message")
 

@@ -21,6 +21,7 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError
 
 from ....kernel import frozen, worded
+from ....kernel.text import WordedError
 from ...crc import crc32c
 from .proto import BaseCommand, MessageMetadata, Type
 
@@ -50,7 +51,7 @@ ALWAYS_IN_BATCH = 1_000
 FIELDS: dict[int, str] = {field.number: field.name for field in BaseCommand.DESCRIPTOR.fields}
 
 
-class WireError(Exception):
+class BadCommand(WordedError):
     """Bytes that are no command, or no message."""
 
 
@@ -114,12 +115,12 @@ def max_in_batch(metadata: Any, payload: int) -> int:
 
 
 def cut_frame(buffer: bytearray) -> bytes | None:
-    """The next frame without its size, taken out of the buffer. Raises WireError."""
+    """The next frame without its size, taken out of the buffer. Raises BadCommand."""
     if len(buffer) < SIZE.size:
         return None
     (size,) = SIZE.unpack_from(buffer)
     if not SIZE.size <= size <= LONGEST:
-        raise WireError(f"a frame of {size} bytes")
+        raise BadCommand("a frame of {} bytes", size)
     end = SIZE.size + size
     if len(buffer) < end:
         return None
@@ -131,22 +132,22 @@ def cut_frame(buffer: bytearray) -> bytes | None:
 def decode_command(frame: bytes) -> Command:
     """Decode a frame of the binary protocol, of four bytes at least (`cut_frame` sees to that),
     into its command: name, body, and the bytes after it (a message's metadata and payload). Raises
-    WireError where the frame is not such a command."""
+    BadCommand where the frame is not such a command."""
     (size,) = SIZE.unpack_from(frame)
     command_end = SIZE.size + size
     if command_end > len(frame):
-        raise WireError("a command that is longer than its frame")
+        raise BadCommand("a command that is longer than its frame")
     try:
         command = BaseCommand.FromString(frame[SIZE.size : command_end])
     except DecodeError as error:
-        raise WireError("a command that is no Protocol Buffer of this protocol") from error
+        raise BadCommand("a command that is no Protocol Buffer of this protocol") from error
     name = Type.values_by_number[command.type].name
     body_field = FIELDS.get(command.type)
     if body_field is None or not command.HasField(body_field):
-        raise WireError(f"a command {name} that cannot be read")
+        raise BadCommand("a command {} that cannot be read", name)
     body = getattr(command, body_field)
     if not _is_text(body):
-        raise WireError(f"a command {name} with a text that is no UTF-8")
+        raise BadCommand("a command {} with a text that is no UTF-8", name)
     return Command(name, body, frame[command_end:])
 
 
@@ -174,15 +175,15 @@ def encode_command(name: str, fields: dict[str, Any], message: bytes = b"") -> b
 
 
 def read_metadata(message: bytes) -> tuple[Any, int]:
-    """The metadata, and where the payload begins. Raises WireError where the checksum does not
+    """The metadata, and where the payload begins. Raises BadCommand where the checksum does not
     fit or nothing can be read."""
     if len(message) < CHECKED.size:
-        raise WireError("a message without metadata")
+        raise BadCommand("a message without metadata")
     magic, checksum, _ = CHECKED.unpack_from(message)
     if magic != MAGIC:
-        raise WireError("a message without a checksum")
+        raise BadCommand("a message without a checksum")
     if crc32c(message[6:]) != checksum:
-        raise WireError("Checksum failed on the broker")
+        raise BadCommand("Checksum failed on the broker")
     return parse_metadata(message)
 
 
@@ -191,11 +192,11 @@ def parse_metadata(message: bytes) -> tuple[Any, int]:
     size = CHECKED.unpack_from(message)[2]
     end = CHECKED.size + size
     if end > len(message):
-        raise WireError("metadata that is longer than the message")
+        raise BadCommand("metadata that is longer than the message")
     try:
         return MessageMetadata.FromString(message[CHECKED.size : end]), end
     except DecodeError as error:
-        raise WireError("metadata that cannot be read") from error
+        raise BadCommand("metadata that cannot be read") from error
 
 
 def write_message(metadata: Any, payload: bytes) -> bytes:

@@ -67,7 +67,7 @@ def read_request(command: RemotingCommand, born_host: str) -> Any:
     except RequestError as error:
         raise refuse(command, error.code, error.remark) from error
     except RemotingError as error:
-        raise refuse(command, ResponseCode.SYSTEM_ERROR, str(error)) from error
+        raise refuse(command, ResponseCode.SYSTEM_ERROR, error.args[0].en) from error
 
 
 def refuse(command: RemotingCommand, code: ResponseCode, remark: str) -> Refused:
