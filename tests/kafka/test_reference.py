@@ -163,19 +163,6 @@ def test_an_idle_producer_is_forgotten_but_never_one_with_an_open_transaction():
     assert 2 in log.leader.part.producers, "unknown again: it may begin anywhere"
 
 
-def test_plain_records_behind_an_open_transaction_wait_for_it(config):
-    # UnifiedLogTest#testLastStableOffsetWithMixedProducerData
-    log = Log(config)
-    log.write(1, 0, 0, count=3)
-    log.write(-1, -1, -1, transactional=False, count=3)
-    log.write(2, 0, 0, count=3)
-    assert log.leader.part.lso == 0
-    log.end(1, 0, commit=False)
-    assert log.leader.part.lso == 6
-    log.end(2, 0, commit=True)
-    assert (log.leader.part.lso, log.leader.part.hw) == (11, 11)
-
-
 def test_one_request_in_flight_is_enough_to_abort_and_then_commit():
     # TransactionsWithMaxInFlightOneTest
     run = scenario(

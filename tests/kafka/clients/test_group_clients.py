@@ -137,20 +137,6 @@ def test_a_refused_commit_is_final_and_the_next_poll_joins_again():
     ]
 
 
-def test_who_is_no_member_commits_to_an_empty_group_only():
-    trace = run(
-        "system kafka partitions=1 groups=1 readers=one,two\n"
-        "run two: commit-offsets g orders-0@1\n"
-        "run one: subscribe g orders\n"
-        "run two: commit-offsets g orders-0@2, committed g orders-0\n"
-    )
-    assert [told for _, told in outcomes(trace, "two")] == [
-        "ok",
-        "failed UNKNOWN_MEMBER_ID",
-        "ok orders-0@1",
-    ]
-
-
 @pytest.mark.parametrize("client", ["v2", "legacy"])
 def test_a_worker_gives_its_group_metadata_to_its_transaction(client):
     trace = run(

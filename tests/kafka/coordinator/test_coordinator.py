@@ -117,29 +117,6 @@ def test_end_txn_of_a_v2_client(state, behind, commit):
         assert (said.pid, said.epoch) == (7, 4 if bumped else 3)
 
 
-def test_unknown_ids_and_wrong_producer_ids_are_told_so():
-    # TransactionCoordinatorTest#shouldReplyWithInvalidPidMapping…
-    for body in (
-        EndTxn("u", 7, 3, True),
-        EndTxn("t", 8, 3, True),
-        EndTxn("t", 8, 3, True, False),
-        AddPartitionsToTxn("u", 7, 3, ("o-0",)),
-        AddPartitionsToTxn("t", 8, 3, ("o-0",)),
-    ):
-        assert ask(tc(S.ONGOING), body)[1].error is Error.INVALID_PRODUCER_ID_MAPPING
-
-
-def test_the_bump_rules_as_seen_on_a_real_broker():
-    # S22: same call again gives the same epoch; an older or unknown epoch is fenced.
-    coordinator = Coordinator(CONFIG)
-    given = []
-    for pid, epoch in ((-1, -1), (0, 0), (0, 0), (-1, -1), (0, 0), (0, 50), (12345, 0)):
-        coordinator, said = ask(coordinator, InitProducerId("t", pid=pid, epoch=epoch))
-        given.append(said.epoch if not said.error else said.error.name)
-    fenced = "PRODUCER_FENCED"
-    assert given == [0, 1, 1, 2, fenced, fenced, fenced]
-
-
 def test_exhausted_epochs_rotate_to_a_fresh_producer_id():
     # TransactionCoordinatorTest#shouldGenerateNewProducerIdIfEpochsExhausted
     coordinator = replace(tc(S.EMPTY, epoch=32_765), next_pid=9)
@@ -179,36 +156,11 @@ def test_ending_at_the_last_epoch_answers_with_the_next_producer_id():
     assert coordinator.entries["t"].epoch == 32_767
 
 
-@pytest.mark.parametrize(
-    ("body", "error"),
-    [
-        (InitProducerId(""), Error.INVALID_REQUEST),
-        (InitProducerId("t", 0), Error.INVALID_TRANSACTION_TIMEOUT),
-        (InitProducerId("t", 900_001), Error.INVALID_TRANSACTION_TIMEOUT),
-        (InitProducerId("t", 900_000), Error.NONE),
-        (InitProducerId("t", pid=5), Error.INVALID_REQUEST),
-        (InitProducerId(None), Error.NONE),
-    ],
-)
-def test_validation_of_init_producer_id(body, error):
-    assert ask(Coordinator(CONFIG), body)[1].error is error
-
-
 def test_two_plain_idempotent_producers_get_two_ids_and_leave_no_state():
     coordinator, one = ask(Coordinator(CONFIG), InitProducerId(None))
     coordinator, two = ask(coordinator, InitProducerId(None))
     assert (one.pid, two.pid) == (0, 1)
     assert len(coordinator.entries) == 0
-
-
-def test_a_verification_looks_and_changes_nothing():
-    inside = AddPartitionsToTxn("t", 7, 3, ("o-0",), verify_only=True)
-    outside = AddPartitionsToTxn("t", 7, 3, ("o-1",), verify_only=True)
-    before = tc(S.ONGOING)
-    assert ask(before, inside) == (before, ask(before, inside)[1])
-    assert ask(before, inside)[1].error is Error.NONE
-    assert ask(before, outside)[1].error is Error.TRANSACTION_ABORTABLE
-    assert ask(tc(S.PREPARE_COMMIT), inside)[1].error is Error.CONCURRENT_TRANSACTIONS
 
 
 @pytest.mark.parametrize(("version", "table"), [(0, PREVIOUS), (2, PREVIOUS_V2)])

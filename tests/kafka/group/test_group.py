@@ -297,28 +297,6 @@ def test_a_role_keeps_no_timer_of_members_that_left():
 # ---- Who may commit positions, plain and in a transaction, and what counts when ------
 
 
-def test_only_members_of_the_current_generation_commit():
-    # ClassicGroup#validateOffsetCommit
-    broker = Broker()
-    member, generation = broker.alone()
-    assert broker.commit(member, generation) is Error.NONE
-    assert broker.commit(member, generation - 1) is Error.ILLEGAL_GENERATION
-    assert broker.commit("who", generation) is Error.UNKNOWN_MEMBER_ID
-    assert broker.commit() is Error.UNKNOWN_MEMBER_ID, "a simple commit needs an empty group"
-    assert broker.commit(member, generation, offset=9) is Error.NONE
-    assert broker.committed() == 9
-
-
-def test_transactional_commits_are_fenced_by_member_and_generation():
-    # OffsetMetadataManagerTest#testGenericGroupTransactionalOffsetCommitWith…
-    broker = Broker()
-    member, generation = broker.alone()
-    assert broker.txn_commit("who", generation) is Error.UNKNOWN_MEMBER_ID
-    assert broker.txn_commit(member, generation + 1) is Error.ILLEGAL_GENERATION
-    assert broker.txn_commit(member, generation) is Error.NONE
-    assert broker.txn_commit() is Error.NONE, "a producer without group metadata is let in"
-
-
 def test_a_group_that_nobody_knows():
     broker = Broker()
     assert broker.txn_commit("a", 1) is Error.ILLEGAL_GENERATION
@@ -326,13 +304,6 @@ def test_a_group_that_nobody_knows():
     assert broker.commit("a", 1, version=9) is Error.GROUP_ID_NOT_FOUND
     assert broker.commit() is Error.NONE
     assert broker.state is GroupState.EMPTY
-
-
-def test_fencing_off_lets_everybody_commit():
-    broker = Broker(off=("generation_fencing",))
-    member, generation = broker.alone()
-    assert broker.commit(member, generation - 1) is Error.NONE
-    assert broker.txn_commit("who", 17) is Error.NONE
 
 
 def test_a_plain_commit_waits_while_a_rebalance_completes():
@@ -343,30 +314,8 @@ def test_a_plain_commit_waits_while_a_rebalance_completes():
     assert broker.txn_commit(told.member, 1) is Error.NONE, "no matter for a transaction"
 
 
-def test_an_empty_group_id_is_refused_to_a_transaction_only():
-    # GroupCoordinatorService#commitTransactionalOffsets, #commitOffsets
-    broker = Broker()
-    at = (Position("orders-0", 1),)
-    assert broker.ask(TxnOffsetCommit("t", "", 7, 0, at)).error is Error.INVALID_GROUP_ID
-    assert broker.ask(OffsetCommit("", at)).error is Error.NONE
-
-
 def end(broker, commit, pid=7, epoch=1):
     assert broker.ask(WriteTxnMarkers("t", pid, epoch, commit)).error is Error.NONE
-
-
-def test_pending_offsets_hold_readers_and_count_from_the_marker_on():
-    # OffsetMetadataManagerTest#testFetchOffsetsWithPendingTransactionalOffsets
-    broker = Broker()
-    broker.commit(offset=2)
-    broker.txn_commit(offset=5)
-    assert broker.committed() == ("orders-0",), "UNSTABLE_OFFSET_COMMIT"
-    assert broker.committed(stable=False) == 2
-    end(broker, commit=True)
-    assert broker.committed() == 5
-    broker.txn_commit(offset=8, epoch=1)
-    end(broker, commit=False, epoch=2)
-    assert broker.committed() == 5
 
 
 @pytest.mark.parametrize("transaction", [False, True])
@@ -399,26 +348,12 @@ def commit_of(offset):
     return OffsetCommit("g", (Position("orders-0", offset),))
 
 
-def test_a_later_plain_commit_wins_over_a_pending_one():
-    broker = Broker()
-    broker.txn_commit(offset=9)
-    broker.commit(offset=4)
-    end(broker, commit=True)
-    assert broker.committed() == 4
-
-
 def test_a_restart_keeps_what_is_pending_pending():
     broker = Broker()
     broker.txn_commit(offset=5)
     broker.start()
     assert broker.committed() == ("orders-0",)
     end(broker, commit=True)
-    assert broker.committed() == 5
-
-
-def test_without_offsets_in_transaction_they_count_at_once():
-    broker = Broker(off=("offsets_in_transaction",))
-    broker.txn_commit(offset=5)
     assert broker.committed() == 5
 
 

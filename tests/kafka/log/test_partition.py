@@ -7,7 +7,7 @@ from mqlab.kafka.config import java_hash, partition_for
 from mqlab.kafka.errors import Error
 from mqlab.kafka.group import GroupCoordinator
 from mqlab.kafka.leader import Leader
-from mqlab.kafka.log import MAX_SEQUENCE, AbortedTxn, Batch, index_of, next_sequence, role
+from mqlab.kafka.log import AbortedTxn, Batch, index_of, role
 from mqlab.kafka.log.role import DescribeProducers, Partition
 from mqlab.kafka.messages import (
     READ_COMMITTED,
@@ -38,133 +38,10 @@ from mqlab.kernel import (
 CONFIG = KafkaConfig(on=frozenset(SAFEGUARDS))
 
 
-def batch(seq, count=1, *, epoch=0, base=-1, transactional=False, pid=7):
-    return Batch(("r",) * count, count, base, pid, epoch, seq, transactional)
-
-
-class Log:
-    """A partition that numbers its own offsets."""
-
-    def __init__(self):
-        self.part, self.end = Partition(CONFIG), 0
-
-    def add(self, data):
-        error = self.part.check_data(data, None)
-        if not error:
-            placed = Batch(
-                data.records, data.count, self.end, data.pid, data.epoch, data.first_seq,
-                data.transactional,
-            )  # fmt: skip
-            self.part = self.part.with_data(placed)
-            self.end += data.count
-        return error
-
-    def mark(self, epoch, commit=True, pid=7, coordinator_epoch=0):
-        control = "COMMIT" if commit else "ABORT"
-        marker = Batch((), 1, self.end, pid, epoch, -1, True, control, coordinator_epoch)
-        self.part, entry = self.part.with_marker(marker, 0)
-        self.end += 1
-        return entry
-
-
-def test_only_the_last_five_batches_are_recognised_and_only_exactly():
-    # UnifiedLogTest#testDuplicateAppends; seen on a real 4.2 broker.
-    log = Log()
-    for seq in range(7):
-        assert log.add(batch(seq)) is Error.NONE
-    for seq in range(2, 7):
-        assert log.part.find_duplicate(batch(seq)).first_offset == seq
-    for seq in (0, 1):
-        assert log.part.find_duplicate(batch(seq)) is None
-        assert log.add(batch(seq)) is Error.OUT_OF_ORDER_SEQUENCE_NUMBER
-    assert log.part.find_duplicate(batch(5, 2)) is None, "other boundaries are no duplicate"
-    assert log.add(batch(5, 2)) is Error.OUT_OF_ORDER_SEQUENCE_NUMBER
-
-
-def test_a_gap_is_refused_and_the_right_sequence_still_accepted():
-    # ProducerStateManagerTest#testBasicIdMapping
-    log = Log()
-    assert log.add(batch(0)) is Error.NONE
-    assert log.add(batch(2)) is Error.OUT_OF_ORDER_SEQUENCE_NUMBER
-    assert log.add(batch(1)) is Error.NONE
-
-
-def test_sequences_wrap_to_zero():
-    # ProducerStateManagerTest#testProducerSequenceWithWrapAroundBatchRecord
-    log = Log()
-    assert log.add(batch(MAX_SEQUENCE - 1, 3)) is Error.NONE
-    assert log.part.producers[7].last_seq == 0
-    assert log.add(batch(1)) is Error.NONE
-    assert next_sequence(MAX_SEQUENCE) == 0
-
-
-def test_a_new_epoch_begins_at_zero_and_an_old_one_is_refused():
-    # UnifiedLogTest#testNonZeroSequenceOnFirstAppendNonZeroEpoch, #testOldProducerEpoch
-    log = Log()
-    log.add(batch(0))
-    assert log.add(batch(1, epoch=1)) is Error.OUT_OF_ORDER_SEQUENCE_NUMBER
-    assert log.add(batch(0, epoch=1)) is Error.NONE
-    assert log.add(batch(1, epoch=0)) is Error.INVALID_PRODUCER_EPOCH
-
-
-def test_a_plain_batch_inside_the_own_transaction_is_refused():
-    # ProducerStateManagerTest#testNonTransactionalAppendWithOngoingTransaction
-    log = Log()
-    log.add(batch(0, transactional=True))
-    assert log.add(batch(1)) is Error.INVALID_TXN_STATE
-
-
-def test_the_lso_waits_for_the_marker_to_be_below_the_high_watermark():
-    # UnifiedLogTest#testFirstUnstableOffsetWithTransactionalData
-    log = Log()
-    log.add(batch(0, 4, transactional=True))
-    log.part = log.part.advance(4)
-    log.mark(1)
-    assert log.part.first_unstable == 0
-    assert log.part.lso == 0
-    log.part = log.part.advance(5)
-    assert log.part.first_unstable is None
-    assert log.part.lso == 5
-
-
 def test_a_leader_that_believes_more_than_its_log_has_trips():
     leader = Leader(CONFIG, "orders-0", Partition(CONFIG, hw=1))
     with pytest.raises(AssertionError):
         leader.step(ConnectionLost("app"), MemoryDisk())
-
-
-def test_an_abort_with_another_transaction_open_names_its_first_offset():
-    # UnifiedLogTest#testTransactionIndexUpdated, in small
-    log = Log()
-    log.add(batch(0, 2, transactional=True))
-    log.add(batch(0, 1, transactional=True, pid=8))
-    entry = log.mark(1, commit=False)
-    assert (entry.pid, entry.first_offset, entry.last_offset, entry.lso) == (7, 0, 3, 2)
-
-
-def test_marker_epochs():
-    log = Log()
-    log.add(batch(0, transactional=True))
-
-    def refusal(epoch, version=2, coordinator_epoch=0):
-        ask = WriteTxnMarkers("t", 7, epoch, True, coordinator_epoch, version)
-        return log.part.check_marker(ask)
-
-    assert refusal(0) is Error.INVALID_PRODUCER_EPOCH, "v2 demands a higher epoch"
-    assert refusal(0, version=0) is Error.NONE
-    assert refusal(1) is Error.NONE
-    log.mark(1, coordinator_epoch=5)
-    assert refusal(1, coordinator_epoch=5) is Error.NONE, "a retry, nothing open"
-    assert refusal(1, coordinator_epoch=4) is Error.TRANSACTION_COORDINATOR_FENCED
-    assert refusal(0, version=0, coordinator_epoch=5) is Error.INVALID_PRODUCER_EPOCH
-
-
-def test_after_a_restart_one_batch_is_remembered():
-    rows = [batch(seq, base=seq) for seq in range(6)]
-    part, _ = Partition.replay(CONFIG, rows, 6)
-    assert part.find_duplicate(batch(5)) is not None
-    assert part.find_duplicate(batch(4)) is None
-    assert part.hw == 6
 
 
 VECTORS = [
