@@ -32,12 +32,7 @@ from mqlab.rocketmq.messages import (
     CHECK_IMMUNITY,
     DELAY,
     KEYS,
-    PGROUP,
-    REAL_QID,
-    REAL_TOPIC,
-    TRAN_MSG,
     EndTransaction,
-    EndTransactionResponse,
     Heartbeat,
     HeartbeatResponse,
     Message,
@@ -50,7 +45,6 @@ from tests.rocketmq.queues import (
     HALF,
     OP,
     apply_all,
-    in_queue,
     make_config,
     make_half,
     make_op,
@@ -82,22 +76,6 @@ def message(body: str, *properties: tuple[str, str], queue: int = 0) -> Message:
 
 
 THREE = put(MemoryDisk(), message("a"), message("b"), message("c"))
-
-
-@pytest.mark.parametrize(
-    ("offset", "most", "code", "bodies", "next_offset"),
-    [
-        (0, 32, ResponseCode.SUCCESS, ["a", "b", "c"], 3),
-        (0, 2, ResponseCode.SUCCESS, ["a", "b"], 2),
-        (2, 32, ResponseCode.SUCCESS, ["c"], 3),
-        (3, 32, ResponseCode.PULL_NOT_FOUND, [], 3),
-        (9, 32, ResponseCode.PULL_OFFSET_MOVED, [], 3),
-    ],
-)
-def test_a_pull(offset, most, code, bodies, next_offset):
-    said = Asked(THREE).ask(PullMessage("shop", "orders-0", offset, most))
-    assert (said.code, said.next_offset) == (code, next_offset)
-    assert [s.message.body for s in said.messages] == bodies
 
 
 def test_members_of_a_group():
@@ -192,7 +170,6 @@ def test_a_restarted_broker_delivers_what_was_waiting():
 # ---- EndTransaction: what is checked, in which order, and what is written ------------
 
 NEW, OLD = make_config(), make_config(release="4.9")
-BOTH = pytest.mark.parametrize("config", [NEW, OLD], ids=["5.5", "4.9"])
 ASK = EndTransaction(GROUP, TransactionType.COMMIT_TYPE, 0, 0, oneway=False)
 
 
@@ -207,74 +184,6 @@ def end(
     broker, effects = Broker(config).step(Request(Caller("app"), ask, at_ms), disk)
     answers = [e.body for e in effects if isinstance(e, Reply)]
     return broker, effects, answers[0] if answers else None
-
-
-@BOTH
-def test_a_commit_writes_a_complete_message(config):
-    disk = stored(config, (DELAY, "3"))
-    _, effects, answer = end(config, disk, ASK)
-    (real,) = in_queue(apply_all(disk, effects), "orders-0")
-    assert answer == EndTransactionResponse()
-    message = real.message
-    assert (message.body, message.sys_flag, message.prepared_offset) == ("o1", 8, 0)
-    assert (message.get(TRAN_MSG), message.get(PGROUP)) == ("true", GROUP)
-    kept = config is OLD
-    assert (message.get(REAL_TOPIC) is not None, message.get(REAL_QID) is not None) == (kept, kept)
-
-
-def test_an_op_record_follows_the_message_at_once_or_waits():
-    _, effects, _ = end(OLD, stored(OLD), ASK)
-    logs = [e.log for e in effects if hasattr(e, "log")]
-    assert logs == ["commitlog", "orders-0", "commitlog", OP]
-    broker, effects, _ = end(NEW, stored(NEW), ASK)
-    assert broker.ops == (0,)
-    assert OP not in [e.log for e in effects if hasattr(e, "log")]
-
-
-@BOTH
-def test_a_rollback_writes_no_message(config):
-    rollback = replace(ASK, end=TransactionType.ROLLBACK_TYPE)
-    broker, effects, answer = end(config, stored(config), rollback)
-    disk = apply_all(stored(config), effects)
-    assert answer == EndTransactionResponse()
-    assert words_in(disk, "orders-0") == [] and words_in(disk, HALF) == ["o1"]
-    assert words_in(disk, OP) == (["0"] if config is OLD else [])
-    assert broker.ops == (() if config is OLD else (0,))
-
-
-@BOTH
-def test_an_unknown_does_nothing_and_is_not_answered(config):
-    unknown = replace(ASK, end=TransactionType.NOT_TYPE)
-    broker, effects, answer = end(config, stored(config), unknown)
-    assert (broker, effects, answer) == (Broker(config), (), None)
-
-
-MISSING = "Find prepared transaction message failed"
-WRONG = [
-    ({"end": 4}, "commitOrRollback field wrong"),
-    ({"commit_log_offset": 5}, MISSING),
-    ({"commit_log_offset": -1}, MISSING),
-    ({"group": "stock"}, "The producer group wrong"),
-    ({"queue_offset": 7}, "The transaction state table offset wrong"),
-    ({"group": "stock", "queue_offset": 7}, "The producer group wrong"),
-]
-
-
-@BOTH
-@pytest.mark.parametrize("oneway", [False, True])
-@pytest.mark.parametrize(("changes", "remark"), WRONG)
-def test_each_mismatch_is_refused_and_nothing_written(config, oneway, changes, remark):
-    """And one that sent it one-way, as every client does, hears nothing of it."""
-    _, effects, answer = end(config, stored(config), replace(ASK, oneway=oneway, **changes))
-    refusal = EndTransactionResponse(ResponseCode.SYSTEM_ERROR, remark)
-    assert answer == (None if oneway else refusal)
-    assert len(effects) == (0 if oneway else 1)
-
-
-def test_without_validation_another_group_can_end_it():
-    config = make_config(on=NEW.on - {"end_validation"})
-    _, effects, _ = end(config, stored(config), replace(ASK, group="stock"))
-    assert words_in(apply_all(stored(config), effects), "orders-0") == ["o1"]
 
 
 @pytest.mark.parametrize(
@@ -294,17 +203,6 @@ def test_here_an_immunity_has_the_timeout_as_its_floor():
     assert end(NEW, disk, ASK, 6_001)[2].code is ResponseCode.ILLEGAL_OPERATION
 
 
-@BOTH
-def test_nothing_remembers_an_end(config):
-    """Commit twice, rollback and then commit: each COMMIT delivers."""
-    disk = stored(config)
-    for kind in (TransactionType.ROLLBACK_TYPE, TransactionType.COMMIT_TYPE) * 2:
-        _, effects, answer = end(config, disk, replace(ASK, end=kind))
-        assert answer == EndTransactionResponse()
-        disk = apply_all(disk, effects)
-    assert words_in(disk, "orders-0") == ["o1", "o1"]
-
-
 def test_the_other_order_and_a_part_left_out():
     """A safeguard off, and what a learner arranges."""
     for config in (
@@ -316,20 +214,6 @@ def test_the_other_order_and_a_part_left_out():
     config = make_config(release="4.9", order=(("end_transaction", ("message",)),))
     _, effects, _ = end(config, stored(config), ASK)
     assert [e.log for e in effects if hasattr(e, "log")][1::2] == ["orders-0"]
-
-
-def test_without_an_op_topic_nothing_says_that_it_ended():
-    config = make_config(on=NEW.on - {"op_topic"})
-    broker, effects, _ = end(config, stored(config), ASK)
-    assert broker.ops == () and words_in(apply_all(stored(config), effects), OP) == []
-
-
-def test_without_a_half_topic_the_message_is_there_at_once():
-    config = make_config(on=NEW.on - {"half_topic"})
-    disk = stored(config)
-    assert words_in(disk, "orders-0") == ["o1"] and words_in(disk, HALF) == []
-    _, effects, _ = end(config, disk, replace(ASK, end=TransactionType.ROLLBACK_TYPE))
-    assert words_in(apply_all(disk, effects), "orders-0") == ["o1"]
 
 
 def test_ends_are_recorded_at_intervals_from_the_first_end_on():

@@ -24,12 +24,10 @@ from mqlab.rocketmq.messages import (
     CHECK_IMMUNITY,
     CHECK_TIMES,
     PREPARED_QUEUE_OFFSET,
-    REAL_TOPIC,
     CheckTransactionState,
     Message,
 )
 from mqlab.rocketmq.states import TransactionType, read_type, set_type
-from tests.rocketmq.driven import drive, queue
 from tests.rocketmq.queues import (
     DISCARD,
     GROUP,
@@ -83,14 +81,6 @@ def halves(config: Any, *orders: str, born_ms: int = 0) -> MemoryDisk:
 # -- resolved ----------------------------------------------------------------------------
 
 
-@BOTH
-def test_a_half_that_has_ended_is_passed_over(config):
-    disk = put(halves(config, "o1"), make_op(config, "0"))
-    found, after = examine(config, disk)
-    assert progress(found) == (1, 1) and asked(found) == []
-    assert words_in(after, HALF) == ["o1"]
-
-
 def test_an_op_record_may_name_several_halves():
     disk = put(halves(NEW, "o1", "o2"), make_op(NEW, "0,1,"))
     found, _ = examine(NEW, disk)
@@ -103,27 +93,6 @@ def test_an_op_record_is_done_with_only_when_all_its_halves_are():
     disk = put(disk, make_half(NEW, "o3"), make_op(NEW, "0,2,"))
     found, _ = examine(NEW, disk)
     assert progress(found) == (1, 0)
-
-
-@BOTH
-def test_resolved_halves_around_a_pending_one(config):
-    """Scenario 17: the pending one is put back behind them, and the op queue is read to its end."""
-    disk = put(halves(config, "a", "b", "c"), make_op(config, "1"), make_op(config, "2"))
-    found, after = examine(config, disk)
-    assert progress(found) == (3, 2)
-    assert words_in(after, HALF) == ["a", "b", "c", "a (1)"]
-    assert asked(found) == [("app", "a", 1)]
-
-
-@BOTH
-def test_two_op_records_for_one_half(config):
-    """Scenario 9: only the later one is marked done, so the op offset cannot pass the first; in
-    the next round both lie before its start."""
-    disk = put(halves(config, "o1"), make_op(config, "0"), make_op(config, "0"))
-    found, _ = examine(config, disk)
-    assert progress(found) == (1, 0)
-    found, _ = examine(config, disk, (1, 0))
-    assert progress(found) == (1, 2)
 
 
 @pytest.mark.parametrize(("config", "end"), [(NEW, 1), (OLD, 0)], ids=["5.5", "4.9"])
@@ -146,41 +115,6 @@ def test_before_anyone_is_asked_the_op_queue_is_drained():
 # -- pending -----------------------------------------------------------------------------
 
 
-@BOTH
-def test_a_pending_half_is_put_back_and_asked_about(config):
-    found, after = examine(config, halves(config, "o1"))
-    assert progress(found) == (1, 0)
-    first, copy = in_queue(after, HALF)
-    assert (copy.message.check_times, copy.message.born_ms, copy.store_ms) == (1, 0, LATER)
-    ((client, ask),) = sent(found.effects, CheckTransactionState)
-    assert client == "app"
-    assert (ask.queue_offset, ask.commit_log_offset) == (copy.queue_offset, copy.base)
-    assert (ask.message.topic, ask.message.queue_id) == ("orders", 0)
-    assert first.message.get(CHECK_TIMES) is None, "what is written is never changed"
-
-
-@BOTH
-def test_what_a_round_puts_back_it_does_not_look_at_itself(config):
-    found, after = examine(config, halves(config, "o1", "o2"))
-    assert progress(found) == (2, 0)
-    assert words_in(after, HALF) == ["o1", "o2", "o1 (1)", "o2 (1)"]
-
-
-@BOTH
-def test_asked_as_often_as_allowed_it_is_parked(config):
-    """Scenario 5: checks 1, 2, 3, and in the fourth round the half is given up."""
-    disk, at, numbers = halves(config, "o1"), (0, 0), []
-    for _ in range(4):
-        found, disk = examine(config, disk, at)
-        at = progress(found)
-        numbers += [times for _, _, times in asked(found)]
-    assert numbers == [1, 2, 3]
-    assert words_in(disk, HALF) == ["o1", "o1 (1)", "o1 (2)", "o1 (3)"]
-    assert words_in(disk, DISCARD) == ["o1 (3)"]
-    assert in_queue(disk, DISCARD)[0].message.get(REAL_TOPIC) == "orders"
-    assert at == (4, 0) and words_in(disk, OP) == []
-
-
 @pytest.mark.parametrize("most", [0, 1])
 def test_a_maximum_below_two_still_gives_one_check(most):
     config = make_config(check_max=most)
@@ -198,27 +132,6 @@ def test_a_quick_store_lets_the_last_check_race_with_the_discard():
     assert asked(found) == [("app", "o1", 3)]
     assert words_in(disk, DISCARD) == ["o1 (3)"]
     assert progress(found) == (2, 0)
-
-
-@BOTH
-def test_nobody_to_ask_costs_a_check_all_the_same(config):
-    found, disk = examine(config, halves(config, "o1"), producers=Producers())
-    assert asked(found) == [] and words_in(disk, HALF) == ["o1", "o1 (1)"]
-
-
-@BOTH
-def test_the_processes_of_a_group_take_turns(config):
-    """Scenario 25: four halves of one producer, and the checks go to both."""
-    two = LIVE.register(GROUP, "twin")
-    found, _ = examine(config, halves(config, "a", "b", "c", "d"), producers=two)
-    assert [client for client, _, _ in asked(found)] == ["app", "twin", "app", "twin"]
-
-
-@BOTH
-def test_other_groups_are_not_asked(config):
-    others = Producers().register("stock-service", "stock")
-    found, _ = examine(config, halves(config, "o1"), producers=others)
-    assert asked(found) == []
 
 
 # -- too young, too old ------------------------------------------------------------------
@@ -242,34 +155,11 @@ def test_a_young_half_holds_up_what_lies_behind_it(config):
     assert asked(found) == [] and progress(found) == (0, 0)
 
 
-def test_a_half_from_the_future_is_asked_about():
-    found, _ = examine(NEW, halves(NEW, "o1", born_ms=LATER + 1))
-    assert asked(found) == [("app", "o1", 1)]
-
-
-def test_a_half_as_old_as_the_files_is_parked_unasked():
-    found, disk = examine(NEW, halves(NEW, "o1"), at_ms=72 * 3_600_000 + 1)
-    assert asked(found) == [] and words_in(disk, DISCARD) == ["o1 (1)"], "counted all the same"
-    assert found.half_offset == 1
-
-
 # -- an immunity of its own --------------------------------------------------------------
 
 
 def immune(config: Any, seconds: str) -> MemoryDisk:
     return put(MemoryDisk(), make_half(config, "o1", (CHECK_IMMUNITY, seconds)))
-
-
-@BOTH
-def test_while_it_is_immune_it_travels_and_spends_its_checks(config):
-    """Scenario 21: parked without a single question."""
-    disk, at = immune(config, "600"), (0, 0)
-    for _ in range(5):
-        found, disk = examine(config, disk, at)
-        assert asked(found) == []
-        at = progress(found)
-    assert words_in(disk, HALF) == ["o1", "o1 (1)", "o1 (2)", "o1 (3)"]
-    assert words_in(disk, DISCARD) == ["o1 (3)"]
 
 
 def test_each_copy_says_where_the_first_one_lies():
@@ -278,20 +168,6 @@ def test_each_copy_says_where_the_first_one_lies():
         found, disk = examine(NEW, disk, at)
         at = progress(found)
     assert [s.message.get(PREPARED_QUEUE_OFFSET) for s in in_queue(disk, HALF)] == [None, "0", "0"]
-
-
-def test_a_commit_before_the_first_round_is_seen():
-    """Scenario 19."""
-    found, disk = examine(NEW, put(immune(NEW, "60"), make_op(NEW, "0")))
-    assert progress(found) == (1, 1) and words_in(disk, HALF) == ["o1"]
-
-
-def test_a_commit_after_a_round_has_moved_on_is_not_seen():
-    """The op record names the first half, which lies before the round's start."""
-    found, disk = examine(NEW, immune(NEW, "60"), at_ms=30_000)
-    disk = put(disk, make_op(NEW, "0"))
-    found, disk = examine(NEW, disk, progress(found), at_ms=90_000)
-    assert asked(found) == [("app", "o1", 2)]
 
 
 def test_a_copy_travels_on_also_where_the_same_round_saw_the_first_one_end():
@@ -313,14 +189,6 @@ def test_a_second_record_for_the_first_half_ends_its_copy():
     assert found.half_offset == 3
 
 
-def test_an_immunity_may_be_shorter_than_the_timeout():
-    """Scenario 22: the check loop knows no lower bound."""
-    disk = put(immune(NEW, "1"), make_half(NEW, "plain"))
-    found, _ = examine(NEW, disk, at_ms=1_500)
-    assert asked(found) == [("app", "o1", 1)]
-    assert progress(found) == (1, 0)
-
-
 @pytest.mark.parametrize("text", ["-1", "soon"])
 def test_what_is_no_number_means_the_timeout(text):
     found, _ = examine(NEW, immune(NEW, text), at_ms=6_001)
@@ -330,35 +198,6 @@ def test_what_is_no_number_means_the_timeout(text):
 
 
 # -- safeguards --------------------------------------------------------------------------
-
-
-def without(name: str) -> Any:
-    return make_config(on=NEW.on - {name})
-
-
-def test_without_the_limit_it_is_asked_about_for_ever():
-    config = without("check_limit")
-    disk = put(MemoryDisk(), make_half(config, "o1", (CHECK_TIMES, "99")))
-    found, disk = examine(config, disk)
-    assert asked(found) == [("app", "o1", 100)] and words_in(disk, DISCARD) == []
-
-
-def test_without_immunity_a_young_half_is_asked_about():
-    found, _ = examine(without("immunity"), halves(NEW, "o1", born_ms=LATER))
-    assert asked(found) == [("app", "o1", 1)]
-
-
-def test_without_put_back_nobody_asks_twice():
-    found, disk = examine(without("put_back"), halves(NEW, "o1"))
-    assert asked(found) == [("app", "o1", 1)]
-    assert words_in(disk, HALF) == ["o1"] and progress(found) == (1, 0)
-
-
-def test_without_any_producer_only_the_sender_is_asked():
-    twin = Producers().register(GROUP, "twin")
-    assert asked(examine(NEW, halves(NEW, "o1"), producers=twin)[0]) == [("twin", "o1", 1)]
-    found, _ = examine(without("any_producer"), halves(NEW, "o1"), producers=twin)
-    assert asked(found) == []
 
 
 def test_a_record_that_names_a_half_twice_is_done_with_after_it_was_passed_once() -> None:
@@ -438,12 +277,6 @@ def test_a_foreign_tag_names_nothing():
     assert parse_op(in_queue(disk, OP)[0]) == ()
 
 
-def test_4_9_writes_each_end_at_once():
-    writer = Writer(MemoryDisk(), 0)
-    assert record_end(OLD, (), 7, writer, 0, 0) == ()
-    assert words_in(apply_all(MemoryDisk(), writer.effects), OP) == ["7"]
-
-
 @pytest.mark.parametrize(
     ("at_ms", "since_ms", "after_ms"),
     [(0, 0, 3_000), (1_000, 0, 2_000), (2_999, 0, 1), (7_100, 7_100, 3_000), (9_000, 1_000, 1_000)],
@@ -484,16 +317,3 @@ def test_a_record_takes_only_so_many():
     writer = Writer(MemoryDisk(), 0)
     assert write_batch(config, (1, 2, 3, 44, 5), writer, 0) == ()
     assert words_in(apply_all(MemoryDisk(), writer.effects), OP) == ["1,2,", "3,44,", "5,"]
-
-
-@pytest.mark.parametrize(("release", "delivered"), [("4.9", ["o1"]), ("5.5", ["o1", "o1 (1)"])])
-def test_a_kill_takes_what_waits(release, delivered):
-    run = drive(f"""\
-system rocketmq release={release} early=on check_interval_ms=7000
-run app: send-in-transaction orders-0 o1
-kill broker
-restart broker
-fire app heartbeat
-at 7000
-fire broker check""")
-    assert queue(run, "orders-0") == delivered

@@ -6,7 +6,6 @@ import pytest
 
 from mqlab.kernel import FactKind, MemoryDisk, replace
 from mqlab.rocketmq.broker.timer import build_retry
-from mqlab.rocketmq.config import DELAY_LEVELS_S
 from mqlab.rocketmq.group import ConsumerSendMsgBack
 from mqlab.rocketmq.messages import DELAY, ORIGIN_MESSAGE_ID, RETRY_TOPIC, TRAN_MSG, WAIT
 from tests.rocketmq.driven import drive, queue, results, rows
@@ -20,16 +19,6 @@ def test_it_reads_on_where_it_was():
     run = drive(f"{SYSTEM}\n{SEND}\nrun shop: consume, consume")
     assert results(run, "shop") == ["ok o1, o2", "ok nothing"]
     assert rows(run, "shop", "applied") == {"o1": 1, "o2": 1}
-
-
-@pytest.mark.parametrize(("off", "times"), [("", 1), (" off=idempotent_consumer", 2)])
-def test_killed_before_its_offset_was_reported_it_gets_the_order_again(off, times):
-    run = drive(f"""{SYSTEM}{off}
-run app: send orders-0 o1
-kill shop when=UpdateConsumerOffset#1 after=1
-run shop: consume
-restart shop""")
-    assert rows(run, "shop", "applied") == {"o1": times}
 
 
 @pytest.mark.parametrize(("persisted", "again"), [("fire broker persist offsets\n", False),
@@ -72,21 +61,6 @@ run stock: consume""")
     assert results(run, "stock") == ["ok o1"], "once, from the topic itself"
 
 
-def test_after_sixteen_retries_it_is_given_up():
-    lines, now = [], 0
-    for level in range(3, 19):
-        now += DELAY_LEVELS_S[level - 1] * 1_000
-        lines += [f"at {now}", f"fire broker delay level {level}", "run shop: consume later"]
-    retried = "\n".join(lines)
-    run = drive(f"{SYSTEM}\nrun app: send orders-0 o1\nrun shop: consume later\n{retried}")
-    assert len([r for r in results(run, "shop") if r == "ok o1 sent back"]) == 17
-    (dead,) = in_queue(run.world.disk("broker"), "%DLQ%shop-0")
-    assert dead.message.reconsume_times == 17
-    times = [s.message.reconsume_times for s in in_queue(run.world.disk("broker"), "%RETRY%shop-0")]
-    assert times == list(range(1, 17))
-    assert now == (4 * 3_600 + 45 * 60 + 40) * 1_000
-
-
 def test_a_retry_says_where_it_came_from():
     disk = put(MemoryDisk(), replace(make_message("o1"), sys_flag=8))
     (stored,) = in_queue(disk, "orders-0")
@@ -103,14 +77,6 @@ def test_a_retry_says_where_it_came_from():
     assert (copy.get(DELAY), copy.get(TRAN_MSG)) == ("3", "true")
 
 
-def test_a_retry_of_a_committed_message_keeps_its_flag_and_points_to_no_half():
-    """As 4.9.7 and 5.5.0 do (recording straight-to-the-dlq)."""
-    committed = replace(make_message("o1"), sys_flag=8, prepared_offset=5)
-    (stored,) = in_queue(put(MemoryDisk(), committed), "orders-0")
-    copy = build_retry(ConsumerSendMsgBack("shop", 0), stored, make_config())
-    assert (copy.sys_flag, copy.prepared_offset) == (8, 0)
-
-
 @pytest.mark.parametrize(
     ("delay", "most", "topic", "level"),
     [(0, None, "%RETRY%shop", "3"), (5, None, "%RETRY%shop", "5"), (-1, None, "%DLQ%shop", "0"),
@@ -123,26 +89,9 @@ def test_the_level_is_asked_for_or_chosen(delay, most, topic, level):
     assert (copy.topic, copy.get(DELAY), copy.reconsume_times) == (topic, level, 1)
 
 
-def test_without_retries_a_failure_is_lost():
-    run = drive(f"{SYSTEM} off=consumer_retry\n{SEND}\nrun shop: consume later o1, consume")
-    assert results(run, "shop") == ["ok o1 dropped, o2", "ok nothing"]
-
-
 def test_an_orderly_listener_stops_its_queue():
     run = drive(f"{SYSTEM}\n{SEND}\nrun shop: consume suspend o1, consume")
     assert results(run, "shop") == ["ok o1 suspended", "ok o1, o2"]
-
-
-def test_in_broadcasting_mode_each_gets_all_and_nothing_comes_back():
-    run = drive("""\
-system rocketmq consumers=one:shop,two:shop model=broadcasting
-run app: send orders-0 o1
-run one: consume later, consume
-kill one
-restart one
-run two: consume""")
-    assert results(run, "one") == ["ok nothing", "ok nothing"]
-    assert results(run, "two") == ["ok o1"]
 
 
 # -- sharing -----------------------------------------------------------------------------

@@ -8,18 +8,16 @@ from mqlab.kernel import Call, Caller, ConnectionLost, MemoryDisk, Request, Resp
 from mqlab.kernel.offers import list_options
 from mqlab.rocketmq.broker import Broker
 from mqlab.rocketmq.messages import (
-    EndTransaction,
     HaReport,
     Heartbeat,
     SendMessage,
     SendMessageResponse,
-    Statement,
 )
 from mqlab.rocketmq.producer import Producer, ProducerConfig, SendInTransaction, read_property
 from mqlab.rocketmq.remoting.codes import ResponseCode
-from mqlab.rocketmq.states import SendStatus, TransactionType
+from mqlab.rocketmq.states import TransactionType
 from tests.rocketmq.driven import drive, queue, results, rows
-from tests.rocketmq.queues import DISCARD, HALF, in_queue, make_config, make_message, put
+from tests.rocketmq.queues import HALF, in_queue, make_config, make_message, put
 
 SEND = SendInTransaction("orders-0", "o1")
 BASE = "system rocketmq check_interval_ms=7000"
@@ -36,20 +34,6 @@ def begun(**changes):
     return producer.step(Call(SEND), MemoryDisk())
 
 
-def answered(status):
-    producer, _ = begun()
-    said = SendMessageResponse(ResponseCode(CODES[status]), "", status, 0, 3, 5, "id")
-    return producer.step(Response("broker", 0, said), MemoryDisk())
-
-
-CODES = {
-    SendStatus.SEND_OK: 0,
-    SendStatus.FLUSH_DISK_TIMEOUT: 10,
-    SendStatus.SLAVE_NOT_AVAILABLE: 11,
-    SendStatus.FLUSH_SLAVE_TIMEOUT: 12,
-}
-
-
 def test_the_half_is_marked_and_says_whose_it_is():
     _, effects = begun()
     heartbeat, half = sends(effects)
@@ -59,22 +43,6 @@ def test_the_half_is_marked_and_says_whose_it_is():
     assert message.sys_flag == TransactionType.PREPARED_TYPE
     assert (message.get("TRAN_MSG"), message.get("PGROUP")) == ("true", "order-service")
     assert message.get("UNIQ_KEY") == "app.1.1"
-
-
-def test_only_send_ok_lets_the_local_transaction_run():
-    producer, effects = answered(SendStatus.SEND_OK)
-    assert sends(effects) == [Statement("put", "o1", "paid")]
-    assert producer.local is not None
-
-
-@pytest.mark.parametrize("status", [s for s in SendStatus if s is not SendStatus.SEND_OK])
-def test_any_other_status_ends_with_rollback_unrun(status):
-    producer, effects = answered(status)
-    end = EndTransaction("order-service", TransactionType.ROLLBACK_TYPE, 3, 5, words="o1")
-    assert sends(effects) == [end]
-    (returned,) = [e.value for e in effects if isinstance(e, Return)]
-    assert returned.result == f"ok {status} ROLLBACK_MESSAGE"
-    assert producer.local is None and producer.call is None
 
 
 def test_a_refused_half_is_an_exception_and_nothing_is_ended():
@@ -102,38 +70,6 @@ def test_what_the_listener_returns_is_what_the_broker_is_told(execute, state, en
     assert f"EndTransaction {end} o1" in run.narrate()
 
 
-def test_without_that_safeguard_an_exception_is_a_rollback():
-    """Article row 50: the row is committed, and its message never comes."""
-
-    def execute(order, db, memory):
-        db.put(order)
-        raise ValueError("the call after it failed")
-
-    on = drive(f"{BASE}\nrun app: send-in-transaction orders-0 o1", execute=execute)
-    off = drive(
-        f"{BASE} off=exception_is_unknown\nrun app: send-in-transaction orders-0 o1\n"
-        "at 7000\nfire broker op batch\nfire broker check",
-        execute=execute,
-    )
-    assert results(on) == ["ok SEND_OK UNKNOW"]
-    assert results(off) == ["ok SEND_OK ROLLBACK_MESSAGE"]
-    assert rows(off) == {"o1": "paid"} and queue(off, "orders-0") == []
-
-
-@pytest.mark.parametrize(
-    ("check", "delivered"),
-    [("COMMIT_MESSAGE", ["o1 (1)"]), ("ROLLBACK_MESSAGE", []), ("UNKNOW", []), ("null", []),
-     ("throw", [])],
-)  # fmt: skip
-def test_an_answer_to_a_check(check, delivered):
-    run = drive(f"""{BASE}
-run app: listener UNKNOW {check}, send-in-transaction orders-0 o1
-at 7000
-fire broker check""")
-    assert queue(run, "orders-0") == delivered
-    assert ("from check" in run.narrate()) is (check != "null")
-
-
 def test_checks_are_answered_one_after_the_other():
     """One thread: while the first waits for the database, the second has not begun."""
 
@@ -150,15 +86,6 @@ fire broker check"""
     assert run.narrate().count("app    → db") == 1
     run = drive(f"{lines}\nrelease app→db ⇒Statement#1", execute=execute)
     assert run.world.role("app").checks == () and run.narrate().count("app    → db") == 2
-
-
-def test_a_send_whose_answer_is_lost_is_repeated_with_its_key():
-    run = drive(f"""{BASE}
-lose app→broker ⇒SendMessage#1
-run app: send-in-transaction orders-0 o1""")
-    keys = [s.message.get("UNIQ_KEY") for s in in_queue(run.world.disk("broker"), HALF)]
-    assert keys == ["app.1.1", "app.1.1"]
-    assert results(run) == ["ok SEND_OK COMMIT_MESSAGE"]
 
 
 def test_a_send_is_given_up_after_three_tries():
@@ -207,26 +134,6 @@ release app→broker SendMessage""")
 def test_nobody_refuses_what_a_running_broker_gets():
     with pytest.raises(ValueError, match="broker is running"):
         drive(f"{BASE}\nrun app: send orders-0 o1\ndo refuse app broker")
-
-
-def test_without_that_safeguard_the_local_transaction_does_not_wait_for_the_half():
-    lost = "".join(f"lose app→broker SendMessage#{n}\n" for n in (1, 2, 3))
-    run = drive(f"{BASE} off=half_before_execute\n{lost}run app: send-in-transaction orders-0 o1")
-    assert rows(run) == {"o1": "paid"} and queue(run, HALF) == []
-    run = drive(f"{BASE} off=half_before_execute\nrun app: send-in-transaction orders-0 o1")
-    assert queue(run, "orders-0") == ["o1"]
-
-
-NO_DELAY = "failed MQClientException: Transactional messages do not support delayed delivery"
-
-
-@pytest.mark.parametrize(
-    ("release", "result"), [("4.9", "ok SEND_OK COMMIT_MESSAGE"), ("5.5", NO_DELAY)]
-)
-def test_a_delay_level_is_cleared_or_refused(release, result):
-    run = drive(f"{BASE} release={release}\nrun app: send-in-transaction orders-0 o1 delay=5")
-    assert results(run) == [result]
-    assert queue(run, "orders-0") == (["o1"] if release == "4.9" else [])
 
 
 # -- being findable ----------------------------------------------------------------------
@@ -287,18 +194,6 @@ def test_an_end_by_hand_needs_a_half_from_here():
     assert results(run) == [
         "failed no half of o9 was sent from here: give queue_offset= commit_log_offset="
     ]
-
-
-def test_a_parked_half_can_be_taken_back():
-    run = drive(f"""{BASE} check_max=1
-run app: listener UNKNOW UNKNOW, send-in-transaction orders-0 o1
-at 7000
-fire broker check
-at 14000
-fire broker check
-run app: resume 2, resume 99""")
-    assert results(run)[-2:] == ["ok", "failed SYSTEM_ERROR"]
-    assert queue(run, DISCARD) == ["o1 (1)"] and queue(run, HALF) == ["o1", "o1 (1)", "o1"]
 
 
 # -- one connection, both ways -----------------------------------------------------------
