@@ -14,12 +14,9 @@ from mqlab.pulsar.client.calls import (
     AskAdmin,
     Close,
     Commit,
-    EndById,
-    GetState,
     Nack,
     Receive,
     RedeliverAll,
-    Reopen,
     SeekTo,
     Send,
     SubscribeTo,
@@ -37,9 +34,8 @@ from mqlab.pulsar.messages import (
     Seek,
     SendReceipt,
     Subscribed,
-    TxnID,
 )
-from mqlab.pulsar.states import ClientTxnState, SubType, TxnAction
+from mqlab.pulsar.states import ClientTxnState, SubType
 from tests.pulsar.client.stand import SHARED, Stand, connected
 
 
@@ -89,38 +85,6 @@ def test_a_plain_acknowledgement_waits_for_nobody() -> None:
     assert stand.call(Acknowledge("shop", ())) == "ok"
     assert stand.take_sent() == ["orders-0: Ack shop 1:0", "orders-0: Ack shop 0, 1"]
     assert stand.client.consumers[0].received == ()
-
-
-def test_an_acknowledgement_in_a_transaction_registers_once_and_is_answered() -> None:
-    stand = connected()
-    assert stand.call(Acknowledge("shop", (at(0),), "t1")) == ""
-    assert stand.answer(AckResponse()) == "ok"
-    stand.call(Acknowledge("shop", (at(1),), "t1"))
-    assert stand.take_sent() == [
-        "tc-0: AddSubscriptionToTxn (0,0) orders-0/shop",
-        "orders-0: Ack shop 0 in (0,0)",
-        "orders-0: Ack shop 1 in (0,0)",
-    ]
-
-
-def test_a_conflict_spoils_the_transaction_and_keeps_the_message() -> None:
-    stand = connected()
-    stand.push("a", 0)
-    stand.call(Receive("shop"))
-    stand.call(Acknowledge("shop", (), "t1"))
-    refusal = AckResponse(ServerError.TransactionConflict, "in pending ack status")
-    assert stand.answer(refusal) == "failed TransactionConflictException"
-    assert stand.client.txns["t1"].failed and stand.client.consumers[0].received == (at(0),)
-
-
-def test_an_unanswered_acknowledgement_fails_with_its_connection() -> None:
-    stand = connected()
-    stand.call(Acknowledge("shop", (at(0),), "t1"))
-    stand.take_sent()
-    stand.lose("orders-0")
-    assert stand.returned[-1].result == "unknown ConnectException"
-    assert stand.client.txns["t1"].failed
-    assert stand.take_sent() == ["orders-0: Subscribe shop Shared"]
 
 
 def test_cumulative_is_for_types_with_one_consumer() -> None:
@@ -376,16 +340,6 @@ def state(stand: Stand) -> ClientTxnState:
     return stand.client.txns["t1"].state
 
 
-def test_one_coordinator_gives_every_id_and_is_connected_to_once() -> None:
-    stand = Stand()
-    assert stand.begin("t1") == "ok (0,0)" and stand.begin("t2") == "ok (0,1)"
-    assert stand.take_sent() == [
-        "tc-0: TcClientConnect 0",
-        "tc-0: NewTxn timeout=60000",
-        "tc-0: NewTxn timeout=60000",
-    ]
-
-
 def test_with_several_coordinators_the_first_transaction_goes_to_the_second() -> None:
     stand = Stand(coordinators=3)
     ids = [stand.begin(name) for name in ("t1", "t2", "t3", "t4")]
@@ -401,55 +355,6 @@ def test_a_transaction_that_was_not_begun_has_had_its_turn() -> None:
     stand.begin()
     asked = [text for text in stand.take_sent() if "NewTxn" in text]
     assert [text[:4] for text in asked] == ["tc-1", "tc-2"]
-
-
-def test_a_partition_is_registered_once_and_before_the_first_send() -> None:
-    stand = Stand()
-    stand.begin()
-    stand.take_sent()
-    assert stand.call(T1_SEND) == "" and stand.answer(SendReceipt(position=4)) == "ok @4"
-    stand.call(Send("orders-0", ("b", "c"), "t1"))
-    assert stand.take_sent() == [
-        "tc-0: AddPartitionToTxn (0,0) orders-0",
-        "orders-0: Send a in (0,0)",
-        "orders-0: Send b, c in (0,0)",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("call", "done"),
-    [(Commit("t1"), ClientTxnState.COMMITTED), (Abort("t1"), ClientTxnState.ABORTED)],
-)
-def test_an_end_is_final(call: Commit | Abort, done: ClientTxnState) -> None:
-    stand = Stand()
-    stand.begin()
-    stand.call(call)
-    assert stand.answer(OK) == "ok" and state(stand) is done
-    stand.take_sent()
-    for late in (Commit("t1"), Abort("t1"), T1_SEND, Acknowledge("shop", (), "t1")):
-        assert stand.call(late) == f"failed InvalidTxnStatusException {done}"
-    assert stand.take_sent() == []
-
-
-@pytest.mark.parametrize("error", [ServerError.TransactionNotFound, ServerError.InvalidTxnStatus])
-def test_a_coordinator_that_knows_it_no_more_leaves_an_error(error: ServerError) -> None:
-    stand = Stand()
-    stand.begin()
-    stand.call(Commit("t1"))
-    assert stand.answer(EndTxnResponse(error)) == f"failed {error.name}Exception"
-    assert state(stand) is ClientTxnState.ERROR and stand.call(GetState("t1")) == "ok ERROR"
-
-
-def test_a_failed_operation_makes_a_commit_abort() -> None:
-    stand = Stand()
-    stand.begin()
-    stand.call(T1_SEND)
-    assert stand.answer(SendReceipt(ServerError.NotAllowedError)) == "failed NotAllowedException"
-    stand.take_sent()
-    stand.call(Commit("t1"))
-    assert stand.take_sent() == ["tc-0: EndTxn abort (0,0)"]
-    assert stand.answer(OK) == "failed TransactionHasOperationFailedException"
-    assert state(stand) is ClientTxnState.ABORTED
 
 
 def test_a_commit_that_aborts_in_vain_still_says_that_an_operation_failed() -> None:
@@ -551,20 +456,6 @@ def test_a_send_is_repeated_with_its_number_on_a_new_connection() -> None:
     assert stand.open[0].body.sequence == 8
 
 
-def test_a_tester_may_reopen_and_end_by_id() -> None:
-    stand = Stand()
-    stand.begin()
-    stand.call(Commit("t1"))
-    stand.answer(OK)
-    stand.call(Reopen("t1"))
-    assert state(stand) is ClientTxnState.OPEN
-    stand.take_sent()
-    stand.call(EndById(TxnID(0, 7), TxnAction.ABORT))
-    assert stand.take_sent() == ["tc-0: EndTxn abort (0,7)"]
-    refused = EndTxnResponse(ServerError.TransactionNotFound)
-    assert stand.answer(refused) == "failed TransactionNotFoundException"
-
-
 def test_a_transaction_that_there_is_not_is_said_to_be_missing() -> None:
     assert Stand().call(Commit("t9")) == "failed there is no transaction t9"
 
@@ -591,17 +482,6 @@ def test_the_administration_does_not_load_a_coordinator() -> None:
 
 def told(stand: Stand, old: Client) -> list[str]:
     return [text.en for text in stand.client.describe_changes(old)]
-
-
-def test_a_transaction_tells_each_state_it_enters() -> None:
-    stand = Stand()
-    before = stand.client
-    stand.begin()
-    assert told(stand, before) == ["t1 (0,0): OPEN"]
-    before = stand.client
-    stand.call(Commit("t1"))
-    assert told(stand, before) == ["t1 (0,0): COMMITTING"]
-    assert told(stand, stand.client) == []
 
 
 def test_what_comes_waits_to_be_received() -> None:

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from mqlab.kernel import Append, MemoryDisk, replace
+from mqlab.kernel import Append, MemoryDisk
 from mqlab.pulsar.config import SAFEGUARDS, PulsarConfig, name_pending_ack_log
 from mqlab.pulsar.ledger import Cursor
 from mqlab.pulsar.messages import AckPosition, PendingAckEntry, TxnID
@@ -74,16 +74,6 @@ def test_a_plain_acknowledgement_since_then_wins_over_the_whole_request() -> Non
     assert story.replay(Cursor(0))[0].acked_by(T1) == ()
 
 
-def test_a_commit_beside_a_held_slot_says_yes_and_does_nothing() -> None:
-    story = Story()
-    story.ack(T2, 3)
-    story.ack(T1, 5, kind=ALL)
-    assert build_end(story.pending, T2, TxnAction.COMMIT, story.end) is None
-    story.end_txn(T1, TxnAction.COMMIT)
-    assert story.cursor == Cursor(5) and story.pending.cumulative is None
-    assert story.pending.acked_by(T2) == (AckPosition(3),)
-
-
 def test_an_abort_beside_a_held_slot_takes_the_cumulative_path() -> None:
     story = Story()
     story.ack(T2, 3)
@@ -98,12 +88,6 @@ def test_nothing_to_abort_writes_nothing_and_a_commit_writes_all_the_same() -> N
     story = Story()
     assert build_end(story.pending, T1, TxnAction.ABORT, 0) is None
     assert build_end(story.pending, T1, TxnAction.COMMIT, 0) is not None
-
-
-def test_without_the_check_two_transactions_hold_one_message() -> None:
-    story = Story(replace(CONFIG, on=CONFIG.on - {"pending_ack_conflict"}))
-    assert story.ack(T1, 0) and story.ack(T2, 0)
-    assert story.pending.acked_by(T1) == story.pending.acked_by(T2)
 
 
 @pytest.mark.parametrize("seed", range(25))

@@ -52,26 +52,11 @@ def test_nothing_above_the_bound_is_sent() -> None:
     assert stand.move_bound(2) == ["app b", "app c"]
 
 
-def test_without_the_filter_aborted_messages_are_sent() -> None:
-    stand = Stand((T1, "a"), (ABORTED, T1), aborts=(T1,), off=("filter_aborted",))
-    assert stand.connect() == ["app a"]
-
-
 @pytest.mark.parametrize("sub_type", SubType)
 def test_a_consumer_is_sent_as_much_as_it_has_said(sub_type: SubType) -> None:
     stand = Stand("a", "b", "c", sub_type=sub_type)
     assert stand.connect(permits=2) == ["app a", "app b"]
     assert stand.ask(Flow(TOPIC, NAME, 1), "app") == ["app c"]
-
-
-def test_what_is_pending_does_not_stall_the_others() -> None:
-    """A8: a queue of two, four pending before it."""
-    stand = Stand(*"abcdef")
-    stand.connect()
-    stand.ack(0, 1, txn=T1)
-    stand.ack(2, 3, txn=T2)
-    stand.lose("app")
-    assert stand.connect("twin", permits=2) == ["twin e", "twin f"]
 
 
 def test_shared_takes_turns_and_hands_on_what_a_lost_consumer_held() -> None:
@@ -324,46 +309,6 @@ def test_a_plain_acknowledgement_beats_a_pending_one() -> None:
     assert exclusive.end_txn(T1, ABORT) == ["app b"]
 
 
-def test_the_same_transaction_may_not_acknowledge_twice() -> None:
-    """X2"""
-    stand = Stand("a")
-    stand.connect()
-    assert stand.ack(0, txn=T1) == ""
-    assert "pending ack status" in stand.ack(0, txn=T1)
-
-
-def test_a_commit_beside_a_cumulative_one_leaves_its_message_pending() -> None:
-    """X3"""
-    stand = Stand("a", "b", "c", sub_type=SubType.EXCLUSIVE)
-    stand.connect()
-    stand.ack_up_to(0, txn=T1)
-    stand.ack(2, txn=T2)
-    stand.end_txn(T2, COMMIT)
-    assert stand.sub.cursor == Cursor() and stand.sub.pending.is_pending(AckPosition(2))
-
-
-def test_a_cumulative_abort_sends_nothing_until_asked() -> None:
-    stand = Stand("a", "b", sub_type=SubType.FAILOVER)
-    stand.connect()
-    assert stand.ack_up_to(1, txn=T1) == ""
-    for txn, position in ((T1, 1), (T1, 0), (T2, 0)):  # A5
-        assert "has acked up to 1" in stand.ack_up_to(position, txn=txn)
-    assert stand.end_txn(T1, ABORT) == []
-    assert stand.redeliver() == ["app a", "app b"]
-    stand.ack_up_to(1, txn=T2)
-    stand.end_txn(T2, COMMIT)
-    assert stand.sub.cursor == Cursor(1)
-
-
-def test_messages_under_a_cumulative_acknowledgement_come_again_after_a_reconnect() -> None:
-    """X5"""
-    stand = Stand("a", "b", sub_type=SubType.EXCLUSIVE)
-    stand.connect()
-    stand.ack_up_to(1, txn=T1)
-    stand.lose("app")
-    assert stand.connect() == ["app a", "app b"]
-
-
 def test_a_plain_cumulative_acknowledgement_is_applied_over_a_held_slot() -> None:
     stand = Stand("a", "b", sub_type=SubType.EXCLUSIVE)
     stand.connect()
@@ -379,19 +324,6 @@ def test_a_cumulative_acknowledgement_on_shared_is_ignored_and_succeeds() -> Non
     stand.connect()
     assert stand.ack_up_to(0, txn=T1) == "" and stand.answers[-1] == AckResponse()
     assert stand.sub.pending.cumulative is None and stand.disk.log(stand.sub.log).end == 0
-
-
-def test_pending_acknowledgements_survive_a_restart() -> None:
-    stand = Stand("a", "b", "c")
-    stand.connect()
-    stand.ack(0, txn=T1)
-    stand.ack(1, txn=T2)
-    stand.end_txn(T2, COMMIT)
-    stand.restart()
-    assert stand.sub.pending.state is PendingAckState.READY
-    assert stand.connect() == ["app c"]
-    assert "pending ack status" in stand.ack(0, txn=T3)
-    assert stand.end_txn(T1, ABORT) == ["app a+1"]
 
 
 def test_the_handle_is_opened_by_the_first_transaction() -> None:
@@ -426,30 +358,6 @@ def test_a_batch_comes_again_without_what_is_acknowledged_or_pending() -> None:
     stand.end_txn(T2, COMMIT)
     assert stand.redeliver() == ["app c+1"]
     assert stand.end_txn(T1, ABORT) == ["app a,c+2"]
-
-
-def test_without_its_log_a_pending_acknowledgement_is_lost_with_the_memory() -> None:
-    stand = Stand("a", off=("pending_ack_log",))
-    stand.connect()
-    stand.ack(0, txn=T1)
-    assert stand.redeliver() == []
-    stand.restart()
-    assert stand.connect() == ["app a"]
-
-
-def test_without_the_filter_a_pending_message_is_sent_to_another() -> None:
-    stand = Stand("a", off=("pending_ack_filter",))
-    stand.connect()
-    stand.ack(0, txn=T1)
-    stand.restart()
-    assert stand.connect("twin") == ["twin a"]
-
-
-def test_without_redelivery_an_aborted_acknowledgement_keeps_its_message() -> None:
-    stand = Stand("a", off=("redeliver_aborted",))
-    stand.connect()
-    stand.ack(0, txn=T1)
-    assert stand.end_txn(T1, ABORT) == [] and stand.redeliver() == []
 
 
 def test_a_refused_request_has_let_go_of_all_its_messages() -> None:
@@ -561,39 +469,6 @@ def test_a_readers_subscription_ends() -> None:
 
 def told(stand: Stand, old: Subscription | None) -> list[str]:
     return [text.en for text in stand.sub.describe_changes(old)]
-
-
-def test_what_becomes_pending_and_what_is_so_no_more() -> None:
-    stand = Stand("a", "b")
-    stand.connect()
-    before = stand.sub
-    stand.ack(0, txn=T1)
-    assert told(stand, before) == ["shop: pending for (0,1): 0"]
-    before = stand.sub
-    stand.ack(1, txn=T1)
-    assert told(stand, before) == ["shop: pending for (0,1): 0, 1"]
-    before = stand.sub
-    stand.end_txn(T1, TxnAction.ABORT)
-    assert told(stand, before) == ["shop: nothing pending for (0,1)"]
-
-
-def test_after_a_restart_all_that_is_pending() -> None:
-    stand = Stand("a")
-    stand.connect()
-    stand.ack(0, txn=T2)
-    stand.restart()
-    assert told(stand, None) == ["shop: pending for (0,2): 0"]
-
-
-def test_the_slot() -> None:
-    stand = Stand("a", sub_type=SubType.FAILOVER)
-    stand.connect()
-    before = stand.sub
-    stand.ack_up_to(0, txn=T1)
-    assert told(stand, before) == ["shop: pending for (0,1): up to 0"]
-    before = stand.sub
-    stand.end_txn(T1, TxnAction.COMMIT)
-    assert told(stand, before) == ["shop: nothing pending for (0,1)"]
 
 
 def test_who_consumes_and_who_of_several_is_served() -> None:

@@ -32,9 +32,7 @@ from mqlab.pulsar.messages import (
     DeleteTopic,
     EndTxnOnPartition,
     Flow,
-    GetBufferStats,
     GetLastMessageId,
-    GetTransactionInBuffer,
     OpenProducer,
     ProducerOpened,
     PushMessage,
@@ -48,7 +46,7 @@ from mqlab.pulsar.topic import Topic
 from tests.pulsar.stepping import Alone
 
 NAME = "orders-0"
-T0, T1, T2, T3 = (TxnID(0, n) for n in range(4))
+T0, T1, T2 = (TxnID(0, n) for n in range(3))
 
 
 def start(slow: bool = False, **config: Any) -> Alone:
@@ -97,67 +95,6 @@ def readable(topic: Alone) -> int:
     return number
 
 
-def test_a_commit_shows_what_nobody_saw_before() -> None:
-    topic = start()
-    subscribe(topic)
-    assert [send(topic, value, T1).position for value in "abc"] == [0, 1, 2]
-    assert readable(topic) == -1 and not received(topic)
-    commit(topic, T1)
-    assert readable(topic) == 3 and received(topic) == ["a", "b", "c"]
-    assert topic.words(NAME)[-1] == "commit marker of (0,1) @3"
-
-
-def test_an_abort_shows_nothing_and_leaves_the_entries() -> None:
-    topic = start()
-    subscribe(topic)
-    for value in "ab":
-        send(topic, value, T1)
-    abort(topic, T1)
-    assert not received(topic) and len(topic.words(NAME)) == 3
-    assert topic.role.subs["shop"].cursor.mark_delete == 2
-    said = dict(topic.call(GetTransactionInBuffer(NAME, T1)).facts)
-    assert said == {"startPosition": "null", "aborted": "true"}
-
-
-@pytest.mark.parametrize(("finish", "seen"), [(commit, ["t", "n2"]), (abort, ["n2"])])
-def test_an_open_transaction_hides_plain_messages_behind_it(finish: Any, seen: list[str]) -> None:
-    topic = start()
-    subscribe(topic)
-    send(topic, "n0")
-    send(topic, "t", T1)
-    send(topic, "n2")
-    assert received(topic) == ["n0"] and readable(topic) == 0
-    finish(topic, T1)
-    assert received(topic) == seen and readable(topic) == 3
-
-
-def test_max_read_position_after_each_message() -> None:
-    """TransactionTest#testMaxReadPositionForNormalPublish"""
-    topic = start()
-    seen = []
-    for step in (
-        lambda: send(topic, "n0"),
-        lambda: send(topic, "t", T1),
-        lambda: send(topic, "n2"),
-        lambda: commit(topic, T1),
-        lambda: send(topic, "n4"),
-    ):
-        step()
-        seen.append(readable(topic))
-    assert seen == [0, 0, 0, 3, 4]
-
-
-def test_who_began_first_is_waited_for_whoever_commits_first() -> None:
-    topic = start()
-    subscribe(topic)
-    send(topic, "a", T2)
-    send(topic, "b", T1)
-    commit(topic, T1)
-    assert not received(topic) and readable(topic) == -1
-    commit(topic, T2)
-    assert received(topic) == ["a", "b"] and readable(topic) == 3
-
-
 def test_the_first_transactional_message_waits_for_the_first_snapshot() -> None:
     topic = start()
     send(topic, "n0")
@@ -187,16 +124,6 @@ def test_an_abort_during_the_first_snapshot_writes_nothing_and_the_message_block
     assert topic.words(NAME)[1:] == ["commit marker of (0,1) @1", "abort marker of (0,0) @2"]
 
 
-def test_without_a_snapshot_a_commit_writes_its_marker_and_an_abort_does_not() -> None:
-    topic = start()
-    abort(topic, T0)
-    assert not topic.words(NAME)
-    commit(topic, T1, mark=0)
-    assert topic.words(NAME) == ["commit marker of (0,1) @0"]
-    assert topic.role.buffer.state is BufferState.NO_SNAPSHOT
-    assert send(topic, "late", T0).error is ServerError.NotAllowedError
-
-
 def test_open_transactions_are_open_again_after_a_load() -> None:
     topic = start()
     send(topic, "n0")
@@ -213,21 +140,6 @@ def test_open_transactions_are_open_again_after_a_load() -> None:
     subscribe(topic)
     commit(topic, T1)
     assert received(topic) == ["n0", "a", "b", "c"]
-
-
-def test_without_the_replay_a_load_shows_what_is_open() -> None:
-    topic = start(off=("replay_topic",))
-    send(topic, "a", T1)
-    reload(topic)
-    subscribe(topic)
-    assert received(topic) == ["a"]
-
-
-def test_without_the_horizon_a_message_is_seen_before_its_transaction_ends() -> None:
-    topic = start(off=("max_read_position",))
-    subscribe(topic)
-    send(topic, "a", T1)
-    assert received(topic) == ["a"]
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -255,74 +167,6 @@ def test_a_load_at_any_time_knows_what_was_known(seed: int) -> None:
         assert (after.ongoing, after.aborts) == (before.ongoing, before.aborts)
         expected = before.ongoing[0][1] - 1 if before.ongoing else topic.role.lac
         assert after.readable == expected
-
-
-def test_a_late_message_is_refused_when_a_newer_mark_has_come() -> None:
-    topic = start()
-    send(topic, "a", T0)
-    commit(topic, T0, mark=-1)
-    send(topic, "b", T1)
-    commit(topic, T1, mark=0)
-    refused = send(topic, "late", T0)
-    assert str(refused) == "NotAllowedError Transaction (0,0) has been ended."
-    assert len(topic.words(NAME)) == 4
-
-
-def test_a_late_message_blocks_until_a_mark_comes_and_takes_its_transaction_with_it() -> None:
-    """What committed under that id is filtered from then on, for all who read it later."""
-    topic = start()
-    send(topic, "a", T0)
-    commit(topic, T0, mark=-1)
-    assert send(topic, "late", T0).ok
-    send(topic, "b", T1)
-    assert readable(topic) == 1
-    commit(topic, T1, mark=0)
-    assert topic.words(NAME)[-1] == "abort marker of (0,0) @5" and readable(topic) == 5
-    subscribe(topic)
-    assert received(topic) == ["b"]
-
-
-def test_a_mark_aborts_one_after_the_other() -> None:
-    topic = start()
-    for value, txn in (("a", T0), ("b", T1), ("c", T3)):
-        send(topic, value, txn)
-    send(topic, "d", T2)
-    commit(topic, T2, mark=1)
-    assert topic.words(NAME)[4:] == [
-        "commit marker of (0,2) @4",
-        "abort marker of (0,0) @5",
-        "abort marker of (0,1) @6",
-    ]
-    assert readable(topic) == 1 and topic.role.buffer.ongoing == ((T3, 2),)
-
-
-def test_marks_are_forgotten_by_a_load() -> None:
-    topic = start()
-    send(topic, "a", T0)
-    commit(topic, T0)
-    send(topic, "b", T1)
-    commit(topic, T1, mark=0)
-    reload(topic)
-    assert send(topic, "late", T0).ok and readable(topic) == 3
-
-
-def test_a_second_marker_changes_nothing() -> None:
-    topic = start()
-    subscribe(topic)
-    send(topic, "a", T1)
-    commit(topic, T1)
-    commit(topic, T1)
-    assert received(topic) == ["a"] and readable(topic) == 2
-
-
-def test_a_message_of_an_aborted_transaction_waits_for_the_next_entry() -> None:
-    topic = start()
-    send(topic, "a", T1)
-    abort(topic, T1)
-    send(topic, "late", T1)
-    assert readable(topic) == 1
-    send(topic, "n")
-    assert readable(topic) == 3
 
 
 def test_an_abort_does_not_take_a_sequence_number_back() -> None:
@@ -357,23 +201,6 @@ def test_snapshots_by_count_and_by_time() -> None:
     send(topic, "d", T1)
     commit(topic, T1)
     assert len(topic.words(SNAPSHOT_LOG)) == 3 and not topic.timers
-
-
-def test_the_last_message_that_a_reader_can_be_sent() -> None:
-    topic = start()
-    send(topic, "n0")
-    for value in "abc":
-        send(topic, value, T1)
-    abort(topic, T1)
-    send(topic, "d", T2)
-    assert topic.call(GetLastMessageId(NAME)).position == 0
-    said = dict(topic.call(GetBufferStats(NAME)).facts)
-    assert said == {
-        "state": "Ready",
-        "maxReadPosition": "4",
-        "ongoingTxnSize": "1",
-        "totalAbortedTransactions": "1",
-    }
 
 
 def test_a_deleted_topic_has_nothing_to_end() -> None:
