@@ -65,13 +65,6 @@ def test_what_is_behind_a_barrier_waits_for_the_other_barrier():
     assert (role.count, role.arrived, role.held) == (4, (), ())
 
 
-def test_without_alignment_it_is_counted_too_early():
-    role = Operator(JobConfig(on=ON - {"alignment"}, sources=("s1", "s2")), attempt=1)
-    _, _, sent = run(role, *OVERTAKING)
-    assert rows(sent) == ["a1", "a2", "b1", "|", "b2"]
-    assert Acknowledge(1, 1, 3) in sent
-
-
 def test_a_barrier_of_the_next_checkpoint_may_be_waiting_too():
     waiting = [*OVERTAKING[:3], ("s1", Barrier(1, 2)), *OVERTAKING[3:]]
     role, _, sent = run(OPERATOR, *waiting)
@@ -132,11 +125,3 @@ def test_an_older_attempt_ends_nothing_even_after_a_restart_of_the_sink():
     _, disk, sent = run(again, ("jm", Deploy(1, 0, 0)), disk=disk)
     assert not sent
     assert [r.what for r in read_records(disk, OUTPUT)] == ["pending", "committed", "pending"]
-
-
-@pytest.mark.parametrize(
-    ("off", "ledger"),
-    [("pre_commit", []), ("commit_after_checkpoint", ["pending cp1 {a1}", "committed cp1 {a1}"])],
-)
-def test_what_the_sink_does_at_a_barrier_without_a_safeguard(off, ledger):
-    assert write(*PENDING, on=ON - {off})[0] == ledger

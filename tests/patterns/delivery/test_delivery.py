@@ -4,7 +4,6 @@ import pytest
 
 from mqlab.explore import Budget, explore
 from mqlab.kernel import (
-    UNKNOWN,
     Append,
     Appended,
     Call,
@@ -69,30 +68,11 @@ def test_an_order_returns_with_its_acknowledgement():
     assert shop == make_shop()
 
 
-@pytest.mark.parametrize("silence", [Fired("retry"), ConnectionLost("queue")])
-def test_silence_makes_it_send_the_same_order_again(silence):
-    _, effects = after(make_shop(), CALL, silence)
-    assert effects == (SENT, SetTimer("retry", 100))
-
-
-@pytest.mark.parametrize("silence", [Fired("retry"), ConnectionLost("queue")])
-def test_after_the_acknowledgement_silence_means_nothing(silence):
-    assert after(make_shop(), CALL, ACK, silence) == (make_shop(), ())
-
-
 def test_a_second_acknowledgement_ends_no_other_call():
     other = Call(SendOrder(OTHER))
     shop, effects = after(make_shop(), CALL, Fired("retry"), ACK, other, ACK)
     assert effects == ()
     assert shop.waiting == OTHER
-
-
-def test_without_sending_again_nobody_waits_and_the_outcome_is_unknown():
-    shop, (sent, returned) = after(make_shop("send_again"), CALL)
-    assert sent == SENT
-    assert isinstance(returned, Return)
-    assert returned.value.status == UNKNOWN
-    assert shop.unheard == ("580538",)
 
 
 def test_without_sending_again_a_broken_connection_ends_all_hope():
@@ -106,17 +86,10 @@ def test_without_sending_again_a_broken_connection_ends_all_hope():
     assert "580538, 580539" in said.zh
 
 
-def test_what_was_acknowledged_is_not_given_up():
-    shop, _ = after(make_shop("send_again"), CALL, ACK, ConnectionLost("queue"))
-    assert not shop.given_up
-    assert shop.describe_changes(make_shop("send_again")) == ()
-
-
 # ---- The queue's decisions: when it acknowledges, what it recognises, what it hands out
 
-SHOP, BOOKS = Caller("shop"), Caller("accounting")
+SHOP = Caller("shop")
 QUEUE_ACK = Reply(SHOP, PublishResponse("580538"))
-GIVEN = FetchResponse(0, ORDER)
 
 
 class Node:
@@ -148,22 +121,6 @@ class QueueNode(Node):
     def publish(self, order=ORDER):
         return self.do(Request(SHOP, Publish(order)))
 
-    def fetch(self, offset=-1):
-        return self.do(Request(BOOKS, Fetch(offset)))
-
-
-def test_it_writes_first_and_acknowledges_what_is_safe():
-    queue = QueueNode()
-    assert queue.publish() == (Append(ORDERS, Message(ORDER, 0)),)
-    assert queue.do(Appended(ORDERS, 1)) == (QUEUE_ACK,)
-
-
-def test_an_order_that_it_has_is_acknowledged_and_not_written():
-    queue = QueueNode()
-    queue.publish()
-    queue.do(Appended(ORDERS, 1))
-    assert queue.publish() == (QUEUE_ACK,)
-
 
 def test_an_order_that_is_not_safe_yet_is_acknowledged_when_it_is():
     queue = QueueNode()
@@ -177,12 +134,6 @@ def test_a_number_decides_and_not_the_amount():
     queue.publish()
     twin = Order("580540", ORDER.pence)
     assert queue.publish(twin) == (Append(ORDERS, Message(twin, 1)),)
-
-
-def test_without_recognising_the_same_order_lies_at_two_offsets():
-    queue = QueueNode("recognise")
-    queue.publish()
-    assert queue.publish() == (Append(ORDERS, Message(ORDER, 1)),)
 
 
 def test_what_is_in_the_log_is_known_after_a_restart():
@@ -200,54 +151,6 @@ def test_without_appending_first_the_acknowledgement_leaves_before_the_order_is_
     assert queue.role.unwritten == (ORDER,)
     assert queue.do(Request(Caller("queue"), note.body)) == (Append(ORDERS, Message(ORDER, 0)),)
     assert queue.role.unwritten == ()
-
-
-def test_without_appending_first_a_restart_has_forgotten_what_was_acknowledged():
-    queue = QueueNode("append_first")
-    queue.publish()
-    queue.restart()
-    assert queue.role.unwritten == ()
-    assert not list(queue.disk.log(ORDERS).read(0))
-
-
-def test_a_fetch_is_answered_when_its_message_is_safe():
-    queue = QueueNode()
-    assert queue.fetch() == ()
-    queue.publish()
-    assert queue.do(Appended(ORDERS, 1)) == (QUEUE_ACK, Reply(BOOKS, GIVEN))
-
-
-def test_what_was_handed_out_before_is_called_so():
-    queue = QueueNode()
-    queue.publish()
-    queue.do(Appended(ORDERS, 1))
-    assert queue.fetch(0) == (Reply(BOOKS, GIVEN),)
-    assert queue.fetch(0) == (Reply(BOOKS, FetchResponse(0, ORDER, again=True)),)
-
-
-def test_a_fetch_without_an_offset_goes_on_at_the_committed_position():
-    queue = QueueNode()
-    for order, end in ((ORDER, 1), (OTHER, 2)):
-        queue.publish(order)
-        queue.do(Appended(ORDERS, end))
-    kept, reply = queue.do(Request(BOOKS, Commit(1)))
-    assert (kept, reply) == (Put("positions", "accounting", 1), Reply(BOOKS, CommitResponse(1)))
-    assert queue.fetch() == (Reply(BOOKS, FetchResponse(1, OTHER)),)
-
-
-def test_a_late_commit_does_not_undo_a_newer_one():
-    queue = QueueNode()
-    queue.do(Request(BOOKS, Commit(2)))
-    kept, _ = queue.do(Request(BOOKS, Commit(1)))
-    assert kept == Put("positions", "accounting", 2)
-
-
-def test_a_committed_position_keeps_nobody_from_an_older_offset():
-    queue = QueueNode()
-    queue.publish()
-    queue.do(Appended(ORDERS, 1))
-    queue.do(Request(BOOKS, Commit(1)))
-    assert queue.fetch(0) == (Reply(BOOKS, GIVEN),)
 
 
 # ---- Accounting's decisions: in which order an amount and a position become durable
@@ -302,37 +205,6 @@ def test_the_pieces_are_done_in_their_order(config, first, given, confirmed):
     assert node.give() == given
     if confirmed is not None:
         assert node.confirm() == confirmed
-
-
-@pytest.mark.parametrize("given", [(), ("give",)], ids=["the fetch", "the commit"])
-def test_what_waits_when_the_connection_breaks_is_asked_again(given):
-    node = AccountingNode(TWO_WRITES)
-    for _ in given:
-        node.give()
-    (again,) = node.do(ConnectionLost("queue"))
-    assert again == (COMMITTED if given else node.first[0])
-
-
-def test_a_position_of_its_own_outlives_a_restart_and_the_queues_does_not():
-    own, other = AccountingNode(DeliveryConfig(on=ON)), AccountingNode(TWO_WRITES)
-    for node in (own, other):
-        node.give()
-    assert own.restart() == (NEXT,)
-    assert other.restart() == (Send("queue", Fetch()),)
-
-
-def test_what_lies_below_its_own_position_is_skipped():
-    node = AccountingNode(DeliveryConfig(on=ON))
-    node.give()
-    assert node.give() == (NEXT,)
-
-
-def test_without_a_position_of_its_own_the_same_order_is_counted_again():
-    node = AccountingNode(TWO_WRITES)
-    node.give()
-    node.confirm()
-    counted, _ = node.give()
-    assert counted == Append("books", Booking(ORDER, 1), notify=False)
 
 
 def test_a_seek_asks_from_there_and_no_answer_from_before_it_counts():

@@ -106,16 +106,6 @@ def test_whatever_fails_the_batch_begins_again_after_a_while(trouble):
     assert sent == [Fetch(0, 0, 2), Fetch(0, 0, 1)]
 
 
-def test_without_its_safeguards_the_driver_writes_too_early_or_too_often():
-    _, _, _, logs = drive(*PLANNED, on=ON - {"offsets_first"})
-    assert logs == [[], []], "nothing says what the batch consists of"
-    _, _, _, logs = drive(*PLANNED, *READ, FENCED, on=ON - {"commits_last"})
-    assert logs[1] == ["commits mb0"], "done before the sink has it"
-    known = told("sink", InitProducerResponse(0, 2, 0))
-    _, _, sent, _ = drive(*PLANNED, *READ, known, on=ON - {"reads_progress"})
-    assert sent[-1] == Write(0, 2, ("a1", "a2", "b1"))
-
-
 def store(*asked, on=ON):
     role = Store(QueryConfig(on=on, sources=("s1",)))
     _, disk, sent = run(role, *(Request(Caller("driver"), body) for body in asked))

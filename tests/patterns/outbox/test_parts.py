@@ -35,7 +35,6 @@ from mqlab.patterns.outbox.roles import (
     Relay,
     Shop,
     find_next,
-    list_rows,
 )
 from mqlab.patterns.records import read_records
 from tests.patterns.running import bodies, run
@@ -62,21 +61,6 @@ def entries(disk, log=DATABASE):
 
 def relay(config=ON):
     return Relay.recover(config, "shop", "broker", ORDERS, MemoryDisk(), 0)
-
-
-def test_order_and_message_are_one_write():
-    _, disk, effects = run(Shop(ON), order())
-    assert sum(isinstance(effect, Append) for effect in effects) == 1
-    assert entries(disk) == ["ordered T1 #0"]
-    assert [*list_rows(disk.power_cut())] == [OutboxRow("T1", 0)]
-
-
-def test_a_dual_write_has_a_gap():
-    _, _, effects = run(Shop(without("row_with_message")), order())
-    disk = MemoryDisk()
-    for effect in effects[:2]:
-        disk = disk.apply(effect)
-    assert entries(disk) == ["ordered T1"] and not [*list_rows(disk)]
 
 
 def test_numbers_are_taken_early_and_rows_seen_late():

@@ -15,7 +15,6 @@ from mqlab.patterns.saga.roles import (
     StartSaga,
     Undo,
     UndoResponse,
-    count_effects,
 )
 from tests.patterns.running import run
 
@@ -53,20 +52,6 @@ def test_a_step_is_done_once_and_undone_once(words, ledger):
     _, disk, effects = run(Service(Config(on=ON)), *events)
     assert [record.what for record in read_records(disk, LOG)] == ledger
     assert any(isinstance(effect, Reply) for effect in effects), "and it is always answered"
-
-
-@pytest.mark.parametrize(
-    ("off", "words", "effects"),
-    [
-        ("idempotent_step", "do do", 2),
-        ("idempotent_undo", "do undo undo", -1),
-        ("undone_stays_undone", "do undo do", 1),
-    ],
-)
-def test_what_each_safeguard_of_a_service_prevents(off, words, effects):
-    events = [Request(Caller("saga"), ASKED[word]) for word in words.split()]
-    _, disk, _ = run(Service(Config(on=ON - {off})), *events)
-    assert count_effects(read_records(disk, LOG), "T1") == effects
 
 
 FORWARD = [START, done("orders"), done("money")]

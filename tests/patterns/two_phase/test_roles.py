@@ -3,12 +3,10 @@
 import pytest
 
 from mqlab.kernel import (
-    Append,
     Caller,
     Config,
     ConnectionLost,
     Fired,
-    Flush,
     MemoryDisk,
     Reply,
     Request,
@@ -63,19 +61,6 @@ def answered(effects):
     return [str(effect.body) for effect in effects if isinstance(effect, Reply)]
 
 
-def test_everybody_is_asked_and_nothing_is_written_yet():
-    _, disk, effects = manage(BEGIN)
-    assert sent(effects) == [Prepare("T1"), Prepare("T1")]
-    assert not read_latest(disk, DECISIONS)
-
-
-def test_the_last_vote_commits_and_the_decision_is_forced_before_anything_is_told():
-    _, disk, effects = manage(BEGIN, *votes("orders", "stock"))
-    assert [type(effect) for effect in effects[:3]] == [Append, Flush, Reply]
-    assert sent(effects) == [Commit("T1"), Commit("T1")]
-    assert read_latest(disk, DECISIONS)["T1"].what == "commit"
-
-
 def test_the_same_vote_twice_is_one_vote():
     _, disk, effects = manage(BEGIN, *votes("orders", "orders"))
     assert not effects
@@ -93,11 +78,6 @@ def test_what_is_no_yes_rolls_back_without_a_record(reason):
     assert answered(effects) == ["failed rolled back"]
     assert not read_latest(disk, DECISIONS)
     assert not role.txns, "it is forgotten"
-
-
-def test_a_connection_lost_after_the_vote_changes_nothing():
-    _, _, effects = manage(BEGIN, *votes("orders"), ConnectionLost("orders"))
-    assert not effects
 
 
 def test_a_commit_that_is_not_acknowledged_is_told_again_and_then_forgotten():
@@ -135,19 +115,6 @@ def test_who_asks_is_told_what_is_written(before, told):
 def test_an_id_that_is_known_is_refused():
     for before in ([BEGIN], [BEGIN, *votes("orders", "stock")]):
         assert answered(manage(*before, BEGIN)[2]) == ["failed XAER_DUPID"]
-
-
-def test_a_promise_is_forced_before_the_vote_leaves():
-    _, disk, effects = take_part(PREPARE)
-    assert [type(effect) for effect in effects[:3]] == [Append, Flush, Reply]
-    assert answered(effects) == ["vote yes"]
-    assert read_latest(disk, LOG)["T1"].what == "prepared"
-
-
-def test_who_refuses_has_promised_nothing():
-    role, disk, effects = take_part(PREPARE, refuses=True)
-    assert answered(effects) == ["vote no"]
-    assert not role.doubt and not read_latest(disk, LOG)
 
 
 @pytest.mark.parametrize(
