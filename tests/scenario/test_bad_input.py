@@ -34,6 +34,10 @@ BAD = [
     (f"{K} partition=2", "no option 'partition'; did you mean partitions?"),
     (f"{K} partitions", "'partitions' in the system line: expected key=value"),
     (f"{K} partitions=two", "partitions='two': expected a whole number"),
+    (f"{K} partitions=²", "expected a whole number"),
+    (f"{K} partitions={'9' * 5000}", "partitions='9999999999999999999…'"),
+    (f"{K} partitions=1000000", "partitions=1000000: a picture has room for 100"),
+    (f"{K} groups=51", "groups=51: a picture has room for 50"),
     (f"{K} partitions=2;", "partitions='2;': expected a whole number"),
     (f"{K} partitions=1 partitions=2", "partitions= appears twice"),
     (f"{K} topic=a,b partitions=51", "partitions of all topics=102: a picture has room for 100"),
@@ -274,6 +278,7 @@ BAD = [
         f"{K}\nkill coordinator when=Market{SENT}",
         "line 2 waits in vain: no step of coordinator emits",
     ),
+    (f"{K}\nrun app: init\nlate app→orders-0 Produce", "no Produce#1 on app→orders-0; there was no"),
     (f"{R}\nhold app→db put\nrun app: send-in-transaction orders-0 o1", "there was Statement#1"),
     (f"{K}{SENT}\nkill app\nrun app: commit", "line 4 waits in vain: app is down; restart app"),
     (f"{K}{SENT}\nfire app retry", "app has no timer now; there are: fire coordinator timeout "),
@@ -306,7 +311,7 @@ def test_bad_input_is_one_sentence(text: str, words: str, tmp_path: Path, capsys
     for command in (["run"], ["view", "-o", str(tmp_path / "page.html")]):
         assert main([*command, str(file)]) != 0
         said = capsys.readouterr().err
-        assert words in said and len(said.splitlines()) == 1
+        assert words in said and str(file) in said and len(said.splitlines()) == 1
 
 
 @pytest.mark.parametrize(
@@ -352,6 +357,9 @@ def test_all_mistakes_of_a_file_are_told_at_once(lines: str, numbers: list[int])
             "did you mean coordinator?",
         ),
         (["explore", "kafka", "--claim", "torn-raed"], "did you mean torn-read?"),
+        (["run", "nowhere.scn"], "no file nowhere.scn: give a .scn file, or the name of a sc"),
+        (["view", "nowhere.scn"], "no file nowhere.scn"),
+        (["explore", "kafka", "--off", "gravity"], "no safeguard 'gravity'"),
         (["run", "torn-reed"], "did you mean kafka/torn-read?"),
         (["view", "kafka/torn-reed.scn"], "did you mean kafka/torn-read?"),
         (["open", "nonsense"], "this is not a token"),

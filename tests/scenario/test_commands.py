@@ -56,40 +56,11 @@ def test_a_new_scenario_is_told_and_can_be_kept(scenario, capsys):
     )
 
 
-@pytest.mark.parametrize(
-    ("line", "says"),
-    [
-        ("kill coordinator when=Market#1",
-         "line 4 waits in vain: no step of coordinator emits Market#1; there was "
-         "Empty#1, ⇒InitProducerId#1"),
-        ("lose app→coordinator Prodce",
-         "no Prodce#1 on app→coordinator; there was InitProducerId#1"),
-        ("hold app→coordinator ⇒InitProducerId#2",
-         "no ⇒InitProducerId#2 on app→coordinator; there was ⇒InitProducerId#1"),
-        ("hold app→orders-0 Produce\nrelease app→orders-0 Produce",
-         "line 4 waits in vain: no Produce#1 on app→orders-0; there was nothing"),
-        ("late app→orders-0 Produce", "no Produce#1 on app→orders-0; there was nothing"),
-    ],
-)  # fmt: skip
-def test_a_line_that_waits_in_vain_is_named(line, says, scenario, capsys):
-    scenario.write_text(f"# New.\nsystem kafka partitions=1\nrun app: init\n{line}\n", "utf-8")
-    assert main(["run", str(scenario)]) == 1
-    assert says in capsys.readouterr().err
-    assert main(["view", str(scenario), "-o", str(scenario.with_suffix(".html"))]) == 2
-    assert says in capsys.readouterr().err
-
-
 def test_a_line_that_waited_for_what_came_is_not(scenario, capsys):
     lines = "hold app→coordinator ⇒InitProducerId\nrun app: init"
     scenario.write_text(f"system kafka partitions=1\n{lines}\n", "utf-8")
     assert main(["run", str(scenario)]) == 0
     assert capsys.readouterr().err == ""
-
-
-def test_run_prints_in_chinese(scenario, capsys):
-    scenario.write_text("system kafka\nkill coordinator\nrestart coordinator\n", "utf-8")
-    assert main(["run", "--print", "--lang", "zh", str(scenario)]) == 0
-    assert "进程被杀" in capsys.readouterr().out
 
 
 def test_the_system_says_the_language_unless_one_is_asked_for(scenario, capsys, monkeypatch):
@@ -102,33 +73,6 @@ def test_the_system_says_the_language_unless_one_is_asked_for(scenario, capsys, 
     assert main(["matrix"]) == 0
     assert "写丢失" in capsys.readouterr().out
     assert main(["run", str(scenario)]) == 0, "a file's narration is compared in its own language"
-
-
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (
-            ["run", "nowhere.scn"],
-            "no file nowhere.scn: give a .scn file, or the name of a scenario",
-        ),
-        (["view", "nowhere.scn"], "no file nowhere.scn"),
-        (["explore", "rabbit"], "no system 'rabbit'"),
-        (["explore", "kafka", "--off", "gravity"], "no safeguard 'gravity'"),
-    ],
-)
-def test_a_mistake_is_one_line_that_says_what_to_do(words, says, capsys):
-    assert main(words) == 2
-    said = capsys.readouterr().err
-    assert says in said
-    assert len(said.splitlines()) == 1
-
-
-def test_explore_finds_and_tells(capsys):
-    line = ["explore", "kafka", "app=init; begin; send orders-0 x; abort"]
-    assert main([*line, "--off", "aborted_index"]) == 1
-    said = capsys.readouterr().out
-    assert "violated: clean read" in said
-    assert "orders-0    ▮ disk         x @0" in said
 
 
 @pytest.mark.parametrize("damage", ["facts", "start", "changes"])
@@ -146,23 +90,6 @@ def test_a_damaged_trace_is_refused_in_one_line(damage, scenario, tmp_path, caps
         and "mqlab view -o run.json" in said
         and len(said.splitlines()) == 1
     )
-
-
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        ("system kafka 'app=init; commit", "the system line cannot be read"),
-        ("system kafka partitions=1000000", "partitions=1000000: a picture has room for 100"),
-        ("system kafka groups=51", "groups=51: a picture has room for 50"),
-        (f"system kafka partitions={'9' * 5000}", "partitions='9999999999999999999…'"),
-        ("system kafka partitions=²", "expected a whole number"),
-    ],
-)
-def test_a_system_line_is_refused_in_one_line(line, words, scenario, capsys):
-    scenario.write_text(f"# a story\n{line}\nrun app: init\n", "utf-8")
-    assert main(["run", str(scenario)]) == 2
-    said = capsys.readouterr().err
-    assert words in said and str(scenario) in said and len(said.splitlines()) == 1
 
 
 def test_a_scenario_prints_no_escape_sequence(scenario, capsys):
