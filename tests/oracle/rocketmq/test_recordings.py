@@ -50,23 +50,6 @@ def test_the_page_of_examples_lists_each_class_once_and_those_that_are_recorded_
     assert speaking <= on_page
 
 
-@pytest.mark.parametrize("profile", VERSIONS)
-def test_java_reads_every_body_as_it_was_written_whatever_its_codec_and_fate(profile: str) -> None:
-    """Apart from the codec's name in the sysFlag all its fields are the same in each codec."""
-    fates = ("ordinary", "committed", "retried", "dead", "asked about", "checked")
-    every = []
-    for codec, bits in (("zlib", "3"), ("lz4", "1"), ("zstd", "2")):
-        rows = told(f"java-every-field-{codec}", profile).observations
-        seen = [row for row in rows if row.who == "client"]
-        sizes = [(fate, n) for fate in fates for n in ("1, 4095", "4096, 1048576")]
-        assert [tuple(row.asked.split(": ")) for row in seen] == sizes
-        assert all(row.answered.startswith("{body=as written, ") for row in seen)
-        packed = [row.answered for row in seen if "1048576" in row.asked]
-        assert all(f"sysFlag=0x{bits}0" in answered for answered in packed)
-        every.append([row.answered.replace(f"=0x{bits}0", "=0x?0") for row in rows])
-    assert every[0] == every[1] == every[2]
-
-
 # ---- the engine's server beside them ----------------------------------------------------
 
 EVERY = [
