@@ -21,20 +21,6 @@ def test_a_poll_needs_a_partition_or_a_group():
     assert told == ("poll read_committed", "failed subscribe first, or name a partition")
 
 
-def test_a_member_reads_on_from_what_its_group_has_committed():
-    trace = run(
-        "system kafka partitions=1 groups=1 producers=app:- readers=one,two\n"
-        "run app: send orders-0 a, send orders-0 b, flush\n"
-        "run one: subscribe g orders, poll, commit-offsets g orders-0@1, unsubscribe\n"
-        "run two: subscribe g orders, position orders-0, poll, lag orders-0\n"
-    )
-    assert outcomes(trace, "two")[1:] == [
-        ("position orders-0", "ok 1"),
-        ("poll read_committed", "ok b"),
-        ("lag orders-0", "ok 0"),
-    ]
-
-
 @pytest.mark.parametrize(
     ("offset", "got"), [(0, "p1, p2, p3, q"), (2, "p3, q"), (3, "q"), (4, "nothing")]
 )

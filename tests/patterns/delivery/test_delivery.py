@@ -276,17 +276,6 @@ def test_a_request_that_is_lost_and_an_answer_that_is_lost_look_alike_to_the_sho
     assert [len(trace.snapshot(-1).logs[0].cells) for trace in (request, answer)] == [1, 2]
 
 
-def test_rewinding_counts_everything_after_the_older_place_again():
-    story = "run shop: send 580538:31678, send 580539:31073\nrun accounting: seek 0"
-
-    def books(line):
-        last = scenario(f"# x\nsystem {line}\n{story}").snapshot(-1)
-        return [cell.label for cell in last.logs[1].cells]
-
-    assert books("delivery off=one_write") == ["580538", "580539"] * 2
-    assert books("delivery") == ["580538", "580539"], "accounting knows its own position"
-
-
 def test_the_picture_says_which_orders_are_lost_and_which_are_doubled():
     def last_of(line, broken):
         found = explore(system(line), FAULTS).counterexamples[broken]

@@ -1,15 +1,13 @@
-"""Shop, table, relay, broker and consumer of an outbox, each against its disk."""
+"""Shop, table, relay and broker of an outbox, each against its disk."""
 
 import pytest
 
 from mqlab.kernel import (
-    Append,
     Caller,
     Config,
     ConnectionLost,
     Fired,
     MemoryDisk,
-    Reply,
     Request,
     Response,
     Send,
@@ -22,13 +20,10 @@ from mqlab.patterns.outbox.roles import (
     ORDERS,
     Acknowledge,
     Broker,
-    Consumer,
     Marked,
     MarkSent,
     OutboxRow,
     PlaceOrder,
-    Poll,
-    PollResponse,
     Publish,
     PublishResponse,
     ReadOutbox,
@@ -108,17 +103,6 @@ def test_a_relay_that_waits_is_told_when_a_row_is_committed():
     assert bodies(effects) == [Answer("T1")] and shop.table.waiting, "it reads behind number 5"
 
 
-def test_a_relay_publishes_one_row_and_marks_it_when_it_is_stored():
-    role, started = relay()
-    assert started == (Send("shop", ReadOutbox()),)
-    role, _, effects = run(role, Response("shop", 0, OutboxRow("T1", 0)))
-    assert effects == (Send("broker", Publish(ORDERS, "T1")),)
-    role, _, effects = run(role, Response("broker", 0, PublishResponse("T1")))
-    assert effects == (Send("shop", MarkSent("T1")),)
-    role, _, effects = run(role, Response("shop", 0, Marked()))
-    assert effects == (Send("shop", ReadOutbox()),)
-
-
 @pytest.mark.parametrize(
     ("missing", "first"),
     [
@@ -159,32 +143,3 @@ def test_each_group_has_a_position_of_its_own():
     assert find_next(disk, "stock") is None
     assert find_next(disk, "accounting").txn == "T1"
     assert len([*read_records(disk, ORDERS)]) == 1
-
-
-def test_groups_that_wait_are_all_told():
-    polls = (ask(Poll(name), Caller(name)) for name in ("stock", "accounting"))
-    broker, _, effects = run(Broker(ON), *polls, ask(Publish(ORDERS, "T1")))
-    told = [effect.caller.name for effect in effects if isinstance(effect, Reply)]
-    assert told == ["relay", "stock", "accounting"] and not broker.waiting
-
-
-@pytest.mark.parametrize(
-    ("missing", "again", "times"),
-    [("", 1, 1), ("inbox", 1, 2), ("id_of_the_row", 1, 2), ("id_of_the_row", 0, 1)],
-)
-def test_what_an_inbox_knows_again(missing, again, times):
-    config = without(missing)
-    _, disk, _ = run(
-        Consumer(config, "broker", "stock"),
-        Response("broker", 0, PollResponse("T1", 0)),
-        Response("broker", 0, PollResponse("T1", again)),
-    )
-    assert len(entries(disk)) == times
-
-
-def test_effect_id_and_follow_up_are_one_write_before_the_acknowledgement():
-    role = Consumer(ON, "broker", "stock", follows_up=True)
-    role, disk, effects = run(role, Response("broker", 0, PollResponse("T1", 0)))
-    assert entries(disk) == ["applied T1 @0 #0"]
-    assert isinstance(effects[0], Append) and isinstance(effects[-1], Send)
-    assert bodies(run(role, ask(ReadOutbox()), disk=disk)[2]) == [OutboxRow("T1", 0)]

@@ -92,12 +92,6 @@ def test_a_commit_that_is_not_acknowledged_is_told_again_and_then_forgotten():
     assert not role.txns
 
 
-def test_a_restart_tells_what_is_committed_and_not_over():
-    _, disk, _ = manage(BEGIN, *votes("orders", "stock"))
-    _, effects = Coordinator.recover(ON, BOTH, disk, 0)
-    assert sent(effects) == [Commit("T1"), Commit("T1")]
-
-
 @pytest.mark.parametrize(
     ("before", "told"),
     [
