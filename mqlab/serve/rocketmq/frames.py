@@ -28,6 +28,7 @@ from ...rocketmq.remoting import (
 )
 from ..adapter import BadFrame, ClientRequest, Peer, PushAnswer
 from ..disk import name_of
+from .front import REQUESTS
 from .front.clients import ClientBeat
 from .wire.answers import Ask, Question, write_answer, write_host, write_question
 from .wire.requests import read_request
@@ -73,7 +74,8 @@ class RocketMQFrames:
             raise BadFrame(error.args[0]) from error
         if command.is_response:
             return PushAnswer(0, command)
-        ask = Ask(command, read_request(command, self._born_host), self._here)
+        reader, _ = REQUESTS.get(command.code, (None, None))
+        ask = Ask(command, read_request(command, self._born_host, reader), self._here)
         if isinstance(ask.body, ClientBeat):
             self.client = ask.body.client_id
         return ClientRequest(ask, command.opaque, command.is_oneway, command.code in HELD)

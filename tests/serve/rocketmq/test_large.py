@@ -28,9 +28,9 @@ from mqlab.serve import RunningBroker
 from mqlab.serve.bench import measure_cold_start, measure_in_turns
 from mqlab.serve.rocketmq import bench, serve
 from mqlab.serve.rocketmq.bench import messages_per_second, transactions_per_second
-from mqlab.serve.rocketmq.front import FRONT, Front, FrontConfig
+from mqlab.serve.rocketmq.front import FRONT, REQUESTS, Front, FrontConfig
 from mqlab.serve.rocketmq.wire.answers import Ask, FrontAnswer
-from mqlab.serve.rocketmq.wire.requests import READERS, read_request
+from mqlab.serve.rocketmq.wire.requests import read_request
 from tests.serve.many import HASHED, WALK, check_growth
 from tests.serve.rocketmq.many import CASES, prepare
 from tests.serve.rocketmq.raw import SUCCESS, Raw
@@ -45,7 +45,7 @@ def take(code: int, body: bytes, release: str = "5.5", **fields: Any) -> Effects
     config = RocketMQConfig(on=frozenset(SAFEGUARDS), release=release)
     front, _ = Front.recover(FrontConfig(config), MemoryDisk(), 0)
     command = RemotingCommand(code, {n: str(v) for n, v in fields.items()}, body, 1)
-    ask = Ask(command, read_request(command, "127.0.0.1:5"), HERE)
+    ask = Ask(command, read_request(command, "127.0.0.1:5", REQUESTS[command.code][0]), HERE)
     _, effects = front.step(Request(Caller("conn-1"), ask, 0), MemoryDisk())
     return effects
 
@@ -115,7 +115,7 @@ def test_who_goes_is_not_looked_for_among_the_groups_of_others(
         rows += [{"groupName": "shared"}] if name in ("conn-1", "conn-2") else []
         beat = {"clientID": name, "producerDataSet": [{"groupName": name}], "consumerDataSet": rows}
         command = RemotingCommand(RequestCode.HEART_BEAT, {}, encode_json(beat), 1)
-        ask = Ask(command, read_request(command, "127.0.0.1:5"), HERE)
+        ask = Ask(command, read_request(command, "127.0.0.1:5", REQUESTS[command.code][0]), HERE)
         front, _ = front.step(Request(Caller(name), ask, 0), MemoryDisk())
     gone_through = list[int]()
     for way in ("items", "__iter__"):
@@ -175,7 +175,7 @@ def test_the_work_grows_as_what_is_named(name: str) -> None:
 
 def test_every_request_that_names_many_is_measured() -> None:
     named = {name.split(",")[0] for name in CASES}
-    names = [RequestCode(code).name for code in READERS]
+    names = [RequestCode(code).name for code in REQUESTS]
     assert [name for name in names if name not in named | SINGLE] == []
 
 

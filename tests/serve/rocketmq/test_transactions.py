@@ -182,8 +182,8 @@ class Driven:
         self.front, _ = Front.recover(FrontConfig(), self.disk, 0)
         self.answers: dict[int, Any] = {}
 
-    def ask(self, number: int, body: Any, client: str = "conn-1") -> None:
-        ask = Ask(RemotingCommand(0), body)
+    def ask(self, number: int, code: int, body: Any, client: str = "conn-1") -> None:
+        ask = Ask(RemotingCommand(code), body)
         todo: list[Any] = [Request(Caller(client, 0, number), ask, 1)]
         while todo:
             self.front, effects = self.front.step(todo.pop(0), self.disk)
@@ -201,17 +201,19 @@ class Driven:
     def hold(self, number: int, tags: str, queue: int = 0, at: int = 0) -> None:
         wanted = read_expression("orders", tags)
         pull = answers.PullMessage("g", "orders", queue, at, 32, None, 15_000, wanted)
-        self.ask(number, pull, f"conn-{number}")
+        self.ask(number, RequestCode.PULL_MESSAGE, pull, f"conn-{number}")
 
     def put(self, tag: str | None, queue: int = 0) -> None:
         message = Message("orders", queue, b"x")
-        self.ask(0, answers.Send("g", (message if tag is None else message.put((TAGS, tag)),)))
+        message = message if tag is None else message.put((TAGS, tag))
+        self.ask(0, RequestCode.SEND_MESSAGE, answers.Send("g", (message,)))
 
 
 @pytest.fixture
 def driven() -> Driven:
     new = Driven()
-    new.ask(0, answers.UpdateAndCreateTopic("orders", 2, 2, 6, 0))
+    body = answers.UpdateAndCreateTopic("orders", 2, 2, 6, 0)
+    new.ask(0, RequestCode.UPDATE_AND_CREATE_TOPIC, body)
     return new
 
 

@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import field
+from functools import partial
 from typing import Any
 
 from ....kernel import (
@@ -41,6 +42,7 @@ from ....kernel import (
     Fired,
     Map,
     Quiet,
+    Reply,
     Request,
     Response,
     Send,
@@ -49,32 +51,29 @@ from ....kernel import (
 )
 from ....rocketmq.broker import Broker
 from ....rocketmq.config import DLQ_PREFIX, RocketMQConfig
-from ....rocketmq.group import ConsumerSendMsgBack, QueryConsumerOffset
 from ....rocketmq.log import COMMIT_LOG, Offsets, Stored
 from ....rocketmq.messages import (
     TAGS,
     UNIQ_KEY,
     WAIT,
     CheckTransactionState,
-    EndTransaction,
     HeartbeatResponse,
     Message,
-    ResumeCheckHalfMessage,
 )
-from ....rocketmq.remoting import ResponseCode, make_msg_id
+from ....rocketmq.remoting import RequestCode, ResponseCode, make_msg_id
 from ...adapter import Unsent
-from ..wire import answers
-from ..wire import answers as wanted
-from ..wire.answers import REGION, Ask, Question
+from ..wire import answers, requests
+from ..wire.answers import REGION, Ask, FrontAnswer, OfQueue, Question
+from ..wire.headers import INTEGER, LONG, MAYBE, TEXT, RequestError, copy_to
 from . import admin, offsets, pulling, pushing, registry, sending, topics
-from .clients import ClientBeat, Clients
+from .clients import Clients
 from .held import Arrival, HeldPulls
 from .locks import Locks
 from .pulling import PULL
 from .sending import FRONT
 from .topics import CLUSTER
 
-__all__ = ["FRONT", "Front", "FrontConfig"]
+__all__ = ["FRONT", "REQUESTS", "Front", "FrontConfig"]
 
 Result = tuple["Front", Effects]
 
@@ -120,7 +119,11 @@ class Front(Quiet):
         match event:
             case Request(caller=caller, body=Ask() as ask, at_ms=at_ms):
                 here = self if self.here == ask.here else replace(self, here=ask.here)
-                return HANDLERS[type(ask.body)](here, caller, ask, at_ms, disk)
+                _, handle = REQUESTS[ask.command.code]
+                try:
+                    return handle(here, caller, ask, at_ms, disk)
+                except RequestError as error:
+                    return here, (Reply(caller, FrontAnswer(error.code, error.remark)),)
             case Request(body=Wake(stored=stored)):
                 return pulling.wake(self, stored, disk)
             case Fired(timer=timer) if timer.startswith(PULL):
@@ -220,39 +223,65 @@ def hand_over(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) ->
     return front.ask_broker(Request(caller, ask.body, at_ms), disk)
 
 
-HANDLERS: dict[type, Callable[[Front, Caller, Ask, int, Disk], Result]] = {
-    answers.Send: sending.begin_send,
-    answers.SendReplyMessage: admin.push_reply,
-    EndTransaction: hand_over,
-    ConsumerSendMsgBack: registry.take_back,
-    ResumeCheckHalfMessage: sending.resume_half,
-    answers.PullMessage: pulling.begin_pull,
-    QueryConsumerOffset: offsets.query_offset,
-    answers.UpdateConsumerOffset: offsets.update_offset,
-    ClientBeat: registry.take_heartbeat,
-    answers.UnregisterClient: registry.unregister,
-    answers.CheckClientConfig: registry.accept_client,
-    answers.GetProducerConnectionList: registry.list_producers,
-    answers.GetConsumerListByGroup: registry.list_consumers,
-    answers.UpdateAndCreateSubscriptionGroup: registry.create_group,
-    answers.LockBatchMq: registry.lock_queues,
-    answers.UnlockBatchMq: registry.unlock_queues,
-    answers.GetRouteInfoByTopic: topics.answer_route,
-    answers.GetBrokerClusterInfo: topics.answer_cluster,
-    answers.UpdateAndCreateTopic: topics.create_topic,
-    answers.GetMaxOffset: offsets.answer_bound,
-    answers.GetMinOffset: offsets.answer_bound,
-    answers.GetEarliestMsgStoretime: offsets.answer_earliest,
-    answers.SearchOffsetByTimestamp: offsets.search_offset,
-    answers.QueryMessage: admin.query_messages,
-    answers.ViewMessageById: admin.view_message,
-    wanted.ListTopics: admin.list_topics,
-    wanted.GetTopicConfig: admin.describe_topic,
-    wanted.GetTopicStatsInfo: admin.answer_topic_stats,
-    wanted.GetConsumeStats: admin.answer_progress,
-    wanted.GetConsumerConnectionList: admin.list_members,
-    wanted.GetAllProducerInfo: admin.list_all_producers,
-    wanted.QueryTopicConsumeByWho: admin.list_readers,
-    wanted.ResetOffset: admin.reset_offset,
-    wanted.DeleteTopic: admin.delete_topic,
-}
+Handler = Callable[[Front, Caller, Ask, int, Disk], Result]
+SHORT = partial(requests.read_send, names=requests.SHORT)
+OF_TOPIC, OF_CLUSTER = copy_to(str, topic=TEXT), copy_to(str, cluster=TEXT)
+OF_PRODUCERS, OF_CONSUMERS = copy_to(str, producerGroup=TEXT), copy_to(str, consumerGroup=TEXT)
+OF_QUEUE = copy_to(OfQueue, topic=TEXT, queueId=INTEGER)
+OF_NOTHING = copy_to(lambda: None)
+
+#: of each request that is served: how it is read, and what it does
+REQUESTS: dict[int, tuple[requests.Reader, Handler]] = {
+    RequestCode.SEND_MESSAGE: (requests.read_send, sending.begin_send),
+    RequestCode.SEND_MESSAGE_V2: (SHORT, sending.begin_send),
+    RequestCode.SEND_BATCH_MESSAGE: (partial(SHORT, batch=True), sending.begin_send),
+    RequestCode.SEND_REPLY_MESSAGE: (requests.read_reply, admin.push_reply),
+    RequestCode.SEND_REPLY_MESSAGE_V2:
+        (partial(requests.read_reply, names=requests.SHORT), admin.push_reply),
+    RequestCode.CONSUMER_SEND_MSG_BACK: (requests.read_send_back, registry.take_back),
+    RequestCode.END_TRANSACTION: (requests.read_end, hand_over),
+    RequestCode.RESUME_CHECK_HALF_MESSAGE: (requests.read_resume, sending.resume_half),
+    RequestCode.PULL_MESSAGE: (requests.read_pull, pulling.begin_pull),
+    RequestCode.LITE_PULL_MESSAGE: (requests.read_pull, pulling.begin_pull),
+    RequestCode.QUERY_CONSUMER_OFFSET: (requests.read_query_offset, offsets.query_offset),
+    RequestCode.UPDATE_CONSUMER_OFFSET:
+        (copy_to(answers.UpdateConsumerOffset, consumerGroup=TEXT, topic=TEXT, queueId=INTEGER,
+            commitOffset=LONG), offsets.update_offset),
+    RequestCode.HEART_BEAT: (requests.read_heartbeat, registry.take_heartbeat),
+    RequestCode.UNREGISTER_CLIENT:
+        (copy_to(answers.UnregisterClient, producerGroup=MAYBE, consumerGroup=MAYBE),
+            registry.unregister),
+    RequestCode.CHECK_CLIENT_CONFIG: (requests.read_client_config, registry.accept),
+    RequestCode.GET_PRODUCER_CONNECTION_LIST: (OF_PRODUCERS, registry.list_producers),
+    RequestCode.GET_CONSUMER_LIST_BY_GROUP: (OF_CONSUMERS, registry.list_consumers),
+    RequestCode.LOCK_BATCH_MQ: (requests.read_locks, registry.lock_queues),
+    RequestCode.UNLOCK_BATCH_MQ: (requests.read_locks, registry.unlock_queues),
+    RequestCode.GET_ROUTEINFO_BY_TOPIC: (OF_TOPIC, topics.answer_route),
+    RequestCode.GET_BROKER_CLUSTER_INFO: (OF_NOTHING, topics.answer_cluster),
+    RequestCode.UPDATE_AND_CREATE_TOPIC:
+        (copy_to(answers.UpdateAndCreateTopic, topic=TEXT, readQueueNums=INTEGER,
+            writeQueueNums=INTEGER, perm=INTEGER, topicSysFlag=partial(INTEGER, default=0)),
+            topics.create_topic),
+    RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP: (requests.read_group, registry.create_group),
+    RequestCode.GET_MAX_OFFSET: (OF_QUEUE, offsets.answer_bound),
+    RequestCode.GET_MIN_OFFSET: (OF_QUEUE, offsets.answer_bound),
+    RequestCode.GET_EARLIEST_MSG_STORETIME: (OF_QUEUE, offsets.answer_earliest),
+    RequestCode.SEARCH_OFFSET_BY_TIMESTAMP:
+        (copy_to(OfQueue, topic=TEXT, queueId=INTEGER, timestamp=LONG), offsets.search_offset),
+    RequestCode.QUERY_MESSAGE:
+        (copy_to(answers.QueryMessage, topic=TEXT, key=TEXT, maxNum=INTEGER, beginTimestamp=LONG,
+            endTimestamp=LONG), admin.query_messages),
+    RequestCode.VIEW_MESSAGE_BY_ID: (copy_to(int, offset=LONG), admin.view_message),
+    RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER: (OF_NOTHING, admin.list_topics),
+    RequestCode.GET_TOPICS_BY_CLUSTER: (OF_CLUSTER, admin.list_topics),
+    RequestCode.GET_TOPIC_CONFIG: (OF_TOPIC, admin.describe_topic),
+    RequestCode.GET_TOPIC_STATS_INFO: (OF_TOPIC, admin.answer_topic_stats),
+    RequestCode.GET_CONSUME_STATS:
+        (copy_to(answers.GetConsumeStats, consumerGroup=TEXT, topic=MAYBE), admin.answer_progress),
+    RequestCode.GET_CONSUMER_CONNECTION_LIST: (OF_CONSUMERS, admin.list_members),
+    RequestCode.GET_ALL_PRODUCER_INFO: (OF_NOTHING, admin.list_all_producers),
+    RequestCode.QUERY_TOPIC_CONSUME_BY_WHO: (OF_TOPIC, admin.list_readers),
+    RequestCode.INVOKE_BROKER_TO_RESET_OFFSET: (requests.read_reset, admin.reset_offset),
+    RequestCode.DELETE_TOPIC_IN_BROKER: (OF_TOPIC, admin.delete_topic),
+    RequestCode.DELETE_TOPIC_IN_NAMESRV: (OF_TOPIC, registry.accept),
+}  # fmt: skip

@@ -40,7 +40,8 @@ from ....rocketmq.remoting import (
     encode_properties,
 )
 from ..wire import answers
-from ..wire.answers import Ask, FrontAnswer, Messages, write_host
+from ..wire.answers import Ask, Messages, write_host
+from ..wire.headers import RequestError
 from . import sending
 from .offsets import find_since, read_at
 from .topics import (
@@ -53,6 +54,7 @@ from .topics import (
     Topic,
     find_topic,
     name_fault,
+    say,
 )
 
 if TYPE_CHECKING:
@@ -70,23 +72,14 @@ OLDER_RESET = "a reset is served as 5.5 does it, and this broker is started as 4
 Result = tuple["Front", Effects]
 
 
-def say(front: Front, caller: Caller, body: bytes) -> Result:
-    return front, (Reply(caller, FrontAnswer(body=body)),)
-
-
-def refuse(front: Front, caller: Caller, code: ResponseCode, remark: str) -> Result:
-    return front, (Reply(caller, FrontAnswer(code, remark)),)
-
-
 # ---- topics --------------------------------------------------------------------------
 
 
 def list_topics(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
     """The topics that there are; the one of half messages that were given up begins with the
     first."""
-    body: answers.ListTopics = ask.body
     names: list[str] = []
-    if body.cluster in (None, CLUSTER):
+    if ask.body in (None, CLUSTER):  # None: of any
         names = sorted({*SYSTEM, *disk.table(TOPICS)})
         if disk.log(name_queue(DISCARD_TOPIC, 0)).end == 0:
             names.remove(DISCARD_TOPIC)
@@ -96,14 +89,12 @@ def list_topics(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) 
 def describe_topic(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
     """Answer GET_TOPIC_CONFIG with a topic's TopicConfig as JSON, or refuse it for a topic that
     does not exist. A broker of 4.9 does not know the command."""
-    body: answers.GetTopicConfig = ask.body
-    topic = find_topic(disk, body.topic)
+    topic = find_topic(disk, ask.body)
     if front.is_older:
         remark = f" request type {int(RequestCode.GET_TOPIC_CONFIG)} not supported"
-        return refuse(front, caller, ResponseCode.REQUEST_CODE_NOT_SUPPORTED, remark)
+        raise RequestError(remark, ResponseCode.REQUEST_CODE_NOT_SUPPORTED)
     if topic is None:
-        remark = NO_CONFIG_TOPIC.format(topic=body.topic)
-        return refuse(front, caller, ResponseCode.TOPIC_NOT_EXIST, remark)
+        raise RequestError(NO_CONFIG_TOPIC.format(topic=ask.body), ResponseCode.TOPIC_NOT_EXIST)
     config = {
         "attributes": {},
         "order": False,
@@ -118,11 +109,9 @@ def describe_topic(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Dis
 
 
 def answer_topic_stats(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
-    body: answers.GetTopicStatsInfo = ask.body
-    topic = find_topic(disk, body.topic)
+    topic = find_topic(disk, ask.body)
     if topic is None:
-        remark = NO_STATS_TOPIC.format(topic=body.topic)
-        return refuse(front, caller, ResponseCode.TOPIC_NOT_EXIST, remark)
+        raise RequestError(NO_STATS_TOPIC.format(topic=ask.body), ResponseCode.TOPIC_NOT_EXIST)
     table = encode_by_queue(_list_bounds(topic, disk), BROKER_NAME)
     queues = [name_queue(topic.name, number) for number in range(topic.queues)]
     stored = sum(disk.log(q).end - find_since(disk, q, at_ms - 60_000) for q in queues) / 60
@@ -150,25 +139,21 @@ def delete_topic(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk)
     not, the offsets that consumer groups have in it. Its messages stay in the commit log, but no
     queue refers to them; a restart does not build the queues again, because the whole log is
     marked as dispatched. A topic that does not exist is answered OK."""
-    body: answers.DeleteTopic = ask.body
-    # A request for the name server that comes to a broker: a real one deletes nothing, and
-    # answers OK all the same.
-    if not body.broker:
-        return front, (Reply(caller, FrontAnswer()),)
+    topic: str = ask.body
     # only a blank name is refused, not one with characters that no topic may have
-    fault = name_fault(body.topic) if not body.topic.strip() else ""
-    if body.topic in SYSTEM:
-        fault = SYSTEM_TOPIC.format(topic=body.topic)
+    fault = name_fault(topic) if not topic.strip() else ""
+    if topic in SYSTEM:
+        fault = SYSTEM_TOPIC.format(topic=topic)
     if fault:
-        return refuse(front, caller, front.code_of_illegal(ResponseCode.INVALID_PARAMETER), fault)
-    if body.topic not in disk.table(TOPICS):
-        return front, (Reply(caller, FrontAnswer()),)
+        raise RequestError(fault, front.code_of_illegal(ResponseCode.INVALID_PARAMETER))
+    if topic not in disk.table(TOPICS):
+        return say(front, caller)
     new, drops = front, Effects()
     if not front.is_older:  # 4.9 keeps the positions, also when the topic is made again
-        new, drops = _drop_offsets(front, disk, body.topic)
+        new, drops = _drop_offsets(front, disk, topic)
     dispatched = Put(DISPATCHED, COMMIT_LOG, disk.log(COMMIT_LOG).end)
     # with the topic's row the server drops its queues (`adapter.drop_queues`)
-    return new, (*drops, dispatched, Put(TOPICS, body.topic, None), Reply(caller, FrontAnswer()))
+    return say(new, caller, b"", *drops, dispatched, Put(TOPICS, topic, None))
 
 
 # ---- groups --------------------------------------------------------------------------
@@ -213,10 +198,9 @@ def _list_progress(
 
 def list_readers(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
     """The groups that have read of a topic, or have subscribed to it."""
-    body: answers.QueryTopicConsumeByWho = ask.body
-    groups = {group for topic, group, _ in list_positions(front) if topic == body.topic}
+    groups = {group for topic, group, _ in list_positions(front) if topic == ask.body}
     groups |= {
-        name for name, group in front.clients.groups.items() if body.topic in group.subscriptions
+        name for name, group in front.clients.groups.items() if ask.body in group.subscriptions
     }
     return say(front, caller, encode_json({"groupList": sorted(groups)}))
 
@@ -243,11 +227,9 @@ def _drop_offsets(front: Front, disk: Disk, topic: str) -> Result:
 def list_members(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
     """Answer GET_CONSUMER_CONNECTION_LIST with the connected members of a consumer group and what
     they subscribe to, as JSON; refuse it where no member is connected."""
-    body: answers.GetConsumerConnectionList = ask.body
-    group = front.clients.find(body.group)
+    group = front.clients.find(ask.body)
     if group is None:
-        remark = NOT_ONLINE.format(group=body.group)
-        return refuse(front, caller, ResponseCode.CONSUMER_NOT_ONLINE, remark)
+        raise RequestError(NOT_ONLINE.format(group=ask.body), ResponseCode.CONSUMER_NOT_ONLINE)
     members = [front.clients.connected[name] for name in group.members]
     answer = {
         "connectionSet": [member.row() for member in members],
@@ -280,14 +262,13 @@ def reset_offset(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk)
     exist, an offset is outside its queue, or the broker is of 4.9."""
     body: answers.ResetOffset = ask.body
     if front.is_older:
-        return refuse(front, caller, ResponseCode.REQUEST_CODE_NOT_SUPPORTED, OLDER_RESET)
+        raise RequestError(OLDER_RESET, ResponseCode.REQUEST_CODE_NOT_SUPPORTED)
     topic = find_topic(disk, body.topic)
     if topic is None:
-        remark = NO_RESET_TOPIC.format(topic=body.topic)
-        return refuse(front, caller, ResponseCode.TOPIC_NOT_EXIST, remark)
+        raise RequestError(NO_RESET_TOPIC.format(topic=body.topic), ResponseCode.TOPIC_NOT_EXIST)
     if not _is_group(front, body.group, disk):
         remark = NO_RESET_GROUP.format(group=body.group)
-        return refuse(front, caller, ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, remark)
+        raise RequestError(remark, ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST)
     queue_ids = range(topic.queues) if body.queue_id < 0 else [body.queue_id]
     targets = [(body.topic, queue_id, _find_target(body, queue_id, disk)) for queue_id in queue_ids]
     resets = front.resets
@@ -295,7 +276,7 @@ def reset_offset(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk)
         log = disk.log(name_queue(topic_name, queue_id))
         if not log.start <= target <= log.end:
             remark = OUT_OF_RANGE.format(offset=target, start=log.start, end=log.end)
-            return refuse(front, caller, ResponseCode.SYSTEM_ERROR, remark)
+            raise RequestError(remark)
         resets = resets.set(offset_key(body.group, name_queue(topic_name, queue_id)), target)
     answer = f'{{"offsetTable":{encode_by_queue(targets, BROKER_NAME)}}}'.encode()
     return say(replace(front, resets=resets), caller, answer)
@@ -333,7 +314,7 @@ def query_messages(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Dis
     matches = sorted(find_messages(body, disk), key=lambda stored: stored.base)
     newest = tuple(matches[-max(0, min(body.most, MOST)) :]) if body.most > 0 else ()
     if not newest:
-        return front, (Reply(caller, FrontAnswer(ResponseCode.QUERY_NOT_FOUND, NONE_FOUND)),)
+        raise RequestError(NONE_FOUND, ResponseCode.QUERY_NOT_FOUND)
     last = newest[-1]
     fields = (
         ("indexLastUpdateTimestamp", str(last.store_ms)),
@@ -362,11 +343,9 @@ def has_key(body: answers.QueryMessage, stored: Stored) -> bool:
 
 
 def view_message(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
-    body: answers.ViewMessageById = ask.body
-    stored = read_stored(disk, body.commit_log_offset)
+    stored = read_stored(disk, ask.body)
     if stored is None or not is_readable(stored):
-        remark = NOT_THERE.format(offset=body.commit_log_offset)
-        return front, (Reply(caller, FrontAnswer(ResponseCode.SYSTEM_ERROR, remark)),)
+        raise RequestError(NOT_THERE.format(offset=ask.body))
     return front, (Reply(caller, Messages(messages=(stored,))),)
 
 
@@ -394,11 +373,10 @@ def push_reply(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -
     message = body.send.messages[0]
     client = message.get(REPLY_TO)
     if client is None:
-        return front, sending.refuse(caller, ResponseCode.SYSTEM_ERROR, NOBODY)
+        raise RequestError(NOBODY)
     connection = front.clients.producers.get(client)
     if connection is None:
-        remark = NOT_FOUND.format(client=client)
-        return front, sending.refuse(caller, ResponseCode.SYSTEM_ERROR, remark)
+        raise RequestError(NOT_FOUND.format(client=client))
     push = build_push(ask, body.send, message, at_ms)
     new, effects = sending.store(front, caller, body.send, at_ms, disk)
     return new, (Send(connection, push), *effects)

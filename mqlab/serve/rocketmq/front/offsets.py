@@ -12,9 +12,10 @@ from ....kernel import Caller, Disk, Effects, Reply, Request
 from ....rocketmq.group import OffsetResponse, QueryConsumerOffset, UpdateConsumerOffset
 from ....rocketmq.log import Stored, offset_key, read_queue
 from ....rocketmq.messages import name_queue
-from ....rocketmq.remoting import ResponseCode
+from ....rocketmq.remoting import RequestCode, ResponseCode
 from ..wire import answers
 from ..wire.answers import Ask, FrontAnswer
+from ..wire.headers import RequestError
 from .sending import FRONT
 from .topics import NO_TOPIC, find_topic, group_fault
 
@@ -28,19 +29,19 @@ RESET_BEFORE = "Offset has been previously reset"
 Result = tuple["Front", Effects]
 
 
-def find_queue(front: Front, disk: Disk, topic: str, queue_id: int) -> FrontAnswer | str:
-    """The name of a queue, or what is said where there is none."""
+def find_queue(front: Front, disk: Disk, topic: str, queue_id: int) -> str:
+    """The name of a queue. Raises RequestError where there is none."""
     row = find_topic(disk, topic)
     if row is None:
-        return FrontAnswer(ResponseCode.TOPIC_NOT_EXIST, NO_TOPIC.format(topic=topic))
+        raise RequestError(NO_TOPIC.format(topic=topic), ResponseCode.TOPIC_NOT_EXIST)
     if not 0 <= queue_id < row.read_queues:
         remark = ILLEGAL_QUEUE.format(queue=queue_id, topic=topic, most=row.read_queues)
-        return FrontAnswer(front.code_of_illegal(ResponseCode.INVALID_PARAMETER), remark)
+        raise RequestError(remark, front.code_of_illegal(ResponseCode.INVALID_PARAMETER))
     return name_queue(topic, queue_id)
 
 
-def say_number(name: str, number: int) -> FrontAnswer:
-    return FrontAnswer(fields=((name, str(number)),))
+def say_number(front: Front, caller: Caller, name: str, number: int) -> Result:
+    return front, (Reply(caller, FrontAnswer(fields=((name, str(number)),))),)
 
 
 # ---- consumer groups -------------------------------------------------------------------------
@@ -57,7 +58,7 @@ def query_offset(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk)
     if front.is_older and not known and disk.log(body.queue).end == 0:
         return front, (Reply(caller, OffsetResponse(queue=body.queue, offset=0)),)
     if not known and (disk.log(body.queue).start or not disk.log(body.queue).end):
-        return front, (Reply(caller, FrontAnswer(ResponseCode.QUERY_NOT_FOUND, FIRST_BOOT)),)
+        raise RequestError(FIRST_BOOT, ResponseCode.QUERY_NOT_FOUND)
     return front.ask_broker(Request(caller, body, at_ms), disk)
 
 
@@ -65,12 +66,8 @@ def update_offset(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk
     body: answers.UpdateConsumerOffset = ask.body
     if group_fault(body.group, older=front.is_older):
         remark = NO_GROUP.format(group=body.group)
-        return front, (
-            Reply(caller, FrontAnswer(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, remark)),
-        )
+        raise RequestError(remark, ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST)
     queue = find_queue(front, disk, body.topic, body.queue_id)
-    if isinstance(queue, FrontAnswer):
-        return front, (Reply(caller, queue),)
     if offset_key(body.group, queue) in front.resets:
         return front, (Reply(caller, FrontAnswer(remark=RESET_BEFORE)),)
     new, effects = note_position(front, body.group, queue, body.offset, disk)
@@ -88,28 +85,28 @@ def note_position(front: Front, group: str, queue: str, offset: int, disk: Disk)
 
 def answer_bound(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
     """GET_MAX_OFFSET and GET_MIN_OFFSET; of a queue that is not there both are 0."""
-    body: answers.GetMaxOffset | answers.GetMinOffset = ask.body
+    body: answers.OfQueue = ask.body
     log = disk.log(name_queue(body.topic, body.queue_id))
-    at = log.end if isinstance(body, answers.GetMaxOffset) else log.start
-    return front, (Reply(caller, say_number("offset", at)),)
+    at = log.end if ask.command.code == RequestCode.GET_MAX_OFFSET else log.start
+    return say_number(front, caller, "offset", at)
 
 
 def answer_earliest(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
-    body: answers.GetEarliestMsgStoretime = ask.body
+    body: answers.OfQueue = ask.body
     stored = read_queue(disk, name_queue(body.topic, body.queue_id), 0, 1)
     stored_ms = stored[0].store_ms if stored else -1
-    return front, (Reply(caller, say_number("timestamp", stored_ms)),)
+    return say_number(front, caller, "timestamp", stored_ms)
 
 
 def search_offset(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
     """The first message that was stored at that time or later. Where there is none, 5.5 says
     the end of the queue, 4.9 its last message."""
-    body: answers.SearchOffsetByTimestamp = ask.body
+    body: answers.OfQueue = ask.body
     queue = name_queue(body.topic, body.queue_id)
     at = find_since(disk, queue, body.at_ms)
     if at == disk.log(queue).end and front.is_older:
         at = max(at - 1, 0)
-    return front, (Reply(caller, say_number("offset", at)),)
+    return say_number(front, caller, "offset", at)
 
 
 def find_since(disk: Disk, queue: str, since_ms: int) -> int:

@@ -17,7 +17,8 @@ from ....kernel import Caller, CancelTimer, Disk, Effects, Reply, SetTimer, repl
 from ....rocketmq.log import Stored, is_readable, measure, offset_key, read_stored
 from ....rocketmq.messages import TAGS
 from ....rocketmq.remoting import ResponseCode
-from ..wire.answers import Ask, FrontAnswer, Messages, PullMessage
+from ..wire.answers import Ask, Messages, PullMessage
+from ..wire.headers import RequestError
 from .clients import Subscription
 from .held import Arrival, Held
 from .offsets import find_queue, note_position
@@ -48,15 +49,9 @@ def begin_pull(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -
     body: PullMessage = ask.body
     if group_fault(body.group, older=front.is_older):
         remark = NO_GROUP_AT_ALL.format(group=body.group)
-        return front, (
-            Reply(caller, FrontAnswer(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, remark)),
-        )
+        raise RequestError(remark, ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST)
     queue = find_queue(front, disk, body.topic, body.queue_id)
-    if isinstance(queue, FrontAnswer):
-        return front, (Reply(caller, queue),)
     subscription = find_subscription(front, body)
-    if isinstance(subscription, FrontAnswer):
-        return front, (Reply(caller, subscription),)
     new, commit_effects = front, Effects()
     if body.commit is not None and body.commit >= 0:
         new, commit_effects = note_position(front, body.group, queue, body.commit, disk)
@@ -72,18 +67,19 @@ def begin_pull(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -
     return new, (*commit_effects, *hold_effects)
 
 
-def find_subscription(front: Front, body: PullMessage) -> Subscription | FrontAnswer:
-    """What the request brings along, or what the group's heartbeats have said."""
+def find_subscription(front: Front, body: PullMessage) -> Subscription:
+    """What the request brings along, or what the group's heartbeats have said. Raises
+    RequestError."""
     if body.subscription is not None:
         return body.subscription
     group = front.clients.find(body.group)
     if group is None:
-        return FrontAnswer(ResponseCode.SUBSCRIPTION_NOT_EXIST, NO_GROUP)
+        raise RequestError(NO_GROUP, ResponseCode.SUBSCRIPTION_NOT_EXIST)
     known: Subscription | None = group.subscriptions.get(body.topic)
     if known is None:
-        return FrontAnswer(ResponseCode.SUBSCRIPTION_NOT_EXIST, NO_SUBSCRIPTION)
+        raise RequestError(NO_SUBSCRIPTION, ResponseCode.SUBSCRIPTION_NOT_EXIST)
     if known.version < body.version:
-        return FrontAnswer(ResponseCode.SUBSCRIPTION_NOT_LATEST, NOT_LATEST)
+        raise RequestError(NOT_LATEST, ResponseCode.SUBSCRIPTION_NOT_LATEST)
     return known
 
 

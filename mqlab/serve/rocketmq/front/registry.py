@@ -16,8 +16,9 @@ from ....rocketmq.messages import Heartbeat
 from ....rocketmq.remoting import ResponseCode, encode_json, make_msg_id
 from ..wire import answers
 from ..wire.answers import Ask, FrontAnswer
+from ..wire.headers import RequestError
 from .clients import ClientBeat
-from .topics import BROKER_NAME, create_once, group_fault
+from .topics import BROKER_NAME, create_once, group_fault, say
 
 if TYPE_CHECKING:
     from . import Front
@@ -56,39 +57,36 @@ def unregister(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -
     return replace(front, broker=broker, clients=clients), (Reply(caller, FrontAnswer()), *notices)
 
 
-def accept_client(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
-    """Tags are filtered by; a client that wants another language was refused when it was read."""
-    return front, (Reply(caller, FrontAnswer()),)
+def accept(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
+    """What needs nothing but the answer OK. A consumer that filters by more than tags was refused
+    when its request was read; a topic that a name server is to delete is the broker's."""
+    return say(front, caller)
 
 
 def list_producers(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
     """Whom of a producer group the broker could ask just now."""
-    body: answers.GetProducerConnectionList = ask.body
-    there = front.broker.producers.groups.get(body.group, ())
+    there = front.broker.producers.groups.get(ask.body, ())
     if not there:
-        remark = NO_PRODUCER.format(group=body.group)
-        return front, (Reply(caller, FrontAnswer(ResponseCode.SYSTEM_ERROR, remark)),)
+        raise RequestError(NO_PRODUCER.format(group=ask.body))
     known = front.clients.connected
     rows = [known[name].row() for name in there if name in known]
-    return front, (Reply(caller, FrontAnswer(body=encode_json({"connectionSet": rows}))),)
+    return say(front, caller, encode_json({"connectionSet": rows}))
 
 
 def create_group(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
     """A consumer group need not be made; who makes it may say how often its messages come back."""
     body: answers.UpdateAndCreateSubscriptionGroup = ask.body
     if wrong := group_fault(body.group, older=front.is_older):
-        return front, (Reply(caller, FrontAnswer(ResponseCode.INVALID_PARAMETER, wrong)),)
-    return front, (Put(GROUPS, body.group, body.retry_max), Reply(caller, FrontAnswer()))
+        raise RequestError(wrong, ResponseCode.INVALID_PARAMETER)
+    return say(front, caller, b"", Put(GROUPS, body.group, body.retry_max))
 
 
 def take_back(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
     """Clients say themselves how often; where they do not, the group's own number holds."""
     body: ConsumerSendMsgBack = ask.body
     if group_fault(body.group, older=front.is_older):
-        answer = FrontAnswer(
-            ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, NO_GROUP.format(group=body.group)
-        )
-        return front, (Reply(caller, answer),)
+        remark = NO_GROUP.format(group=body.group)
+        raise RequestError(remark, ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST)
     if body.most is None:
         body = replace(body, most=disk.table(GROUPS).get(body.group))
     body = replace(body, msg_id=make_msg_id(ask.here, body.commit_log_offset))
@@ -96,25 +94,22 @@ def take_back(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) ->
 
 
 def list_consumers(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
-    body: answers.GetConsumerListByGroup = ask.body
-    ids = front.clients.list_ids(body.group)
+    ids = front.clients.list_ids(ask.body)
     if not ids:
-        remark = NOBODY.format(group=body.group)
-        return front, (Reply(caller, FrontAnswer(ResponseCode.SYSTEM_ERROR, remark)),)
-    return front, (Reply(caller, FrontAnswer(body=encode_json({"consumerIdList": list(ids)}))),)
+        raise RequestError(NOBODY.format(group=ask.body))
+    return say(front, caller, encode_json({"consumerIdList": list(ids)}))
 
 
 def lock_queues(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
-    body: answers.LockBatchMq = ask.body
+    body: answers.QueueLocks = ask.body
     locks, got = front.locks.lock(body.group, body.client_id, body.queues, at_ms)
     rows: list[Any] = [
         {"brokerName": BROKER_NAME, "queueId": queue_id, "topic": topic} for topic, queue_id in got
     ]
-    answer = FrontAnswer(body=encode_json({"lockOKMQSet": rows}))
-    return replace(front, locks=locks), (Reply(caller, answer),)
+    return say(replace(front, locks=locks), caller, encode_json({"lockOKMQSet": rows}))
 
 
 def unlock_queues(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
-    body: answers.UnlockBatchMq = ask.body
+    body: answers.QueueLocks = ask.body
     locks = front.locks.unlock(body.group, body.client_id, body.queues)
-    return replace(front, locks=locks), (Reply(caller, FrontAnswer()),)
+    return say(replace(front, locks=locks), caller)

@@ -28,7 +28,7 @@ from ....rocketmq.remoting import ResponseCode
 from ....rocketmq.states import TransactionType
 from ..wire import answers
 from ..wire.answers import Ask, FrontAnswer
-from ..wire.headers import NO_NUMBER
+from ..wire.headers import NO_NUMBER, RequestError
 from .registry import GROUPS, NO_GROUP
 from .topics import NO_TOPIC, WRITE, Topic, create_itself, find_topic, group_fault, name_fault
 
@@ -164,9 +164,10 @@ def resume_half(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) 
     producer, and is given up after its checks."""
     body: ResumeCheckHalfMessage = ask.body
     if read_stored(disk, body.commit_log_offset) is None:
-        return front, refuse(caller, ResponseCode.SYSTEM_ERROR, NOTHING_THERE)
+        raise RequestError(NOTHING_THERE)
     return front.ask_broker(Request(caller, body, at_ms), disk)
 
 
 def refuse(caller: Caller, code: ResponseCode, remark: str) -> Effects:
+    """In effects and not by RequestError: what comes before stays (a topic, an answer's push)."""
     return (Reply(caller, FrontAnswer(code, remark)),)

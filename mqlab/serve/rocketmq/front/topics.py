@@ -29,14 +29,8 @@ from ....rocketmq.config import (
 )
 from ....rocketmq.log import LONGEST_RETRY, LONGEST_TOPIC
 from ....rocketmq.remoting import ResponseCode, encode_json
-from ..wire.answers import (
-    Ask,
-    FrontAnswer,
-    GetBrokerClusterInfo,
-    GetRouteInfoByTopic,
-    UpdateAndCreateTopic,
-    write_host,
-)
+from ..wire.answers import Ask, FrontAnswer, UpdateAndCreateTopic, write_host
+from ..wire.headers import RequestError
 
 if TYPE_CHECKING:
     from . import Front
@@ -158,18 +152,21 @@ def create_once(disk: Disk, name: str, queues: int = 1) -> Effects:
     return (Put(TOPICS, name, Topic(name, queues, queues)),)
 
 
+def say(front: Front, caller: Caller, body: bytes = b"", *before: Any) -> Result:
+    """The answer OK, with this body; `before`: other effects."""
+    return front, (*before, Reply(caller, FrontAnswer(body=body)))
+
+
 # ---- requests ------------------------------------------------------------------------
 
 
 def answer_route(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
     """Answer GET_ROUTEINFO_BY_TOPIC with the route of a topic: this broker and its queues, as JSON.
     Refused for a topic that does not exist."""
-    body: GetRouteInfoByTopic = ask.body
-    topic = find_topic(disk, body.topic)
+    topic = find_topic(disk, ask.body)
     # AUTO_CREATE (TBW102): clients ask for its route to send to a topic that does not exist yet
     if topic is None or (topic.name == AUTO_CREATE and not front.config.auto_create):
-        remark = NO_ROUTE.format(topic=body.topic)
-        return front, (Reply(caller, FrontAnswer(ResponseCode.TOPIC_NOT_EXIST, remark)),)
+        raise RequestError(NO_ROUTE.format(topic=ask.body), ResponseCode.TOPIC_NOT_EXIST)
     route = {
         "brokerDatas": [describe_broker(front, ask)],
         "filterServerTable": {},
@@ -183,16 +180,15 @@ def answer_route(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk)
             }
         ],
     }
-    return front, (Reply(caller, FrontAnswer(body=encode_json(route))),)
+    return say(front, caller, encode_json(route))
 
 
 def answer_cluster(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
-    assert isinstance(ask.body, GetBrokerClusterInfo)
     info = {
         "brokerAddrTable": {BROKER_NAME: describe_broker(front, ask)},
         "clusterAddrTable": {CLUSTER: [BROKER_NAME]},
     }
-    return front, (Reply(caller, FrontAnswer(body=encode_json(info))),)
+    return say(front, caller, encode_json(info))
 
 
 def describe_broker(front: Front, ask: Ask) -> dict[str, Any]:
@@ -215,7 +211,6 @@ def create_topic(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk)
     if not wrong and bad:
         wrong = TOO_MANY.format(most=MOST_QUEUES, given=bad[0])
     if wrong:
-        code = front.code_of_illegal(ResponseCode.INVALID_PARAMETER)
-        return front, (Reply(caller, FrontAnswer(code, wrong)),)
+        raise RequestError(wrong, front.code_of_illegal(ResponseCode.INVALID_PARAMETER))
     topic = Topic(body.topic, *counts, body.perm & 7, body.sys_flag)
-    return front, (Put(TOPICS, topic.name, topic), Reply(caller, FrontAnswer()))
+    return say(front, caller, b"", Put(TOPICS, topic.name, topic))

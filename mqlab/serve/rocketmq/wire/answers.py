@@ -8,7 +8,7 @@ client it is a number that it is given and gives back.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import lru_cache
 from ipaddress import ip_address
 from typing import Any
 
@@ -35,12 +35,10 @@ from ....rocketmq.remoting import (
     make_msg_id,
 )
 from ..front.clients import Subscription
-from .headers import MAYBE, TEXT, Header, copy_to
 
 # Requests of clients that the engine's roles have no word for: they are about topics, about who
-# is connected, or read what is in the log. The server's front answers them.
-#
-# A request's class is called as its code. `topic` and `queue_id` are always the client's words.
+# is connected, or read what is in the log. The server's front answers them. What a request says
+# may also be a single text or number, or nothing: then it has no class here.
 
 
 @frozen
@@ -55,22 +53,6 @@ class Ask:
         return str(self.body)
 
 
-# ---- name server ---------------------------------------------------------------------
-
-
-@frozen
-class GetRouteInfoByTopic:
-    topic: str
-
-
-@frozen
-class GetBrokerClusterInfo:
-    pass
-
-
-# ---- clients -------------------------------------------------------------------------
-
-
 @frozen
 class UnregisterClient:
     """A client leaves: one of its groups, or one of each kind."""
@@ -80,31 +62,9 @@ class UnregisterClient:
 
 
 @frozen
-class CheckClientConfig:
-    """May this consumer filter as it wants to? Asked for anything but tags."""
+class QueueLocks:
+    """LOCK_BATCH_MQ and UNLOCK_BATCH_MQ. `queues`: (topic, queue id) of each."""
 
-
-@frozen
-class GetProducerConnectionList:
-    group: str
-
-
-@frozen
-class GetConsumerListByGroup:
-    group: str
-
-
-@frozen
-class LockBatchMq:
-    """`queues`: (topic, queue id) of each."""
-
-    group: str
-    client_id: str
-    queues: tuple[tuple[str, int], ...]
-
-
-@frozen
-class UnlockBatchMq:
     group: str
     client_id: str
     queues: tuple[tuple[str, int], ...]
@@ -131,28 +91,32 @@ class UpdateAndCreateSubscriptionGroup:
 
 
 @frozen
-class GetMaxOffset:
+class OfQueue:
+    """A question about a queue; `at_ms`: about a time in it."""
+
     topic: str
     queue_id: int
+    at_ms: int = 0
 
 
 @frozen
-class GetMinOffset:
+class GetConsumeStats:
+    """`topic`: "" for all that the group reads."""
+
+    group: str
     topic: str
-    queue_id: int
 
 
 @frozen
-class SearchOffsetByTimestamp:
+class ResetOffset:
+    """INVOKE_BROKER_TO_RESET_OFFSET. `queue_id`: -1 for all; `offset`: None where `at_ms` counts,
+    which is negative for the end."""
+
+    group: str
     topic: str
-    queue_id: int
     at_ms: int
-
-
-@frozen
-class GetEarliestMsgStoretime:
-    topic: str
-    queue_id: int
+    queue_id: int = -1
+    offset: int | None = None
 
 
 # ---- messages ------------------------------------------------------------------------
@@ -222,11 +186,6 @@ class QueryMessage:
     most: int
     begin_ms: int
     end_ms: int
-
-
-@frozen
-class ViewMessageById:
-    commit_log_offset: int
 
 
 REGION = "DefaultRegion"
@@ -381,104 +340,3 @@ def write_question(question: Question) -> RemotingCommand:
         fields |= {"topic": HALF_TOPIC, "bname": question.broker}
     stored = Stored(check.commit_log_offset, check.message, check.queue_offset, check.store_ms)
     return RemotingCommand(RequestCode.CHECK_TRANSACTION_STATE, fields, write_record(stored, here))
-
-
-# ---- What mqadmin asks: topics, progress of groups, who is connected -----------------
-#
-# A request's class is called as its code; `READERS` is the part of the table in `requests.py`.
-# Source: RequestCode, the request headers in org.apache.rocketmq.remoting.protocol.header (5.5.0).
-
-
-@frozen
-class ListTopics:
-    """GET_ALL_TOPIC_LIST_FROM_NAMESERVER and GET_TOPICS_BY_CLUSTER. `cluster`: None for any."""
-
-    cluster: str | None = None
-
-
-@frozen
-class GetTopicConfig:
-    topic: str
-
-
-@frozen
-class GetTopicStatsInfo:
-    topic: str
-
-
-@frozen
-class GetConsumeStats:
-    """`topic`: "" for all that the group reads."""
-
-    group: str
-    topic: str
-
-
-@frozen
-class GetConsumerConnectionList:
-    group: str
-
-
-@frozen
-class GetAllProducerInfo:
-    pass
-
-
-@frozen
-class QueryTopicConsumeByWho:
-    topic: str
-
-
-@frozen
-class ResetOffset:
-    """INVOKE_BROKER_TO_RESET_OFFSET. `queue_id`: -1 for all; `offset`: None where `at_ms` counts,
-    which is negative for the end."""
-
-    group: str
-    topic: str
-    at_ms: int
-    queue_id: int = -1
-    offset: int | None = None
-
-
-@frozen
-class DeleteTopic:
-    """`broker`: whether the broker is asked, or the name server, which keeps nothing here."""
-
-    topic: str
-    broker: bool
-
-
-# ---- from the header -----------------------------------------------------------------
-
-
-def _reset(command: RemotingCommand, header: Header) -> ResetOffset:
-    offset = header.long("offset", -1)
-    return ResetOffset(
-        group=header.text("group"),
-        topic=header.text("topic"),
-        at_ms=header.long("timestamp", 0),
-        queue_id=header.integer("queueId", -1),
-        offset=None if offset < 0 else offset,
-    )
-
-
-def _delete(command: RemotingCommand, header: Header, broker: bool) -> DeleteTopic:
-    return DeleteTopic(header.text("topic"), broker)
-
-
-READERS: dict[int, Callable[..., Any]] = {
-    RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER: copy_to(ListTopics),
-    RequestCode.GET_TOPICS_BY_CLUSTER: copy_to(ListTopics, cluster=TEXT),
-    RequestCode.GET_TOPIC_CONFIG: copy_to(GetTopicConfig, topic=TEXT),
-    RequestCode.GET_TOPIC_STATS_INFO: copy_to(GetTopicStatsInfo, topic=TEXT),
-    RequestCode.GET_CONSUME_STATS: copy_to(GetConsumeStats, consumerGroup=TEXT, topic=MAYBE),
-    RequestCode.GET_CONSUMER_CONNECTION_LIST: copy_to(
-        GetConsumerConnectionList, consumerGroup=TEXT
-    ),
-    RequestCode.GET_ALL_PRODUCER_INFO: copy_to(GetAllProducerInfo),
-    RequestCode.QUERY_TOPIC_CONSUME_BY_WHO: copy_to(QueryTopicConsumeByWho, topic=TEXT),
-    RequestCode.INVOKE_BROKER_TO_RESET_OFFSET: _reset,
-    RequestCode.DELETE_TOPIC_IN_BROKER: partial(_delete, broker=True),
-    RequestCode.DELETE_TOPIC_IN_NAMESRV: partial(_delete, broker=False),
-}

@@ -7,7 +7,7 @@ one throws (CommandCustomHeader#checkFields, RemotingCommand#decodeCommandCustom
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -29,10 +29,12 @@ class RequestError(Exception):
 
 
 class Header:
-    """The fields of one request."""
+    """The fields of the header of `command`. `born_host`: the address of the client that sent
+    it."""
 
-    def __init__(self, command: RemotingCommand) -> None:
-        self._fields: Mapping[str, str] = command.fields
+    def __init__(self, command: RemotingCommand, born_host: str = "") -> None:
+        self.command, self.born_host = command, born_host
+        self._fields = command.fields
 
     def text(self, name: str, default: str | None = None) -> str:
         value = self._fields.get(name, default)
@@ -69,6 +71,6 @@ TEXT, INTEGER, LONG = Header.text, Header.integer, Header.long
 MAYBE = partial(Header.text, default="")
 
 
-def copy_to(kind: Callable[..., Any], **fields: Read) -> Callable[[RemotingCommand, Header], Any]:
+def copy_to(kind: Callable[..., Any], **fields: Read) -> Callable[[Header], Any]:
     """The reader of a request whose header fields, in this order, are what `kind` is made of."""
-    return lambda command, header: kind(*(read(header, name) for name, read in fields.items()))
+    return lambda header: kind(*(read(header, name) for name, read in fields.items()))
