@@ -21,7 +21,7 @@ from mqlab.kafka.errors import Error
 from mqlab.kafka.log import Batch
 from mqlab.serve.kafka.frames import KafkaFrames
 from mqlab.serve.kafka.front import fetch, transactions
-from mqlab.serve.kafka.wire.answers import FetchedPartition, InitProducerIdResponse
+from mqlab.serve.kafka.wire.answers import FetchedPartition, OwnProducerId
 from mqlab.serve.kafka.wire.api import Api
 from mqlab.serve.kafka.wire.validation import Head, Records, assemble_batch
 from mqlab.serve.process import READY
@@ -135,7 +135,7 @@ def refuse_ids() -> None:
 
     def write(self, asked, answer):
         if asked.body.api is Api.INIT_PRODUCER_ID:
-            answer = InitProducerIdResponse(Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+            answer = OwnProducerId(Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
         return honest(self, asked, answer)
 
     KafkaFrames.write = write

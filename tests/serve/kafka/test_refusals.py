@@ -15,7 +15,7 @@ from mqlab.serve.adapter import BadFrame
 from mqlab.serve.kafka import serve
 from mqlab.serve.kafka.frames import find_refusals
 from mqlab.serve.kafka.front.configs import ACTING, configs_of
-from mqlab.serve.kafka.wire.answers import EndTxnResponse, ProducedPartition
+from mqlab.serve.kafka.wire.answers import OwnProducerId, ProducedPartition
 from mqlab.serve.kafka.wire.api import OFFERED
 from mqlab.serve.kafka.wire.codec import decode
 from tests.serve.kafka.raw import Raw
@@ -25,10 +25,10 @@ TOPIC, BROKER, GROUP = 2, 4, 32  # ConfigResource.Type
 
 
 def test_refusals_are_found_wherever_they_stand() -> None:
-    assert list(find_refusals(EndTxnResponse(Error.PRODUCER_FENCED))) == [Error.PRODUCER_FENCED]
-    assert list(find_refusals(EndTxnResponse(Error.CONCURRENT_TRANSACTIONS))) == []
+    assert list(find_refusals(OwnProducerId(Error.PRODUCER_FENCED))) == [Error.PRODUCER_FENCED]
+    assert list(find_refusals(OwnProducerId(Error.CONCURRENT_TRANSACTIONS))) == []
     deep = ProducedPartition(
-        0, record_errors=(EndTxnResponse(), EndTxnResponse(Error.INVALID_RECORD))
+        0, record_errors=(OwnProducerId(), OwnProducerId(Error.INVALID_RECORD))
     )
     assert list(find_refusals(deep)) == [Error.INVALID_RECORD]
 

@@ -31,6 +31,7 @@ Read on in KafkaApis, ReplicaManager#fetchMessages, DelayedFetch (core, Kafka 4.
 from __future__ import annotations
 
 from dataclasses import field
+from itertools import count
 from typing import Any
 from uuid import UUID
 
@@ -67,7 +68,7 @@ from . import (
     transactions,
 )
 from .fetch import PARTS
-from .gathering import Gathering
+from .gathering import Gathering, finish, list_missing
 from .internal import internal_topic
 from .topic import INTERNAL, Topic
 
@@ -89,45 +90,41 @@ class BrokerConfig:
     auto_create: bool = True
 
 
-#: how a request is begun, (broker, caller, request) → step (Produce also gets the time), and how
-#: its answer is worded when all parts are there, (broker, gathering) → answer; None: it has none
-HANDLERS: dict[Api, tuple[Any, Any]] = {
-    Api.PRODUCE: (produce.begin, produce.finish),
-    Api.FETCH: (fetch.begin, fetch.finish),
-    Api.LIST_OFFSETS: (groups.begin_list_offsets, groups.finish_list_offsets),
-    Api.METADATA: (topics.metadata, None),
-    Api.OFFSET_COMMIT: (groups.begin_offset_commit, groups.finish_offset_commit),
-    Api.OFFSET_FETCH: (groups.begin_offset_fetch, groups.finish_offset_fetch),
-    Api.FIND_COORDINATOR: (topics.find_coordinator, None),
-    Api.JOIN_GROUP: (groups.begin_join, groups.finish_join),
-    Api.HEARTBEAT: (groups.begin_heartbeat, groups.finish_heartbeat),
-    Api.LEAVE_GROUP: (groups.begin_leave, groups.finish_leave),
-    Api.SYNC_GROUP: (groups.begin_sync, groups.finish_sync),
-    Api.DESCRIBE_GROUPS: (groups.begin_describe, groups.finish_describe),
-    Api.LIST_GROUPS: (groups.begin_list, groups.finish_list),
-    Api.API_VERSIONS: (topics.api_versions, None),
-    Api.CREATE_TOPICS: (topics.create_topics, None),
-    Api.CREATE_PARTITIONS: (topics.create_partitions, None),
-    Api.DELETE_TOPICS: (topics.delete_topics, None),
-    Api.DELETE_RECORDS: (log_bounds.begin_delete, log_bounds.finish_delete),
-    Api.OFFSET_FOR_LEADER_EPOCH: (log_bounds.begin_epochs, log_bounds.finish_epochs),
-    Api.INIT_PRODUCER_ID: (transactions.begin_init, transactions.finish_init),
-    Api.ADD_PARTITIONS_TO_TXN: (
-        transactions.begin_add_partitions,
-        transactions.finish_add_partitions,
-    ),
-    Api.ADD_OFFSETS_TO_TXN: (transactions.begin_add_offsets, transactions.finish_add_offsets),
-    Api.END_TXN: (transactions.begin_end, transactions.finish_end),
-    Api.WRITE_TXN_MARKERS: (administration.begin_markers, administration.finish_markers),
-    Api.TXN_OFFSET_COMMIT: (groups.begin_offset_commit, groups.finish_offset_commit),
-    Api.DESCRIBE_CONFIGS: (describing.describe_configs, None),
-    Api.INCREMENTAL_ALTER_CONFIGS: (altering.alter_configs, None),
-    Api.DELETE_GROUPS: (deletion.begin_groups, deletion.finish_groups),
-    Api.OFFSET_DELETE: (deletion.begin_offsets, deletion.finish_offsets),
-    Api.DESCRIBE_CLUSTER: (administration.describe_cluster, None),
-    Api.DESCRIBE_PRODUCERS: (administration.begin_producers, administration.finish_producers),
-    Api.DESCRIBE_TRANSACTIONS: (administration.begin_describe, administration.finish_describe),
-    Api.LIST_TRANSACTIONS: (administration.begin_list, administration.finish_list),
+#: what a request begins, (broker, caller, request) → step; Produce also gets the time
+HANDLERS: dict[Api, Any] = {
+    Api.PRODUCE: produce.produce,
+    Api.FETCH: fetch.begin,
+    Api.LIST_OFFSETS: groups.list_offsets,
+    Api.METADATA: topics.metadata,
+    Api.OFFSET_COMMIT: groups.commit_offsets,
+    Api.OFFSET_FETCH: groups.fetch_offsets,
+    Api.FIND_COORDINATOR: topics.find_coordinator,
+    Api.JOIN_GROUP: groups.join,
+    Api.HEARTBEAT: groups.heartbeat,
+    Api.LEAVE_GROUP: groups.leave,
+    Api.SYNC_GROUP: groups.sync,
+    Api.DESCRIBE_GROUPS: groups.describe_groups,
+    Api.LIST_GROUPS: groups.list_groups,
+    Api.API_VERSIONS: topics.api_versions,
+    Api.CREATE_TOPICS: topics.create_topics,
+    Api.CREATE_PARTITIONS: topics.create_partitions,
+    Api.DELETE_TOPICS: topics.delete_topics,
+    Api.DELETE_RECORDS: log_bounds.delete_records,
+    Api.OFFSET_FOR_LEADER_EPOCH: log_bounds.find_epoch_ends,
+    Api.INIT_PRODUCER_ID: transactions.init,
+    Api.ADD_PARTITIONS_TO_TXN: transactions.add_partitions,
+    Api.ADD_OFFSETS_TO_TXN: transactions.add_offsets,
+    Api.END_TXN: transactions.end,
+    Api.WRITE_TXN_MARKERS: administration.write_markers,
+    Api.TXN_OFFSET_COMMIT: groups.commit_offsets,
+    Api.DESCRIBE_CONFIGS: describing.describe_configs,
+    Api.INCREMENTAL_ALTER_CONFIGS: altering.alter_configs,
+    Api.DELETE_GROUPS: deletion.delete_groups,
+    Api.OFFSET_DELETE: deletion.delete_offsets,
+    Api.DESCRIBE_CLUSTER: administration.describe_cluster,
+    Api.DESCRIBE_PRODUCERS: administration.describe_producers,
+    Api.DESCRIBE_TRANSACTIONS: administration.describe_transactions,
+    Api.LIST_TRANSACTIONS: administration.list_transactions,
 }
 
 
@@ -151,9 +148,8 @@ class Broker(Quiet):
     def step(self, event: Event, disk: Disk) -> tuple[Broker, Effects]:
         match event:
             case Request(caller=caller, body=Ask(api=api) as ask, at_ms=at_ms):
-                begin, _ = HANDLERS[api]
                 more = (at_ms,) if api is Api.PRODUCE else ()
-                outcome: tuple[Broker, Effects] = begin(self, caller, ask, *more)
+                outcome: tuple[Broker, Effects] = HANDLERS[api](self, caller, ask, *more)
                 return outcome
             case Response(corr=corr, body=body):
                 return self._answered(corr >> PARTS, corr & ((1 << PARTS) - 1), body)
@@ -166,20 +162,15 @@ class Broker(Quiet):
 
     # -- gathering -------------------------------------------------------------------------
 
-    def gather(
-        self, caller: Caller, ask: Ask, parts: list[tuple[str, Any]], plan: Any = None
-    ) -> tuple[Broker, Effects]:
-        """Send each part, (role, message), to its role; when all have answered, `_finish` makes the
-        response from `plan` and their answers (`Gathering.got`, by index of the part). A request
-        without parts is answered at once."""
-        waiting = Gathering(caller, ask, plan, len(parts))
-        if not parts:
-            return self, (self._finish(waiting),)
-        number, new = self.begin(waiting)
-        if len(parts) == 1:  # the usual case, without a list comprehension's cost
-            to, body = parts[0]
-            return new, (Send(to, body, number << PARTS),)
-        return new, tuple(Send(to, b, number << PARTS | i) for i, (to, b) in enumerate(parts))
+    def gather(self, caller: Caller, ask: Ask, answer: Any) -> tuple[Broker, Effects]:
+        """Ask the roles for the parts that `answer` lacks (`Later`, `Rows`), and answer when all
+        have answered; at once, where it lacks none."""
+        missing = tuple(list_missing(answer))
+        if not missing:
+            return self, (Reply(caller, finish(answer, iter(()))),)
+        number, new = self.begin(Gathering(caller, ask, answer, len(missing)))
+        sends = (Send(p.role, p.message, number << PARTS | i) for i, p in enumerate(missing))
+        return new, tuple(sends)
 
     def begin(self, waiting: Gathering) -> tuple[int, Broker]:
         """A request waits from now on, under a number."""
@@ -205,12 +196,8 @@ class Broker(Quiet):
         if waiting.left > 1:
             still = replace(waiting, got=got, left=waiting.left - 1)
             return replace(self, open=self.open.set(number, still)), ()
-        done = replace(waiting, got=got, left=0)
-        return self.end(number, waiting), (self._finish(done),)
-
-    def _finish(self, done: Gathering) -> Reply:
-        _, finish = HANDLERS[done.ask.api]
-        return Reply(done.caller, finish(self, done))
+        answer = finish(waiting.plan, map(got.__getitem__, count()))
+        return self.end(number, waiting), (Reply(waiting.caller, answer),)
 
     def _left(self, client: str) -> tuple[Broker, Effects]:
         """A client has gone: its requests wait no more."""

@@ -8,16 +8,18 @@ Source: KafkaApis#handleDescribeTransactionsRequest, #handleListTransactionsRequ
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ....kafka.coordinator.entry import (
     DescribeTransactions,
     DescribeTransactionsResponse,
     ListTransactions,
+    ListTransactionsResponse,
 )
 from ....kafka.errors import Error
 from ....kafka.log.role import DescribeProducers, DescribeProducersResponse
-from ....kafka.messages import WriteTxnMarkers
+from ....kafka.messages import WriteTxnMarkers, WriteTxnMarkersResponse
 from ....kafka.states import TxnState
 from ....kernel import Caller, Effects, Reply
 from ..wire.answers import (
@@ -25,24 +27,22 @@ from ..wire.answers import (
     ClusterBroker,
     DescribedCluster,
     DescribedTransaction,
-    DescribedTransactions,
     ListedTransaction,
     ListedTransactions,
-    Marked,
-    MarkersWritten,
+    OfProducer,
     OfTopic,
     PartitionError,
     ProducersOfPartition,
-    TopicPartitions,
-    Topics,
+    Table,
     moment,
 )
 from ..wire.api import Ask
 from ..wire.encoding import by_topic
+from .gathering import Later, Rows
 from .internal import STATE
 
 if TYPE_CHECKING:
-    from . import Broker, Gathering
+    from . import Broker
 
 Result = tuple["Broker", Effects]
 UNKNOWN = Error.UNKNOWN_TOPIC_OR_PARTITION
@@ -60,15 +60,13 @@ def describe_cluster(broker: Broker, caller: Caller, ask: Ask) -> Result:
 # ---- transactions ------------------------------------------------------------------------
 
 
-def begin_describe(broker: Broker, caller: Caller, ask: Ask) -> Result:
-    ids = tuple(ask.body.transactional_ids)
-    parts = [(broker.config.kafka.coordinator, DescribeTransactions(i)) for i in ids]
-    return broker.gather(caller, ask, parts, ids)
-
-
-def finish_describe(broker: Broker, done: Gathering) -> DescribedTransactions:
-    rows = (_transaction(txn_id, done.got[i]) for i, txn_id in enumerate(done.plan))
-    return DescribedTransactions(tuple(rows))
+def describe_transactions(broker: Broker, caller: Caller, ask: Ask) -> Result:
+    coordinator = broker.config.kafka.coordinator
+    rows = (
+        Later(coordinator, DescribeTransactions(i), partial(_transaction, i))
+        for i in ask.body.transactional_ids
+    )
+    return broker.gather(caller, ask, Rows(Table, tuple(rows)))
 
 
 def _transaction(txn_id: str, answer: DescribeTransactionsResponse) -> DescribedTransaction:
@@ -82,13 +80,11 @@ def _transaction(txn_id: str, answer: DescribeTransactionsResponse) -> Described
         moment(answer.start_ms),
         answer.pid,
         answer.epoch,
-        tuple(
-            TopicPartitions(t, tuple(indexes)) for t, indexes in by_topic(answer.partitions).items()
-        ),
+        tuple(OfTopic(t, tuple(indexes)) for t, indexes in by_topic(answer.partitions).items()),
     )
 
 
-def begin_list(broker: Broker, caller: Caller, ask: Ask) -> Result:
+def list_transactions(broker: Broker, caller: Caller, ask: Ask) -> Result:
     """Filters: by state, by producer id, by age (version 1), by a pattern of the id (2)."""
     body = ask.body
     request = ListTransactions(
@@ -97,56 +93,42 @@ def begin_list(broker: Broker, caller: Caller, ask: Ask) -> Result:
         getattr(body, "duration_filter", -1),
         getattr(body, "transactional_id_pattern", None) or "",
     )
-    return broker.gather(caller, ask, [(broker.config.kafka.coordinator, request)])
+    unknown = tuple(s for s in body.state_filters if s not in STATES)
+    none_known = body.state_filters and len(unknown) == len(body.state_filters)
 
+    def make(answer: ListTransactionsResponse) -> ListedTransactions:
+        if answer.error:
+            return ListedTransactions((), unknown, answer.error)
+        rows = () if none_known else answer.transactions
+        listed = tuple(ListedTransaction(t.txn_id, t.pid, t.state) for t in rows)
+        return ListedTransactions(listed, unknown)
 
-def finish_list(broker: Broker, done: Gathering) -> ListedTransactions:
-    answer = done.got[0]
-    wanted = done.ask.body.state_filters
-    unknown = tuple(s for s in wanted if s not in STATES)
-    if answer.error:
-        return ListedTransactions((), unknown, answer.error)
-    none_known = wanted and len(unknown) == len(wanted)
-    rows = () if none_known else answer.transactions
-    return ListedTransactions(
-        tuple(ListedTransaction(t.txn_id, t.pid, t.state) for t in rows), unknown
-    )
+    return broker.gather(caller, ask, Later(broker.config.kafka.coordinator, request, make))
 
 
 # ---- producers of a partition ------------------------------------------------------------
 
 
-def begin_producers(broker: Broker, caller: Caller, ask: Ask) -> Result:
-    parts: list[tuple[str, Any]] = []
-    plan = []
+def describe_producers(broker: Broker, caller: Caller, ask: Ask) -> Result:
+    topics = []
     for topic in ask.body.topics:
-        row: list[tuple[int, int | None]] = []
+        rows: list[ProducersOfPartition | Later] = []
+        why = None if broker.topic(topic.name) else NOT_HERE
         for index in topic.partition_indexes:
             role = broker.find_role(topic.name, index)
-            row.append((index, None if role is None else len(parts)))
-            if role is not None:
-                parts.append((role, DescribeProducers()))
-        why = None if broker.topic(topic.name) else NOT_HERE
-        plan.append((topic.name, why, tuple(row)))
-    return broker.gather(caller, ask, parts, tuple(plan))
-
-
-def finish_producers(broker: Broker, done: Gathering) -> Topics:
-    return Topics(
-        tuple(
-            OfTopic(
-                name, tuple(_producers(i, None if k is None else done.got[k], why) for i, k in row)
-            )
-            for name, why, row in done.plan
-        )
-    )
+            if role is None:
+                rows.append(ProducersOfPartition(index, UNKNOWN, why))
+            else:
+                rows.append(Later(role, DescribeProducers(), partial(_producers, index, why)))
+        topics.append(Rows(partial(OfTopic, topic.name), tuple(rows)))
+    return broker.gather(caller, ask, Rows(Table, tuple(topics)))
 
 
 def _producers(
-    index: int, answer: DescribeProducersResponse | None, why: str | None
+    index: int, why: str | None, answer: DescribeProducersResponse
 ) -> ProducersOfPartition:
-    if answer is None or answer.error:
-        return ProducersOfPartition(index, answer.error if answer else UNKNOWN, why)
+    if answer.error:
+        return ProducersOfPartition(index, answer.error, why)
     active = tuple(
         ActiveProducer(p.pid, p.epoch, p.last_seq, p.last_ms, p.coordinator_epoch, p.txn_first)
         for p in answer.producers
@@ -157,13 +139,11 @@ def _producers(
 # ---- markers -----------------------------------------------------------------------------
 
 
-def begin_markers(broker: Broker, caller: Caller, ask: Ask) -> Result:
+def write_markers(broker: Broker, caller: Caller, ask: Ask) -> Result:
     """Handle WriteTxnMarkers, which a coordinator of another broker or an administrator sends: pass
     each marker to the roles of its partitions (leaders, and group coordinators for those of
-    __consumer_offsets). When all have answered, `finish_markers` makes the
-    response from the plan, which holds the partitions that are refused here with their error."""
-    requests: list[tuple[str, Any]] = []
-    plan = []
+    __consumer_offsets)."""
+    markers = []
     for marker in ask.body.markers:
         request = WriteTxnMarkers(
             "",  # the transactional id, which the request does not hold
@@ -175,19 +155,21 @@ def begin_markers(broker: Broker, caller: Caller, ask: Ask) -> Result:
         )
         topics = []
         for topic in marker.topics:
-            # by partition: why it is refused, or the index of its message in `requests`
-            outcomes: list[tuple[int, Error | int]] = []
+            rows: list[PartitionError | Later] = []
             for index in topic.partition_indexes:
                 role = broker.find_role(topic.name, index)
-                if error := _marker_error(marker, topic.name, role):
-                    outcomes.append((index, error))
-                    continue
-                assert role is not None  # else there was an error
-                outcomes.append((index, len(requests)))
-                requests.append((role, request))
-            topics.append((topic.name, tuple(outcomes)))
-        plan.append((marker.producer_id, tuple(topics)))
-    return broker.gather(caller, ask, requests, tuple(plan))
+                error = _marker_error(marker, topic.name, role)
+                if error or role is None:  # without a role there is an error
+                    rows.append(PartitionError(index, error))
+                else:
+                    rows.append(Later(role, request, partial(_marked, index)))
+            topics.append(Rows(partial(OfTopic, topic.name), tuple(rows)))
+        markers.append(Rows(partial(OfProducer, marker.producer_id), tuple(topics)))
+    return broker.gather(caller, ask, Rows(Table, tuple(markers)))
+
+
+def _marked(index: int, answer: WriteTxnMarkersResponse) -> PartitionError:
+    return PartitionError(index, answer.error)
 
 
 def _marker_error(marker: Any, topic: str, role: str | None) -> Error:
@@ -198,25 +180,3 @@ def _marker_error(marker: Any, topic: str, role: str | None) -> Error:
     if marker.producer_id < 0 or marker.producer_epoch < 0:
         return Error.UNKNOWN_SERVER_ERROR
     return Error.INVALID_TOPIC_EXCEPTION if topic == STATE else Error.NONE
-
-
-def finish_markers(broker: Broker, done: Gathering) -> MarkersWritten:
-    """Make the response to WriteTxnMarkers from the leaders' answers. The plan holds, for each
-    partition, the error with which it was refused, or the index of its answer in `done.got`."""
-
-    def error_of(outcome: Error | int) -> Error:
-        error: Error = outcome if isinstance(outcome, Error) else done.got[outcome].error
-        return error
-
-    return MarkersWritten(
-        tuple(
-            Marked(
-                producer_id,
-                tuple(
-                    OfTopic(name, tuple(PartitionError(i, error_of(each)) for i, each in outcomes))
-                    for name, outcomes in topics
-                ),
-            )
-            for producer_id, topics in done.plan
-        )
-    )

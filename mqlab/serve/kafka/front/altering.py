@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ....kafka.errors import Error
 from ....kafka.unserved import ONLY_VERIFICATION, VERIFICATION
 from ....kernel import Caller, Effects, Put, Reply, replace
-from ..wire.answers import Altered, Responses
+from ..wire.answers import Altered, Table
 from ..wire.api import Ask
 from .configs import configs_of, value_problem
 from .describing import BROKER
@@ -42,7 +42,7 @@ def alter_configs(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Eff
         rows.append(Altered(error, words or None, resource.resource_type, resource.resource_name))
     if any(row.error_message == ONLY_VERIFICATION.en for row in rows):
         log.warning("IncrementalAlterConfigs: %s", ONLY_VERIFICATION)
-    return broker, (*effects, Reply(caller, Responses(tuple(rows))))
+    return broker, (*effects, Reply(caller, Table(tuple(rows))))
 
 
 def _find_refusal(broker: Broker, resource: Any) -> tuple[Error, str]:

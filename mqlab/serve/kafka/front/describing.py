@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ....kafka.errors import Error
 from ....kafka.unserved import NO_SUCH_CONFIGS, VERIFICATION
 from ....kernel import Caller, Effects, Reply
-from ..wire.answers import DescribedConfigs, Results, Synonym, TopicConfig
+from ..wire.answers import DescribedConfigs, Synonym, Table, TopicConfig
 from ..wire.api import Ask
 from .configs import DEFAULT, EVERYWHERE, ON_ALL, ON_BROKER, Known, Pairs, chain, configs_of
 from .topic import name_problem
@@ -40,7 +40,7 @@ def describe_configs(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, 
             if not keys or config.name in keys
         )
         rows.append(DescribedConfigs(kind, name, error, words, shown))
-    return broker, (Reply(caller, Results(tuple(rows))),)
+    return broker, (Reply(caller, Table(tuple(rows))),)
 
 
 def _refusal(broker: Broker, kind: int, name: str) -> tuple[Error, str]:

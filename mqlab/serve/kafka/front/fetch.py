@@ -26,7 +26,7 @@ from ....kafka.messages import (
     Watched,
 )
 from ....kernel import Caller, CancelTimer, Effects, Map, Reply, Send, SetTimer, frozen, replace
-from ..wire.answers import AbortedTransaction, Fetched, FetchedPartition, FetchedTopic
+from ..wire.answers import AbortedTransaction, Fetched, FetchedPartition, OfTopic
 from ..wire.api import Ask
 from ..wire.internal import as_sent
 from .epochs import epoch_error
@@ -88,7 +88,7 @@ def begin(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
         rows.append((topic.name if topic else name or "", topic_id, tuple(outcomes)))
     plan = Plan(tuple(reads), tuple(rows), _max_bytes(ask))
     if not reads:
-        return broker.gather(caller, ask, [], plan)
+        return broker, (Reply(caller, finish(Gathering(caller, ask, plan, 0))),)
     number, new = broker.begin(Gathering(caller, ask, plan, len(reads)))
     return new, (_read_partition(number, plan, part=0),)
 
@@ -96,8 +96,8 @@ def begin(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
 def _refuse_all(body: Any, error: Error) -> Fetched:
     """The whole request (FetchRequest#getErrorResponse)."""
     rows = (
-        FetchedTopic(
-            name or "", topic_id, tuple(FetchedPartition(part.partition, error) for part in parts)
+        OfTopic(
+            name or "", tuple(FetchedPartition(part.partition, error) for part in parts), topic_id
         )
         for name, topic_id, parts in _wanted_partitions(body)
     )
@@ -151,7 +151,7 @@ def take_part(
     # LAST: the time is over, so whatever there is will do
     if plan.phase == LAST or _has_enough(waiting):
         timer = (CancelTimer(str(number)),) if plan.timed and plan.phase != LAST else ()
-        return broker.end(number, waiting), (*timer, Reply(waiting.caller, finish(broker, waiting)))
+        return broker.end(number, waiting), (*timer, Reply(waiting.caller, finish(waiting)))
     return _watch(broker, number, waiting)
 
 
@@ -223,7 +223,7 @@ def end_wait(broker: Broker, number: int) -> tuple[Broker, Effects]:
     return replace(broker, open=broker.open.set(number, last)), ()
 
 
-def finish(broker: Broker, done: Gathering) -> Fetched:
+def finish(done: Gathering) -> Fetched:
     bytes_left = _max_bytes(done.ask)
     topics = []
     first = True
@@ -236,7 +236,7 @@ def finish(broker: Broker, done: Gathering) -> Fetched:
                 first = False
                 bytes_left -= sum(b.size for b in batches)
             partitions.append(_partition(index, answer, batches))
-        topics.append(FetchedTopic(name, topic_id, tuple(partitions)))
+        topics.append(OfTopic(name, tuple(partitions), topic_id))
     return Fetched(tuple(topics))
 
 

@@ -11,7 +11,11 @@ Source: KafkaApis#handleJoinGroupRequest, #handleSyncGroupRequest, #handleHeartb
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
+from itertools import chain
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -23,9 +27,12 @@ from ....kafka.group.members import (
     DescribeGroupResponse,
     Heartbeat,
     JoinGroup,
+    JoinGroupResponse,
     LeaveGroup,
+    LeaveGroupResponse,
     ListGroups,
     SyncGroup,
+    SyncGroupResponse,
 )
 from ....kafka.log import Batch
 from ....kafka.messages import (
@@ -37,6 +44,7 @@ from ....kafka.messages import (
     ListOffsets,
     ListOffsetsResponse,
     OffsetCommit,
+    OffsetCommitResponse,
     OffsetFetch,
     OffsetFetchResponse,
     Position,
@@ -45,7 +53,6 @@ from ....kafka.messages import (
 from ....kernel import Caller, Effects, Reply
 from ..wire.answers import (
     DescribedGroup,
-    DescribedGroups,
     DescribedMember,
     ErrorOnly,
     Joined,
@@ -61,7 +68,7 @@ from ..wire.answers import (
     OfTopic,
     PartitionError,
     Synced,
-    Topics,
+    Table,
 )
 from ..wire.api import Api, Ask
 from ..wire.encoding import by_topic
@@ -69,11 +76,12 @@ from ..wire.internal import as_sent
 from ..wire.shape import LONGEST_TEXT
 from .configs import value
 from .epochs import epoch_error
+from .gathering import Later, Rows
 from .internal import CONFIGS, OFFSETS
 from .transactions import too_new
 
 if TYPE_CHECKING:
-    from . import Broker, Gathering
+    from . import Broker
 
 
 Result = tuple["Broker", Effects]
@@ -85,17 +93,16 @@ def _to_ms(time: timedelta) -> int:
     return round(time.total_seconds() * 1000)
 
 
-def begin_join(broker: Broker, caller: Caller, ask: Ask) -> Result:
-    """Handle JoinGroup: pass the request to the group's coordinator, as the engine's JoinGroup;
-    `finish_join` makes the response. A client whose member id would become longer than a text may
-    be is refused here."""
+def join(broker: Broker, caller: Caller, ask: Ask) -> Result:
+    """Handle JoinGroup: pass the request to the group's coordinator, as the engine's JoinGroup. A
+    client whose member id would become longer than a text may be is refused here."""
     body = ask.body
     session_ms = _to_ms(body.session_timeout)
+    no_protocol = None if ask.version >= 7 else ""  # only from version 7 on it may be null
     instance = getattr(body, "group_instance_id", None)
     if not body.member_id and len((instance or ask.client).encode()) + SUFFIX > LONGEST_TEXT:
         # The id that a real broker makes of it, with a UUID, is longer than a text may be.
-        protocol = None if ask.version >= 7 else ""  # only from version 7 on it may be null
-        refused = Joined(Error.UNKNOWN_SERVER_ERROR, protocol_name=protocol)
+        refused = Joined(Error.UNKNOWN_SERVER_ERROR, protocol_name=no_protocol)
         return broker, (Reply(caller, refused),)
     request = JoinGroup(
         group=body.group_id,
@@ -109,25 +116,32 @@ def begin_join(broker: Broker, caller: Caller, ask: Ask) -> Result:
         version=ask.version,
         host=ask.host,
     )
-    return broker.gather(caller, ask, [(_coordinator(broker, body.group_id), request)])
+
+    def make(answer: JoinGroupResponse) -> Joined:
+        members = (JoinedMember(m.member, m.instance, m.metadata) for m in answer.members)
+        return Joined(
+            answer.error,
+            answer.generation,
+            answer.protocol_type or None,
+            answer.protocol or no_protocol,
+            answer.leader,
+            answer.skip_assignment,
+            answer.member,
+            tuple(members),
+        )
+
+    return _ask_coordinator(broker, caller, ask, request, make)
 
 
-def finish_join(broker: Broker, done: Gathering) -> Joined:
-    answer = done.got[0]
-    members = tuple(JoinedMember(m.member, m.instance, m.metadata) for m in answer.members)
-    return Joined(
-        answer.error,
-        answer.generation,
-        answer.protocol_type or None,
-        answer.protocol or (None if done.ask.version >= 7 else ""),
-        answer.leader,
-        answer.skip_assignment,
-        answer.member,
-        members,
-    )
+def _ask_coordinator(
+    broker: Broker, caller: Caller, ask: Ask, request: Any, make: Callable[[Any], Any]
+) -> Result:
+    """Pass a request on to the coordinator of its group."""
+    log = offsets_log(request.group, broker.config.kafka)
+    return broker.gather(caller, ask, Later(log, request, make))
 
 
-def begin_sync(broker: Broker, caller: Caller, ask: Ask) -> Result:
+def sync(broker: Broker, caller: Caller, ask: Ask) -> Result:
     body = ask.body
     if ask.version >= 5 and (body.protocol_type is None or body.protocol_name is None):
         # From here on a member must say by which strategy (KIP-559).
@@ -141,58 +155,49 @@ def begin_sync(broker: Broker, caller: Caller, ask: Ask) -> Result:
         protocol_type=getattr(body, "protocol_type", None),
         protocol=getattr(body, "protocol_name", None),
     )
-    return broker.gather(caller, ask, [(_coordinator(broker, body.group_id), request)])
+
+    def make(answer: SyncGroupResponse) -> Synced:
+        if answer.error:
+            return Synced(answer.error)
+        return Synced(Error.NONE, answer.protocol_type, answer.protocol, answer.assignment)
+
+    return _ask_coordinator(broker, caller, ask, request, make)
 
 
-def finish_sync(broker: Broker, done: Gathering) -> Synced:
-    answer = done.got[0]
-    if answer.error:
-        return Synced(answer.error)
-    return Synced(Error.NONE, answer.protocol_type, answer.protocol, answer.assignment)
-
-
-def begin_heartbeat(broker: Broker, caller: Caller, ask: Ask) -> Result:
+def heartbeat(broker: Broker, caller: Caller, ask: Ask) -> Result:
     body = ask.body
     instance = getattr(body, "group_instance_id", None)
     request = Heartbeat(body.group_id, body.member_id, body.generation_id, instance)
-    return broker.gather(caller, ask, [(_coordinator(broker, body.group_id), request)])
+    return _ask_coordinator(broker, caller, ask, request, lambda said: ErrorOnly(said.error))
 
 
-def finish_heartbeat(broker: Broker, done: Gathering) -> ErrorOnly:
-    return ErrorOnly(done.got[0].error)
-
-
-def begin_leave(broker: Broker, caller: Caller, ask: Ask) -> Result:
+def leave(broker: Broker, caller: Caller, ask: Ask) -> Result:
     body = ask.body
     if ask.version <= 2:
         members: tuple[tuple[str, str | None], ...] = ((body.member_id, None),)
     else:
         members = tuple((m.member_id, m.group_instance_id) for m in body.members)
     request = LeaveGroup(body.group_id, members)
-    return broker.gather(caller, ask, [(_coordinator(broker, body.group_id), request)], members)
+
+    def make(answer: LeaveGroupResponse) -> Left:
+        if ask.version <= 2:
+            return Left(answer.error or (answer.errors[0] if answer.errors else Error.NONE))
+        rows = zip(members, answer.errors, strict=False)
+        return Left(answer.error, tuple(LeftMember(m, i, error) for (m, i), error in rows))
+
+    return _ask_coordinator(broker, caller, ask, request, make)
 
 
-def finish_leave(broker: Broker, done: Gathering) -> Left:
-    answer = done.got[0]
-    if done.ask.version <= 2:
-        return Left(answer.error or (answer.errors[0] if answer.errors else Error.NONE))
-    rows = zip(done.plan, answer.errors, strict=False)
-    return Left(answer.error, tuple(LeftMember(m, i, error) for (m, i), error in rows))
+def describe_groups(broker: Broker, caller: Caller, ask: Ask) -> Result:
+    kafka = broker.config.kafka
+    rows = (
+        Later(offsets_log(g, kafka), DescribeGroup(g), partial(_described, g, ask.version))
+        for g in ask.body.groups
+    )
+    return broker.gather(caller, ask, Rows(Table, tuple(rows)))
 
 
-def begin_describe(broker: Broker, caller: Caller, ask: Ask) -> Result:
-    groups = tuple(ask.body.groups)
-    parts = [(_coordinator(broker, group), DescribeGroup(group)) for group in groups]
-    return broker.gather(caller, ask, parts, groups)
-
-
-def finish_describe(broker: Broker, done: Gathering) -> DescribedGroups:
-    version = done.ask.version
-    rows = (_described(name, done.got[i], version) for i, name in enumerate(done.plan))
-    return DescribedGroups(tuple(rows))
-
-
-def _described(name: str, answer: DescribeGroupResponse, version: int) -> DescribedGroup:
+def _described(name: str, version: int, answer: DescribeGroupResponse) -> DescribedGroup:
     if answer.error and version >= 6:
         return DescribedGroup(name, answer.error, answer.message, answer.state)
     members = tuple(
@@ -204,28 +209,24 @@ def _described(name: str, answer: DescribeGroupResponse, version: int) -> Descri
     )
 
 
-def begin_list(broker: Broker, caller: Caller, ask: Ask) -> Result:
+def list_groups(broker: Broker, caller: Caller, ask: Ask) -> Result:
     """Every coordinator is asked; this broker is all of them."""
-    count = broker.config.kafka.offsets_partitions
-    parts = [(f"__consumer_offsets-{i}", ListGroups()) for i in range(count)]
-    return broker.gather(caller, ask, parts)
+    states = {s.lower() for s in getattr(ask.body, "states_filter", ())}
+    types = {t.lower() for t in getattr(ask.body, "types_filter", ())}
 
+    def make(groups: tuple[tuple[Any, ...], ...]) -> ListedGroups:
+        rows = (
+            ListedGroup(g.name, g.protocol_type, g.state)
+            for g in chain.from_iterable(groups)
+            if (not states or g.state.lower() in states) and (not types or CLASSIC in types)
+        )
+        return ListedGroups(tuple(rows))
 
-def finish_list(broker: Broker, done: Gathering) -> ListedGroups:
-    body = done.ask.body
-    states = {s.lower() for s in getattr(body, "states_filter", ())}
-    types = {t.lower() for t in getattr(body, "types_filter", ())}
-    rows = [row for _, answer in done.got.items() for row in answer.groups]
-    kept = (
-        row
-        for row in rows
-        if (not states or row.state.lower() in states) and (not types or CLASSIC in types)
+    parts = (
+        Later(f"{OFFSETS}-{i}", ListGroups(), attrgetter("groups"))
+        for i in range(broker.config.kafka.offsets_partitions)
     )
-    return ListedGroups(tuple(ListedGroup(g.name, g.protocol_type, g.state) for g in kept))
-
-
-def _coordinator(broker: Broker, group: str) -> str:
-    return offsets_log(group, broker.config.kafka)
+    return broker.gather(caller, ask, Rows(make, tuple(parts)))
 
 
 # ---- Offsets: where a log begins, ends or holds a time, and how far a group has come -
@@ -246,18 +247,16 @@ UNKNOWN = Error.UNKNOWN_TOPIC_OR_PARTITION
 # ---- ListOffsets ---------------------------------------------------------------------
 
 
-def begin_list_offsets(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
+def list_offsets(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
     """Handle ListOffsets: ask the leader of each partition for the offset at a timestamp (or at the
-    log's begin or end); `finish_list_offsets` makes the response when all have answered. Partitions
-    that are refused, and questions about tiered storage, are answered from the plan."""
+    log's begin or end). Partitions that are refused, and questions about tiered storage, are
+    answered here."""
     level = getattr(ask.body, "isolation_level", 0)
     isolation = READ_COMMITTED if level else READ_UNCOMMITTED
-    requests: list[tuple[str, Any]] = []
-    plan = []
+    topics = []
     mentions = Counter((t.name, p.partition_index) for t in ask.body.topics for p in t.partitions)
     for topic in ask.body.topics:
-        # by partition: the answer if it is known, or the index of its question in `requests`
-        outcomes: list[tuple[int, int | ListOffsetsResponse]] = []
+        rows: list[ListedPartition | Later] = []
         # named twice: refused, once
         for partition in {p.partition_index: p for p in topic.partitions}.values():
             leader = broker.partition(topic.name, partition.partition_index)
@@ -266,14 +265,19 @@ def begin_list_offsets(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker
             error = _refusal(ask, partition, mentions[topic.name, partition.partition_index])
             if leader is None or error:
                 refused = ListOffsetsResponse(offset=-1, error=error or UNKNOWN)
-                outcomes.append((partition.partition_index, refused))
+                rows.append(_listed(partition.partition_index, refused))
             elif at_ms in TIERED:
-                outcomes.append((partition.partition_index, NOWHERE))
+                rows.append(_listed(partition.partition_index, NOWHERE))
             else:
-                outcomes.append((partition.partition_index, len(requests)))
-                requests.append((leader, ListOffsets(at_ms, isolation)))
-        plan.append((topic.name, tuple(outcomes)))
-    return broker.gather(caller, ask, requests, tuple(plan))
+                made = partial(_listed, partition.partition_index)
+                rows.append(Later(leader, ListOffsets(at_ms, isolation), made))
+        topics.append(Rows(partial(OfTopic, topic.name), tuple(rows)))
+    return broker.gather(caller, ask, Rows(Table, tuple(topics)))
+
+
+def _listed(index: int, answer: ListOffsetsResponse) -> ListedPartition:
+    epoch = 0 if answer.offset >= 0 else -1
+    return ListedPartition(index, answer.error, answer.at_ms, answer.offset, epoch)
 
 
 def _refusal(ask: Ask, part: Any, times: int) -> Error:
@@ -288,25 +292,14 @@ def _refusal(ask: Ask, part: Any, times: int) -> Error:
     return epoch_error(getattr(part, "current_leader_epoch", -1))
 
 
-def finish_list_offsets(broker: Broker, done: Gathering) -> Topics:
-    def offset_of(index: int, known: int | ListOffsetsResponse) -> ListedPartition:
-        answer: ListOffsetsResponse = done.got[known] if isinstance(known, int) else known
-        epoch = 0 if answer.offset >= 0 else -1
-        return ListedPartition(index, answer.error, answer.at_ms, answer.offset, epoch)
-
-    return Topics(
-        tuple(OfTopic(name, tuple(offset_of(i, k) for i, k in row)) for name, row in done.plan)
-    )
-
-
 # ---- OffsetCommit, TxnOffsetCommit ---------------------------------------------------
 
 
-def begin_offset_commit(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
+def commit_offsets(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
     """Handle OffsetCommit and TxnOffsetCommit: send all positions to the group's coordinator at
-    once; `finish_offset_commit` makes the response. A partition that does not exist, or whose
-    metadata is too long, is refused on its own; the others too if they are too large for one batch.
-    From OffsetCommit v10 on topics are named by their ids."""
+    once. A partition that does not exist, or whose metadata is too long, is refused on its own; the
+    others too if they are too large for one batch. From OffsetCommit v10 on topics are named by
+    their ids."""
     body = ask.body
     positions: list[Position] = []
     plan = []
@@ -331,13 +324,21 @@ def begin_offset_commit(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broke
                 positions.append(Position(leader, partition.committed_offset, metadata, epoch))
             errors.append((partition.partition_index, error))
         plan.append((name or "", topic_id, tuple(errors)))
-    coordinator = offsets_log(body.group_id, broker.config.kafka)
+
+    def make(answer: OffsetCommitResponse) -> Table:
+        return Table(
+            tuple(
+                OfTopic(n, tuple(PartitionError(i, error or answer.error) for i, error in row), t)
+                for n, t, row in plan
+            )
+        )
+
+    if not positions:
+        return broker, (Reply(caller, make(OffsetCommitResponse())),)
     if _is_too_large(broker, ask, positions):
-        unknown = Error.UNKNOWN_SERVER_ERROR
-        plan = [(n, t, tuple((i, error or unknown) for i, error in row)) for n, t, row in plan]
-        positions = []
-    requests = [(coordinator, _make_commit(ask, tuple(positions)))] if positions else []
-    return broker.gather(caller, ask, requests, tuple(plan))
+        too_large = OffsetCommitResponse(Error.UNKNOWN_SERVER_ERROR)
+        return broker, (Reply(caller, make(too_large)),)
+    return _ask_coordinator(broker, caller, ask, _make_commit(ask, tuple(positions)), make)
 
 
 def count_chars(text: str) -> int:
@@ -384,16 +385,6 @@ def _make_commit(ask: Ask, positions: tuple[Position, ...]) -> OffsetCommit | Tx
     )
 
 
-def finish_offset_commit(broker: Broker, done: Gathering) -> Topics:
-    refusal = done.got[0].error if done.got else Error.NONE
-    return Topics(
-        tuple(
-            OfTopic(name, tuple(PartitionError(i, error or refusal) for i, error in row), topic_id)
-            for name, topic_id, row in done.plan
-        )
-    )
-
-
 # ---- OffsetFetch ---------------------------------------------------------------------
 
 
@@ -401,16 +392,15 @@ def finish_offset_commit(broker: Broker, done: Gathering) -> Topics:
 Wanted = tuple[tuple[str, UUID | None, tuple[int, ...]], ...]
 
 
-def begin_offset_fetch(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
-    """Handle OffsetFetch: ask the coordinator of each group for its committed offsets;
-    `finish_offset_fetch` makes the response. Up to version 7 a request is about one group, from 8
-    on about several; from 10 on topics are named by their ids."""
+def fetch_offsets(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
+    """Handle OffsetFetch: ask the coordinator of each group for its committed offsets. Up to
+    version 7 a request is about one group, from 8 on about several; from 10 on topics are named by
+    their ids."""
     body = ask.body
     # before version 8 the body itself describes the one group
     groups = getattr(body, "groups", None) or ((body,) if ask.version < 8 else ())
     stable = bool(getattr(body, "require_stable", False))
-    requests: list[tuple[str, Any]] = []
-    plan = []
+    parts = []
     for group in groups:
         # None: all partitions of which the group has an offset
         rows: Wanted | None = None
@@ -419,10 +409,10 @@ def begin_offset_fetch(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker
             # each: the topic's name, its id if it was asked for by that, its partitions' numbers
             rows = tuple(_name_partitions(broker, topic) for topic in group.topics)
             names = tuple(f"{name}-{i}" for name, _, indexes in rows for i in indexes)
-        coordinator = offsets_log(group.group_id, broker.config.kafka)
-        requests.append((coordinator, OffsetFetch(group.group_id, names, stable)))
-        plan.append((group.group_id, rows))
-    return broker.gather(caller, ask, requests, tuple(plan))
+        log = offsets_log(group.group_id, broker.config.kafka)
+        made = partial(_offsets_of, broker, group.group_id, rows)
+        parts.append(Later(log, OffsetFetch(group.group_id, names, stable), made))
+    return broker.gather(caller, ask, Rows(_offsets, tuple(parts)))
 
 
 def _name_partitions(broker: Broker, topic: Any) -> tuple[str, UUID | None, tuple[int, ...]]:
@@ -433,14 +423,16 @@ def _name_partitions(broker: Broker, topic: Any) -> tuple[str, UUID | None, tupl
     return name, topic_id, tuple(topic.partition_indexes)
 
 
-def finish_offset_fetch(broker: Broker, done: Gathering) -> Offsets:
-    groups = tuple(
-        OffsetGroup(group, (), done.got[i].error)
-        if done.got[i].error
-        else OffsetGroup(group, _offsets_by_topic(broker, rows, done.got[i]))
-        for i, (group, rows) in enumerate(done.plan)
-    )
+def _offsets(groups: tuple[OffsetGroup, ...]) -> Offsets:
     return Offsets(groups, groups[0].topics if groups else ())
+
+
+def _offsets_of(
+    broker: Broker, group: str, wanted: Wanted | None, answer: OffsetFetchResponse
+) -> OffsetGroup:
+    if answer.error:
+        return OffsetGroup(group, (), answer.error)
+    return OffsetGroup(group, _offsets_by_topic(broker, wanted, answer))
 
 
 def _offsets_by_topic(

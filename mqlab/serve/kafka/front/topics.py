@@ -29,9 +29,7 @@ from ..wire.answers import (
     MetadataTopic,
     Node,
     PartitionsOfTopic,
-    Responses,
-    Results,
-    Topics,
+    Table,
 )
 from ..wire.api import Ask
 from ..wire.codec import versions
@@ -101,7 +99,7 @@ def create_topics(broker: Broker, caller: Caller, ask: Ask) -> Result:
             effects += made
         # with more than SHOWN topics the answer leaves their configs out
         rows.append(_created(broker, name, _partition_count(topic), configs, len(wanted) <= SHOWN))
-    return broker, (*effects, Reply(caller, Topics(tuple(rows))))
+    return broker, (*effects, Reply(caller, Table(tuple(rows))))
 
 
 def count_partitions(broker: Broker) -> int:
@@ -193,7 +191,7 @@ def create_partitions(broker: Broker, caller: Caller, ask: Ask) -> Result:
         topic = replace(broker.topics[wanted.name], count=wanted.count)
         broker = replace(broker, topics=broker.topics.set(topic.name, topic))
         effects.append(Put("topics", topic.name, topic))
-    return broker, (*effects, Reply(caller, Results(tuple(rows))))
+    return broker, (*effects, Reply(caller, Table(tuple(rows))))
 
 
 def _cannot_grow(broker: Broker, wanted: Any, there: int) -> Refusal:
@@ -253,7 +251,7 @@ def delete_topics(broker: Broker, caller: Caller, ask: Ask) -> Result:
     count = broker.config.kafka.offsets_partitions if gone else 0
     heard = PartitionsDeleted(tuple(gone))
     told = (Send(f"{OFFSETS}-{i}", heard, NOT_AWAITED) for i in range(count))
-    return broker, (*effects, *told, Reply(caller, Responses(tuple(rows))))
+    return broker, (*effects, *told, Reply(caller, Table(tuple(rows))))
 
 
 # The cluster: one broker, its features, what topics there are, and who coordinates what.

@@ -7,25 +7,25 @@ Source: KafkaApis#handleInitProducerIdRequest, #handleAddPartitionsToTxnRequest,
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ....kafka.errors import Error
 from ....kafka.messages import AddOffsetsToTxn, AddPartitionsToTxn, EndTxn, InitProducerId
 from ....kernel import Caller, Effects, Reply
 from ..wire.answers import (
-    AddedPartition,
-    AddedTopic,
-    AddPartitionsToTxnResponse,
-    EndTxnResponse,
     ErrorOnly,
-    InitProducerIdResponse,
+    OfTopic,
+    OwnProducerId,
+    PartitionError,
+    Table,
 )
 from ..wire.api import Api, Ask
+from .gathering import Later
 from .internal import STATE
 from .topic import INTERNAL
 
 if TYPE_CHECKING:
-    from . import Broker, Gathering
+    from . import Broker
 
 
 #: versions that only a cluster at transaction.version 2 understands
@@ -52,7 +52,7 @@ def too_new(broker: Broker, ask: Ask) -> bool:
 # ---- InitProducerId --------------------------------------------------------------------
 
 
-def begin_init(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
+def init(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
     body = ask.body
     request = InitProducerId(
         txn_id=body.transactional_id,
@@ -62,23 +62,21 @@ def begin_init(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effect
     )
     if request.txn_id:  # a client that has not looked for the coordinator finds its log, too
         broker = broker.with_internal(STATE)
-    return broker.gather(caller, ask, [(broker.config.kafka.coordinator, request)])
 
+    def make(answer: Any) -> OwnProducerId:
+        error = older(answer.error, ask.version, 4)
+        return OwnProducerId(error, answer.pid, answer.epoch)
 
-def finish_init(broker: Broker, done: Gathering) -> InitProducerIdResponse:
-    answer = done.got[0]
-    return InitProducerIdResponse(
-        older(answer.error, done.ask.version, 4), answer.pid, answer.epoch
-    )
+    return broker.gather(caller, ask, Later(broker.config.kafka.coordinator, request, make))
 
 
 # ---- AddPartitionsToTxn ----------------------------------------------------------------
 
 
-def begin_add_partitions(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
+def add_partitions(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
     """Handle AddPartitionsToTxn: ask the transaction coordinator to add these partitions to the
-    transaction; `finish_add_partitions` makes the response. All or nothing: if one of them cannot
-    be added, none is. (From version 4 on another broker asks, of which there is none.)"""
+    transaction. All or nothing: if one of them cannot be added, none is. (From version 4 on another
+    broker asks, of which there is none.)"""
     body = ask.body
     named = [(t.name, i) for t in body.v3_and_below_topics for i in t.partitions]
     errors = _partition_errors(broker, named)
@@ -90,7 +88,11 @@ def begin_add_partitions(broker: Broker, caller: Caller, ask: Ask) -> tuple[Brok
         epoch=body.v3_and_below_producer_epoch,
         partitions=tuple(sorted({f"{name}-{index}" for name, index in named})),
     )
-    return broker.gather(caller, ask, [(broker.config.kafka.coordinator, request)])
+
+    def make(answer: Any) -> Table:
+        return _refuse(ask, dict.fromkeys(named, older(answer.error, ask.version, 2)))
+
+    return broker.gather(caller, ask, Later(broker.config.kafka.coordinator, request, make))
 
 
 def _partition_errors(broker: Broker, named: list[tuple[str, int]]) -> dict[tuple[str, int], Error]:
@@ -107,16 +109,10 @@ def _partition_errors(broker: Broker, named: list[tuple[str, int]]) -> dict[tupl
     return {part: errors.get(part, Error.OPERATION_NOT_ATTEMPTED) for part in named}
 
 
-def finish_add_partitions(broker: Broker, done: Gathering) -> AddPartitionsToTxnResponse:
-    error = older(done.got[0].error, done.ask.version, 2)
-    topics = done.ask.body.v3_and_below_topics
-    return _refuse(done.ask, {(t.name, i): error for t in topics for i in t.partitions})
-
-
-def _refuse(ask: Ask, errors: dict[tuple[str, int], Error]) -> AddPartitionsToTxnResponse:
-    return AddPartitionsToTxnResponse(
+def _refuse(ask: Ask, errors: dict[tuple[str, int], Error]) -> Table:
+    return Table(
         tuple(
-            AddedTopic(t.name, tuple(AddedPartition(i, errors[t.name, i]) for i in t.partitions))
+            OfTopic(t.name, tuple(PartitionError(i, errors[t.name, i]) for i in t.partitions))
             for t in ask.body.v3_and_below_topics
         )
     )
@@ -125,23 +121,23 @@ def _refuse(ask: Ask, errors: dict[tuple[str, int], Error]) -> AddPartitionsToTx
 # ---- AddOffsetsToTxn, EndTxn -----------------------------------------------------------
 
 
-def begin_add_offsets(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
+def add_offsets(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
     body = ask.body
     request = AddOffsetsToTxn(
         body.transactional_id, body.producer_id, body.producer_epoch, body.group_id
     )
-    return broker.gather(caller, ask, [(broker.config.kafka.coordinator, request)])
+
+    def make(answer: Any) -> ErrorOnly:
+        return ErrorOnly(older(answer.error, ask.version, 2))
+
+    return broker.gather(caller, ask, Later(broker.config.kafka.coordinator, request, make))
 
 
-def finish_add_offsets(broker: Broker, done: Gathering) -> ErrorOnly:
-    return ErrorOnly(older(done.got[0].error, done.ask.version, 2))
-
-
-def begin_end(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
+def end(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
     """From version 5 on the answer carries the next epoch: such a client speaks v2."""
     body = ask.body
     if too_new(broker, ask):
-        return broker, (Reply(caller, EndTxnResponse(Error.UNSUPPORTED_VERSION)),)
+        return broker, (Reply(caller, OwnProducerId(Error.UNSUPPORTED_VERSION)),)
     request = EndTxn(
         txn_id=body.transactional_id,
         pid=body.producer_id,
@@ -149,9 +145,8 @@ def begin_end(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects
         commit=body.committed,
         v2=ask.version >= 5,
     )
-    return broker.gather(caller, ask, [(broker.config.kafka.coordinator, request)])
 
+    def make(answer: Any) -> OwnProducerId:
+        return OwnProducerId(older(answer.error, ask.version, 2), answer.pid, answer.epoch)
 
-def finish_end(broker: Broker, done: Gathering) -> EndTxnResponse:
-    answer = done.got[0]
-    return EndTxnResponse(older(answer.error, done.ask.version, 2), answer.pid, answer.epoch)
+    return broker.gather(caller, ask, Later(broker.config.kafka.coordinator, request, make))

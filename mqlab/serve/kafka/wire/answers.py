@@ -8,6 +8,7 @@ given, so no answer is ever built twice. `ABSENT` is where a tagged field is lef
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from operator import attrgetter
 from typing import Any
 from uuid import UUID
 
@@ -54,10 +55,18 @@ class ErrorOnly(Unthrottled):
 
 @frozen
 class PartitionError:
-    """To who committed, deleted or marked something in a partition."""
+    """To who added, committed, deleted or marked something in a partition."""
 
     partition_index: int
     error_code: Error
+
+    @property
+    def partition_error_code(self) -> Error:
+        return self.error_code
+
+
+# The same list, or name, is called otherwise in each request's schema.
+ROWS, NAME = property(attrgetter("rows")), property(attrgetter("name"))
 
 
 @frozen
@@ -65,31 +74,30 @@ class OfTopic:
     """What is answered about the partitions of a topic."""
 
     name: str
-    partitions: tuple[Any, ...]
+    rows: tuple[Any, ...]
     topic_id: UUID | None = None
 
-
-@frozen
-class Topics(Unthrottled):
-    """An answer for each topic: ListOffsets, OffsetCommit, TxnOffsetCommit, CreateTopics,
-    DeleteRecords, OffsetForLeaderEpoch, DescribeProducers."""
-
-    topics: tuple[Any, ...]
+    topic = NAME
+    partitions = partition_responses = results_by_partition = ROWS
 
 
 @frozen
-class Results(Unthrottled):
-    """As `Topics`: DescribeConfigs, CreatePartitions, DeleteGroups."""
+class OfProducer:
+    """What is answered about the topics of a producer."""
 
-    results: tuple[Any, ...]
+    producer_id: int
+    topics: tuple[OfTopic, ...]
 
 
 @frozen
-class Responses(Unthrottled):
-    """As `Topics`: Produce, IncrementalAlterConfigs, DeleteTopics."""
+class Table(Unthrottled):
+    """An answer that is a list, with an answer for each topic, group, transaction or config."""
 
-    responses: tuple[Any, ...]
-    node_endpoints: Absent = ABSENT
+    rows: tuple[Any, ...]
+
+    topics = results = responses = groups = markers = transaction_states = ROWS
+    results_by_topic_v3_and_below = ROWS
+    node_endpoints = ABSENT
 
 
 # ---- produce, fetch, list offsets ------------------------------------------------------
@@ -105,13 +113,6 @@ class ProducedPartition:
     record_errors: tuple[Any, ...] = ()
     error_message: str | None = None
     current_leader: Absent = ABSENT
-
-
-@frozen
-class ProducedTopic:
-    name: str
-    topic_id: UUID | None
-    partition_responses: tuple[ProducedPartition, ...]
 
 
 @frozen
@@ -143,15 +144,8 @@ class FetchedPartition:
 
 
 @frozen
-class FetchedTopic:
-    topic: str
-    topic_id: UUID | None
-    partitions: tuple[FetchedPartition, ...]
-
-
-@frozen
 class Fetched(Unthrottled):
-    responses: tuple[FetchedTopic, ...] = ()
+    responses: tuple[OfTopic, ...] = ()
     error_code: Error = Error.NONE
     session_id: int = 0
     node_endpoints: Absent = ABSENT
@@ -303,36 +297,12 @@ class DescribedConfigs:
 
 
 @frozen
-class InitProducerIdResponse(Unthrottled):
-    error_code: Error = Error.NONE
-    producer_id: int = -1
-    producer_epoch: int = -1
-
-
-@frozen
-class EndTxnResponse(Unthrottled):
-    """From version 5 on it names the producer's next epoch."""
+class OwnProducerId(Unthrottled):
+    """To InitProducerId; to EndTxn, which from version 5 on names the producer's next epoch."""
 
     error_code: Error = Error.NONE
     producer_id: int = -1
     producer_epoch: int = -1
-
-
-@frozen
-class AddedPartition:
-    partition_index: int
-    partition_error_code: Error
-
-
-@frozen
-class AddedTopic:
-    name: str
-    results_by_partition: tuple[AddedPartition, ...]
-
-
-@frozen
-class AddPartitionsToTxnResponse(Unthrottled):
-    results_by_topic_v3_and_below: tuple[AddedTopic, ...]
 
 
 @frozen
@@ -402,12 +372,6 @@ class EpochEnd:
     error_code: Error = Error.NONE
     leader_epoch: int = -1
     end_offset: int = -1
-
-
-@frozen
-class EpochEnds:
-    topic: str
-    partitions: tuple[EpochEnd, ...]
 
 
 @frozen
@@ -486,11 +450,6 @@ class DescribedGroup:
 
 
 @frozen
-class DescribedGroups(Unthrottled):
-    groups: tuple[DescribedGroup, ...]
-
-
-@frozen
 class ListedGroup:
     group_id: str
     protocol_type: str
@@ -531,12 +490,6 @@ def moment(at_ms: int) -> datetime:
 
 
 @frozen
-class TopicPartitions:
-    topic: str
-    partitions: tuple[int, ...]
-
-
-@frozen
 class DescribedTransaction:
     transactional_id: str
     error_code: Error = Error.NONE
@@ -545,12 +498,7 @@ class DescribedTransaction:
     transaction_start_time: datetime = datetime.fromtimestamp(0, UTC)
     producer_id: int = 0
     producer_epoch: int = 0
-    topics: tuple[TopicPartitions, ...] = ()
-
-
-@frozen
-class DescribedTransactions(Unthrottled):
-    transaction_states: tuple[DescribedTransaction, ...]
+    topics: tuple[OfTopic, ...] = ()
 
 
 @frozen
@@ -583,17 +531,6 @@ class ProducersOfPartition:
     error_code: Error = Error.NONE
     error_message: str | None = None
     active_producers: tuple[ActiveProducer, ...] = ()
-
-
-@frozen
-class Marked:
-    producer_id: int
-    topics: tuple[OfTopic, ...]
-
-
-@frozen
-class MarkersWritten:
-    markers: tuple[Marked, ...]
 
 
 @frozen
