@@ -14,6 +14,7 @@ from pathlib import Path
 
 from ...kernel import Text, Words, replace
 from ...kernel.text import say_cause, tr
+from ...real.kafka.wire import Unknown
 from ..reading import Ask, Gap, LogRead, Position, Reading, Txn, Unreadable
 from .internal import (
     GROUPS,
@@ -21,7 +22,6 @@ from .internal import (
     Committed,
     Own,
     State,
-    Unknown,
     join_states,
     read_committed,
     read_state,

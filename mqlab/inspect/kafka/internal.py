@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import field
 
 from ...kernel import frozen, replace
-from ...kernel.text import BadValue
+from ...real.kafka.wire import Cursor, Unknown
 from ...serve.kafka.wire.internal import STATUS
 from ..reading import Txn
 from .scan import Labels
@@ -21,41 +21,6 @@ STATES, GROUPS = "__transaction_state", "__consumer_offsets"
 STATE_OF = {number: str(state) for state, number in STATUS.items()}
 ONGOING = "Ongoing"
 DECIDED = ("PrepareCommit", "PrepareAbort")
-
-
-class Unknown(BadValue):
-    """A record that this program cannot read; the message says what it is."""
-
-
-class Cursor:
-    """Fields of bytes, one after the other; `flexible`: with the newer lengths."""
-
-    def __init__(self, data: bytes) -> None:
-        self.data, self.at, self.flexible = data, 0, False
-
-    def number(self, code: str) -> int:
-        (value,) = struct.unpack_from(f">{code}", self.data, self.at)
-        self.at += struct.calcsize(f">{code}")
-        return int(value)
-
-    def size(self, code: str) -> int:
-        """A length, which may be -1."""
-        if not self.flexible:
-            return self.number(code)
-        value = shift = 0
-        while True:
-            byte = self.number("B")
-            value |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80 or shift > 28:
-                return value - 1
-
-    def text(self) -> str:
-        size = max(self.size("h"), 0)
-        if self.at + size > len(self.data):
-            raise Unknown("a text that ends outside its record")
-        self.at += size
-        return self.data[self.at - size : self.at].decode("utf-8", "backslashreplace")
 
 
 @frozen

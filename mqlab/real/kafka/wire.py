@@ -20,6 +20,8 @@ from uuid import UUID
 from kio.index import load_request_schema, load_response_schema
 from kio.serial import entity_reader, entity_writer
 
+from ...kernel.text import BadValue
+
 MINUTE = timedelta(minutes=1)
 PATIENCE_S = 40.0
 
@@ -142,50 +144,61 @@ class Raw:
         )
 
 
+class Unknown(BadValue):
+    """A record that this program cannot read; the message says what it is."""
+
+
+class Cursor:
+    """Fields of bytes, one after the other; `flexible`: with the newer lengths, which are numbers
+    in seven bits a byte, one more than the length (0: null)."""
+
+    def __init__(self, data: bytes, at: int = 0, flexible: bool = False) -> None:
+        self.data, self.at, self.flexible = data, at, flexible
+
+    def number(self, code: str) -> int:
+        (value,) = struct.unpack_from(f">{code}", self.data, self.at)
+        self.at += struct.calcsize(f">{code}")
+        return int(value)
+
+    def size(self, code: str) -> int:
+        """A length, which may be -1."""
+        if not self.flexible:
+            return self.number(code)
+        value = shift = 0
+        while True:
+            byte = self.number("B")
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80 or shift > 28:
+                return value - 1
+
+    def text(self) -> str:
+        size = max(self.size("h"), 0)
+        if self.at + size > len(self.data):
+            raise Unknown("a text that ends outside its record")
+        self.at += size
+        return self.data[self.at - size : self.at].decode("utf-8", "backslashreplace")
+
+    def skip_tags(self) -> None:
+        """Their number is no compact length: 0 is read as -1."""
+        assert self.size("b") == -1, "there are no tagged fields here"
+
+
 def read_transactions(frame: bytes, at: int) -> list[Row]:
     """Decode the rows of a DescribeTransactions answer v0, whose body begins at `at`: error,
     txn_id, state, timeout_ms, start_ms, pid, epoch and partitions, each (topic, number). By hand,
     because kio fails at a transaction that has not begun: its start is -1, a time before kio's
     epoch."""
-
-    # each of these takes what it reads from the frame: `at` moves on
-    def number(code: str) -> int:
-        nonlocal at
-        (value,) = struct.unpack_from(code, frame, at)
-        at += struct.calcsize(code)
-        return int(value)
-
-    def length() -> int:
-        """A compact length: a number in seven bits a byte, one more than the length (0: null)."""
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = frame[at]
-            at += 1
-            value |= (byte & 0x7F) << shift
-            if byte < 0x80:
-                return value - 1
-            shift += 7
-
-    def text() -> str:
-        nonlocal at
-        size = length()
-        at += size
-        return frame[at - size : at].decode()
-
-    def no_tags() -> None:  # their number is no compact length: 0 is read as -1
-        assert length() == -1, "DescribeTransactions v0 has no tagged fields"
-
-    rows = []
-    number(">i")  # throttle time
-    for _ in range(length()):
-        row = Row(error=number(">h"), txn_id=text(), state=text())
-        row.timeout_ms, row.start_ms = number(">i"), number(">q")
-        row.pid, row.epoch, row.partitions = number(">q"), number(">h"), []
-        for _ in range(length()):
-            topic = text()
-            row.partitions += [(topic, number(">i")) for _ in range(length())]
-            no_tags()
-        no_tags()
+    cursor, rows = Cursor(frame, at, flexible=True), []
+    cursor.number("i")  # throttle time
+    for _ in range(cursor.size("i")):
+        row = Row(error=cursor.number("h"), txn_id=cursor.text(), state=cursor.text())
+        row.timeout_ms, row.start_ms = cursor.number("i"), cursor.number("q")
+        row.pid, row.epoch, row.partitions = cursor.number("q"), cursor.number("h"), []
+        for _ in range(cursor.size("i")):
+            topic = cursor.text()
+            row.partitions += [(topic, cursor.number("i")) for _ in range(cursor.size("i"))]
+            cursor.skip_tags()
+        cursor.skip_tags()
         rows.append(row)
     return rows
