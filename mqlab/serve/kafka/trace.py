@@ -55,6 +55,7 @@ from ...kernel import (
     Append,
     Appended,
     Caller,
+    Effects,
     Event,
     Fact,
     Fired,
@@ -71,7 +72,7 @@ from ...kernel import (
 from ...kernel.claims import keep_answers
 from ...kernel.reasons import say_unguarded
 from ...kernel.trace import plain_of
-from ..trace.live import Held, Outside, Step
+from ..trace.live import Held
 from ..trace.teller import (
     LABEL,
     LEAST,
@@ -425,18 +426,9 @@ class Observer(Teller):
     def _tell(self, fact: Fact, telling: Telling, why: Text) -> Text:
         return say_unguarded(super()._tell(fact, telling, why), self.off, UNGUARDED)
 
-    def take(self, step: Step, listener: Callable[[Fact], None] | None = None) -> None:
-        """Draw the next recorded step, which a role has taken, into the model, and tell its facts
-        to `listener`, where there is one: what a role recovered, which event it took, and each of
-        its effects."""
-        # `role`: as it is after the step; None: the client `name` has gone; Outside: what the gate
-        # did; Held: a request waits there
-        at_ms, name, role, event, effects = step
-        self._count(at_ms, listener)
-        if role is None or isinstance(role, Outside):
-            self._from_outside(name, role)
-            return
-        if isinstance(role, Held):
+    def tell_step(self, name: str, role: Any, event: Event | None, effects: Effects) -> None:
+        """What a role recovered, which event it took, and each of its effects."""
+        if isinstance(role, Held):  # a request waits at the gate
             self._take_held(role.role, event, effects)
             return
         if isinstance(role, StateReader):
@@ -452,18 +444,7 @@ class Observer(Teller):
             for effect in effects:
                 self._tell_effect(name, event, effect)
 
-    def skip(self, step: Step) -> None:
-        """Update the model, what the live picture knows, by a step that has left the buffer of
-        recorded steps before it was to be drawn, and make no facts of it: only what a later
-        picture needs is kept. It counts as one fact at least, so that a follower sees by the
-        numbers that it missed some."""
-        # `role`: as it is after the step; None: the client `name` has gone
-        at_ms, name, role, event, effects = step
-        self._count(at_ms, None)  # None: nobody listens to the facts of this step
-        self.facts += 1
-        if role is None or isinstance(role, Outside):
-            self._from_outside(name, role)
-            return
+    def note_step(self, name: str, role: Any, event: Event | None, effects: Effects) -> None:
         if isinstance(role, Held):
             return  # a request that is held at the gate: nothing has happened yet
         self.model.roles[name] = role

@@ -13,6 +13,7 @@ from ...kernel import (
     Append,
     Caller,
     Effect,
+    Effects,
     Event,
     Fact,
     Fired,
@@ -58,7 +59,6 @@ from ...pulsar.picture.why import explain_fact
 from ...pulsar.states import ENDED, MarkerType, TxnStatus
 from ...pulsar.subscription import Subscription
 from ...pulsar.topic import Topic
-from ..trace.live import Step
 from ..trace.teller import LEAST, Lanes, Lights, LogTail, Parts, Same, Teller, cut, label
 from .front import FRONT
 from .front.hosting import Hosted
@@ -331,28 +331,14 @@ class Observer(Teller):
         node, peer = name_lane(fact.node), name_lane(fact.peer)
         super()._add(replace(fact, node=node, peer=peer), telling)
 
-    def take(self, step: Step, listener: Callable[[Fact], None] | None = None) -> None:
-        """The next step; its facts are counted, and worded where a follower listens."""
-        at_ms, name, new, event, effects = step
-        self._count(at_ms, listener)
-        if new is None:
-            self.model.forget_readers(name)
-            self._end_client(name)
-        elif name == FRONT:
+    def tell_step(self, name: str, new: Any, event: Event | None, effects: Effects) -> None:
+        if name == FRONT:
             self._seen(event)
         elif isinstance(new, Hosted):
             self._hosted(name, new, event, effects)
 
-    def skip(self, step: Step) -> None:
-        """A step that is never shown: only what a later picture needs is noted.
-        It counts as one fact, so that a follower sees by the numbers that it missed some."""
-        at_ms, name, new, event, effects = step
-        self._count(at_ms, None)
-        self.facts += 1
-        if new is None:
-            self.model.forget_readers(name)
-            self._end_client(name)
-        elif name == FRONT:
+    def note_step(self, name: str, new: Any, event: Event | None, effects: Effects) -> None:
+        if name == FRONT:
             self._seen(event)
         elif isinstance(new, Hosted):
             self.model.roles[name] = new.role
@@ -360,6 +346,10 @@ class Observer(Teller):
                 self._note(name, effect)
 
     # -- clients -------------------------------------------------------------------------------
+
+    def _end_client(self, conn: str) -> None:
+        self.model.forget_readers(conn)
+        super()._end_client(conn)
 
     def _seen(self, event: Event | None) -> None:
         """A client is known by the first subscription that it has, or the name of its producer."""
@@ -375,9 +365,7 @@ class Observer(Teller):
 
     # -- coordinators and topics -----------------------------------------------------------------
 
-    def _hosted(
-        self, name: str, new: Hosted, event: Event | None, effects: tuple[Effect, ...]
-    ) -> None:
+    def _hosted(self, name: str, new: Hosted, event: Event | None, effects: Effects) -> None:
         old, self.model.roles[name] = self.model.roles.get(name), new.role
         if event is None:
             self._recovered(name, new)

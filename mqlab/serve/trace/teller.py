@@ -13,6 +13,8 @@ from typing import Any, Generic, TypeVar
 from ...kernel import (
     Caller,
     Effect,
+    Effects,
+    Event,
     Fact,
     FactKind,
     Lane,
@@ -30,7 +32,7 @@ from ...kernel.run import RECOVERED, TIMER, describe_effect, new_fact
 from ...kernel.story import BROKER, FAULTS, tell
 from ...kernel.text import NOTHING
 from ...kernel.trace import plain_of
-from .live import Dropped, Killed, Outside
+from .live import Dropped, Killed, Outside, Step
 
 # ---- Texts that a client has had a part in: made short, with nothing unseen in them --
 
@@ -252,6 +254,37 @@ class Teller:
     def explain(self, fact: Fact) -> Text:
         """One sentence why, where the step's own telling has none."""
         raise NotImplementedError
+
+    def tell_step(self, name: str, role: Any, event: Event | None, effects: Effects) -> None:
+        """Draw a step of the role `name` into the model, and tell its facts. `role`: as it is after
+        the step; `event`: None where it has just started."""
+        raise NotImplementedError
+
+    def note_step(self, name: str, role: Any, event: Event | None, effects: Effects) -> None:
+        """Update the model by a step that is not told: only what a later picture needs is kept."""
+        raise NotImplementedError
+
+    def take(self, step: Step, listener: Listener | None = None) -> None:
+        """Draw the next recorded step into the model; its facts are counted, and worded where a
+        `listener` follows."""
+        at_ms, name, role, event, effects = step
+        self._count(at_ms, listener)
+        if role is None or isinstance(role, Outside):
+            self._from_outside(name, role)
+        else:
+            self.tell_step(name, role, event, effects)
+
+    def skip(self, step: Step) -> None:
+        """Update the model by a step that has left the ring of recorded steps before it was to be
+        drawn. It counts as one fact at least, so that a follower sees by the numbers that it missed
+        some."""
+        at_ms, name, role, event, effects = step
+        self._count(at_ms, None)
+        self.facts += 1
+        if role is None or isinstance(role, Outside):
+            self._from_outside(name, role)
+        else:
+            self.note_step(name, role, event, effects)
 
     def _say_why(self, fact: Fact, telling: Telling) -> Text:
         """One sentence, that of the step itself where it has one."""

@@ -12,7 +12,19 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from ....kernel import Append, Caller, Effect, Event, Fact, Fired, Reply, Request, Send, Text
+from ....kernel import (
+    Append,
+    Caller,
+    Effect,
+    Effects,
+    Event,
+    Fact,
+    Fired,
+    Reply,
+    Request,
+    Send,
+    Text,
+)
 from ....rocketmq.group import ConsumerSendMsgBack, PullMessageResponse
 from ....rocketmq.log import Stored
 from ....rocketmq.messages import (
@@ -24,7 +36,6 @@ from ....rocketmq.messages import (
 from ....rocketmq.picture.telling import explain_answer, explain_record, explain_request
 from ....rocketmq.picture.why import Kind, explain_fact
 from ....rocketmq.picture.words import CONSUMER, PRODUCER
-from ...trace.live import Step
 from ...trace.teller import Teller
 from ..front import FRONT, Front
 from ..front.clients import ClientBeat
@@ -47,13 +58,7 @@ class Observer(Teller):
     def explain(self, fact: Fact) -> Text:
         return explain_fact(fact, self._kind(fact.node))
 
-    def take(self, step: Step, listener: Callable[[Fact], None] | None = None) -> None:
-        """The next step; its facts are counted, and worded where a follower listens."""
-        at_ms, name, new, event, effects = step
-        self._count(at_ms, listener)
-        if new is None:
-            self._take_disconnect(name)
-            return
+    def tell_step(self, name: str, new: Any, event: Event | None, effects: Effects) -> None:
         old, self.model.broker = self.model.broker, new.broker
         if event is None:
             self._recovered(new)
@@ -63,17 +68,7 @@ class Observer(Teller):
             self._tell_effect(new, event, effect)
         self.model.note_step(new.broker)
 
-    def skip(self, step: Step) -> None:
-        """Update the model, what the live picture knows, by a step that has left the buffer of
-        recorded steps before it was to be drawn, and make no facts of it: only what a later
-        picture needs is kept. It counts as one fact at least, so that a follower sees by the
-        numbers that it missed some."""
-        at_ms, name, front, event, effects = step
-        self._count(at_ms, None)
-        self.facts += 1
-        if front is None:  # the client `name` has disconnected
-            self._take_disconnect(name)
-            return
+    def note_step(self, name: str, front: Any, event: Event | None, effects: Effects) -> None:
         self.model.broker = front.broker
         if isinstance(event, Request) and isinstance(event.body, Ask):
             self._seen(event.caller.name, event.body)
@@ -104,9 +99,9 @@ class Observer(Teller):
                 title = group or title
         self.lanes.note_client(conn, title, what)
 
-    def _take_disconnect(self, conn: str) -> None:
+    def _end_client(self, conn: str) -> None:
         self.model.forget_reader(conn)
-        self._end_client(conn)
+        super()._end_client(conn)
 
     # -- the broker ------------------------------------------------------------------------------
 
