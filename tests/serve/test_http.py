@@ -147,7 +147,9 @@ def list_addresses(server: RunningBroker) -> list[tuple[str, str, str]]:
 
 
 def fill(pattern: str) -> str:
-    return pattern.replace(r"(\d{1,18})", "0").replace("([^/]+)", "x")
+    """A path that matches a route."""
+    pattern = pattern.replace(r"(\d{1,18})", "0").replace("(?P<topic>", "(")
+    return pattern.replace("([^/]+/[^/]+/[^/]+)", "x/x/x").replace("([^/]+)", "x")
 
 
 def ask(address: str, method: str, path: str, headers: dict[str, str]) -> tuple[int, str]:

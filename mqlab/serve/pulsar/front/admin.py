@@ -31,7 +31,7 @@ from ..wire.answers import AdminAnswer, AdminAsk
 from . import administered, places, transacting
 from .asking import Call, Result
 from .inspecting import BROKEN, NO_CONTENT, NOT_FOUND, refuse
-from .topics import Refusal
+from .topics import Refusal, read_name
 
 if TYPE_CHECKING:
     from . import Front
@@ -50,10 +50,12 @@ def answer(front: Front, caller: Caller, ask: AdminAsk, disk: Disk) -> tuple[Fro
     for method, pattern, handler in ROUTES:
         match = pattern.fullmatch(path) if method == ask.method else None
         if match is not None:
-            parts = tuple(unquote(part) for part in match.groups() if part is not None)
+            parts = [unquote(part) for part in match.groups() if part is not None]
             try:
+                if "topic" in pattern.groupindex:  # it is the first part
+                    parts[0] = read_name(f"persistent://{parts[0]}")
                 return handler(Call(front, caller, ask, disk, query), *parts)
-            except Refusal as refusal:  # the path names a topic that nobody may use
+            except Refusal as refusal:  # the path names no topic, or one that nobody may use
                 reply = refuse(NOT_FOUND, refusal.answer.message)
                 break
     else:  # no handler: is it a path that only a real broker serves?

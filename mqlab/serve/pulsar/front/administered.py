@@ -21,7 +21,7 @@ from ....pulsar.messages import DeleteTopic, Seek, Unsubscribe
 from ....pulsar.topic.access import DELETED
 from ..wire.answers import AdminAnswer, Handed
 from . import inspecting, topics
-from .asking import NO_TOPIC, NUMBER, PART, TOPIC, Call, Result, name_topic
+from .asking import NO_TOPIC, NUMBER, PART, TOPIC, Call, Result
 from .consuming import find_last_before
 from .hosting import Hosted, write_close
 from .inspecting import NO_CONTENT, NOT_FOUND, OK
@@ -51,37 +51,34 @@ NO_SUB = "Subscription {name} not found for topic {topic}"
 # ---- what is reported --------------------------------------------------------------------------
 
 
-def _internal(call: Call, *name: str) -> Result:
+def _internal(call: Call, topic: str) -> Result:
     return call.at_topic(
-        name_topic(*name), lambda h, _: AdminAnswer(OK, topics.describe_internal(h.role, h.ledger))
+        topic, lambda h, _: AdminAnswer(OK, topics.describe_internal(h.role, h.ledger))
     )
 
 
-def _stats(call: Call, *name: str) -> Result:
-    return call.at_topic(
-        name_topic(*name), lambda h, disk: AdminAnswer(OK, topics.describe_stats(h, disk))
-    )
+def _stats(call: Call, topic: str) -> Result:
+    return call.at_topic(topic, lambda h, disk: AdminAnswer(OK, topics.describe_stats(h, disk)))
 
 
-def _entry(call: Call, tenant: str, space: str, topic: str, ledger: str, entry: str) -> Result:
+def _entry(call: Call, topic: str, ledger: str, entry: str) -> Result:
     def read(hosted: Hosted, disk: Disk) -> AdminAnswer:
         if int(ledger) != hosted.ledger:
             return inspecting.refuse(NOT_FOUND, "Message id not found")
         return inspecting.answer_entry(hosted.role, disk, hosted.ledger, int(entry))
 
-    return call.at_topic(name_topic(tenant, space, topic), read)
+    return call.at_topic(topic, read)
 
 
-def _subscriptions(call: Call, *name: str) -> Result:
-    return call.at_topic(name_topic(*name), lambda h, _: AdminAnswer(OK, list(h.role.subs)))
+def _subscriptions(call: Call, topic: str) -> Result:
+    return call.at_topic(topic, lambda h, _: AdminAnswer(OK, list(h.role.subs)))
 
 
 # ---- topics ------------------------------------------------------------------------------------
 
 
-def _unload(call: Call, *name: str) -> Result:
+def _unload(call: Call, topic: str) -> Result:
     """Its clients have to look it up again."""
-    topic = name_topic(*name)
     row = find_row(call.disk, topic)
     if row is None:
         return call.refuse(NOT_FOUND, NO_TOPIC.format(name=topic))
@@ -93,9 +90,8 @@ def _unload(call: Call, *name: str) -> Result:
     )
 
 
-def _create(call: Call, *name: str) -> Result:
+def _create(call: Call, topic: str) -> Result:
     """One that was deleted, or that a transaction has named only, begins again."""
-    topic = name_topic(*name)
     effects = open_topic(call.disk, topic)
     if topic in call.disk.table(PARTITIONED) or call.has(topic):
         return call.refuse(CONFLICT, EXISTS)
@@ -110,13 +106,11 @@ def _load(row: TopicRow) -> Put:
     return Put(TOPICS, row.name, replace(row, loads=row.loads + 1))
 
 
-def _delete(call: Call, *name: str) -> Result:
+def _delete(call: Call, topic: str) -> Result:
     """One that is in use goes by force only."""
-    topic = name_topic(*name)
     if topic in call.disk.table(PARTITIONED):
         return call.refuse(CONFLICT, IS_PARTITIONED.format(name=topic))
-    if not call.has(topic):
-        return call.refuse(NOT_FOUND, NO_TOPIC.format(name=topic))
+    call.need(topic)
     if why := _find_users(call, topic):
         return call.refuse(IN_USE, why)
     return _drop(call, topic, call.caller)
@@ -154,8 +148,8 @@ def _count(call: Call) -> int | None:
     return int(text) if re.fullmatch(rb"-?\d{1,6}", text) else None
 
 
-def _create_partitions(call: Call, *name: str) -> Result:
-    topic, count = name_topic(*name), _count(call)
+def _create_partitions(call: Call, topic: str) -> Result:
+    count = _count(call)
     if count is None:
         return call.refuse(BAD, "the body is a whole number of partitions")
     if count < 1:
@@ -171,19 +165,18 @@ def _create_partitions(call: Call, *name: str) -> Result:
     return call.say(NO_CONTENT, "", Put(PARTITIONED, topic, count), *rows)
 
 
-def _partitions(call: Call, *name: str) -> Result:
-    topic = name_topic(*name)
+def _partitions(call: Call, topic: str) -> Result:
     count = call.disk.table(PARTITIONED).get(topic, 0)
-    if not count and not call.has(topic):
-        return call.refuse(NOT_FOUND, NO_TOPIC.format(name=topic))
+    if not count:
+        call.need(topic)
     return call.say(OK, {"partitions": count, "deleted": False})
 
 
-def _delete_partitions(call: Call, *name: str) -> Result:
+def _delete_partitions(call: Call, topic: str) -> Result:
     """Handle DELETE …/partitions: delete every partition of a topic that no producer or consumer
     uses. If one is in use the answer is an error, but the others are deleted all the same, as in a
-    real broker. `name`: the parts of the topic's name, from the path."""
-    topic, nobody = name_topic(*name), Caller("")  # no client waits for a partition's answer
+    real broker."""
+    nobody = Caller("")  # no client waits for a partition's answer
     count = call.disk.table(PARTITIONED).get(topic, 0)
     if not count:
         return call.refuse(NOT_FOUND, NO_TOPIC.format(name=topic) + ".")
@@ -203,17 +196,15 @@ def _delete_partitions(call: Call, *name: str) -> Result:
 # ---- subscriptions -----------------------------------------------------------------------------
 
 
-def _create_sub(call: Call, tenant: str, space: str, topic: str, name: str) -> Result:
+def _create_sub(call: Call, topic: str, name: str) -> Result:
     """At the end of the topic, or where the body says: {"ledgerId", "entryId"}."""
-    where = name_topic(tenant, space, topic)
-    if not call.has(where):
-        return call.refuse(NOT_FOUND, NO_TOPIC.format(name=where))
-    if call.find_cursor(where, name) is not None:
+    call.need(topic)
+    if call.find_cursor(topic, name) is not None:
         return call.refuse(CONFLICT, "Subscription already exists for topic")
-    entry = _read_position(call, where)
-    effects = call.subscribe(where, name, "Latest" if entry is None else "Earliest")
+    entry = _read_position(call, topic)
+    effects = call.subscribe(topic, name, "Latest" if entry is None else "Earliest")
     if entry:
-        effects = (*effects, Send(where, Handed(Caller(""), Seek(where, name, entry - 1))))
+        effects = (*effects, Send(topic, Handed(Caller(""), Seek(topic, name, entry - 1))))
     return call.say(NO_CONTENT, "", *effects)
 
 
@@ -227,34 +218,29 @@ def _read_position(call: Call, topic: str) -> int | None:
     return max(place_id(row, ledger, entry) if isinstance(ledger, int) else entry, 0)
 
 
-def _reset(call: Call, tenant: str, space: str, topic: str, name: str, time_ms: str = "") -> Result:
-    """Handle a reset of a subscription's cursor, to a message or to a time: its consumers are
-    disconnected, come back and go on from there. `tenant`, `space` and `topic` name the topic,
-    `name` is the subscription; `time_ms` is "" where the body names a message."""
-    topic_name = name_topic(tenant, space, topic)
-    if not call.has(topic_name) or call.find_cursor(topic_name, name) is None:
-        problem = (
-            NO_SUB.format(name=name, topic=topic_name)
-            if call.has(topic_name)
-            else NO_TOPIC.format(name=topic_name)
-        )
-        return call.refuse(NOT_FOUND, problem)
+def _reset(call: Call, topic: str, name: str, time_ms: str = "") -> Result:
+    """Handle a reset of the cursor of the subscription `name`, to a message or to a time: its
+    consumers are disconnected, come back and go on from there. `time_ms` is "" where the body names
+    a message."""
+    call.need(topic)
+    if call.find_cursor(topic, name) is None:
+        return call.refuse(NOT_FOUND, NO_SUB.format(name=name, topic=topic))
     # position: the entry after which the subscription goes on; None for the end of the topic (its
     # ledger on the server's disk is FOLDER/LOG, both with the topic's name)
     if time_ms:
-        position = _find_before_time(call.disk.log(f"{topic_name}/{topic_name}"), int(time_ms))
+        position = _find_before_time(call.disk.log(f"{topic}/{topic}"), int(time_ms))
     else:
-        entry = _read_position(call, topic_name)
+        entry = _read_position(call, topic)
         # the message that is named is the next one
         position = None if entry is None else entry - 1
     sessions = call.front.sessions
     # by connection and number there; they are closed when the topic moves the cursor
-    for conn, number in sessions.consuming(topic_name, name):
+    for conn, number in sessions.consuming(topic, name):
         sessions = sessions.drop_consumer(conn, number)
     call.front = call.with_sessions(sessions)
     # no client waits for the topic's answer: the administrator gets one at once
-    handed = Handed(Caller(""), Seek(topic_name, name, position))
-    return call.say(NO_CONTENT, "", Send(topic_name, handed))
+    handed = Handed(Caller(""), Seek(topic, name, position))
+    return call.say(NO_CONTENT, "", Send(topic, handed))
 
 
 def _find_before_time(log: LogView, time_ms: int) -> int | None:
@@ -264,18 +250,16 @@ def _find_before_time(log: LogView, time_ms: int) -> int | None:
     return before if later else None
 
 
-def _unsubscribe(call: Call, tenant: str, space: str, topic: str, name: str) -> Result:
-    where = name_topic(tenant, space, topic)
-    if not call.has(where):
-        return call.refuse(NOT_FOUND, NO_TOPIC.format(name=where))
-    if name not in call.disk.table(f"{where}/{CURSORS}"):
-        return call.refuse(NOT_FOUND, NO_SUB.format(name=name, topic=where))
+def _unsubscribe(call: Call, topic: str, name: str) -> Result:
+    call.need(topic)
+    if name not in call.disk.table(f"{topic}/{CURSORS}"):
+        return call.refuse(NOT_FOUND, NO_SUB.format(name=name, topic=topic))
     closing, sessions = [], call.front.sessions
-    for conn, number in sessions.consuming(where, name) if call.forced else ():
+    for conn, number in sessions.consuming(topic, name) if call.forced else ():
         closing.append(Send(conn, write_close("consumer", number)))
         sessions = sessions.drop_consumer(conn, number)
     call.front = call.with_sessions(sessions)
-    return call.hand(where, Unsubscribe(where, name, force=call.forced), *closing)
+    return call.hand(topic, Unsubscribe(topic, name, force=call.forced), *closing)
 
 
 PATH = f"/persistent{TOPIC}"

@@ -9,6 +9,7 @@ from urllib.parse import parse_qs
 
 from ....kernel import Caller, Disk, Effects, Reply, Send, replace
 from ....pulsar.config import CURSORS, name_coordinator
+from ....pulsar.errors import ServerError
 from ....pulsar.ledger import Cursor
 from ....pulsar.messages import CloseConsumer, Subscribe
 from ....pulsar.states import SubType
@@ -16,7 +17,7 @@ from ..wire.answers import AdminAnswer, AdminAsk, Handed
 from .hosting import AskNext, Hosted, Inspect, name_consumer, write_close
 from .inspecting import NOT_FOUND, refuse
 from .sessions import Sessions
-from .topics import PARTITION, PARTITIONED, exists, find_row, read_name
+from .topics import PARTITION, PARTITIONED, Refusal, exists, find_row
 
 if TYPE_CHECKING:
     from . import Front
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 NO_PART = "Topic partitions were not yet created"
 NO_TOPIC = "Topic {name} not found"
 PART, NUMBER = "([^/]+)", r"(\d{1,18})"
-TOPIC = f"/{PART}/{PART}/{PART}"
+#: a tenant, a namespace and a topic, which a handler gets as the topic's whole name
+TOPIC = "/(?P<topic>[^/]+/[^/]+/[^/]+)"
 Result = tuple["Front", Effects]
 #: what a role is read for: the host with its notes, and its disk
 Read = Callable[[Hosted, Disk], AdminAnswer | AskNext]
@@ -78,6 +80,11 @@ class Call:
     def has(self, topic: str) -> bool:
         return exists(self.disk, topic)
 
+    def need(self, topic: str) -> None:
+        """Raises Refusal where there is no such topic."""
+        if not self.has(topic):
+            raise Refusal(ServerError.TopicNotFound, NO_TOPIC.format(name=topic))
+
     def has_coordinator(self, tc_id: int) -> bool:
         return 0 <= tc_id < self.front.config.coordinators
 
@@ -112,11 +119,6 @@ class Call:
 
     def with_sessions(self, sessions: Sessions) -> Front:
         return replace(self.front, sessions=sessions)
-
-
-def name_topic(tenant: str, namespace: str, topic: str) -> str:
-    """Raises Refusal."""
-    return read_name(f"persistent://{tenant}/{namespace}/{topic}")
 
 
 def visit(asks: Sequence[tuple[str, Fill]], finish: Callable[[], AdminAnswer]) -> Any:

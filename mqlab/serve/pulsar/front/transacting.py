@@ -16,7 +16,7 @@ from ....pulsar.messages import AckPosition, EndTxn, TxnID
 from ....pulsar.states import StoreState, TxnAction
 from ..wire.answers import AdminAnswer
 from . import inspecting
-from .asking import NUMBER, PART, TOPIC, Call, Fill, Result, name_topic, visit
+from .asking import NUMBER, PART, TOPIC, Call, Fill, Result, visit
 from .hosting import AskNext, Hosted, Inspect
 from .inspecting import BROKEN, NO_COORDINATOR, NO_STORE, NOT_FOUND, OK, refuse
 
@@ -192,57 +192,42 @@ def _wants_marks(call: Call) -> bool:
     return call.query("lowWaterMarks") == "true"
 
 
-def _at(call: Call, name: tuple[str, ...], read: Any) -> Result:
-    topic = name_topic(*name)
+def _at(call: Call, topic: str, read: Any) -> Result:
     if not call.has(topic):
         return call.refuse(NOT_FOUND, f"Topic not found {topic}")
     return call.inspect(topic, read)
 
 
-def _buffer(call: Call, *name: str) -> Result:
+def _buffer(call: Call, topic: str) -> Result:
     marks = _wants_marks(call)
-    return _at(call, name, lambda h, disk: inspecting.answer_buffer(h, disk, with_marks=marks))
+    return _at(call, topic, lambda h, disk: inspecting.answer_buffer(h, disk, with_marks=marks))
 
 
-def _in_buffer(call: Call, tenant: str, space: str, topic: str, most: str, least: str) -> Result:
-    txn = _txn(most, least)
-    return _at(
-        call,
-        (tenant, space, topic),
-        lambda h, disk: AdminAnswer(OK, inspecting.describe_in_buffer(h.role, disk, txn, h.ledger)),
-    )
+def _in_buffer(call: Call, topic: str, most: str, least: str) -> Result:
+    def read(hosted: Hosted, disk: Disk) -> AdminAnswer:
+        txn = _txn(most, least)
+        facts = inspecting.describe_in_buffer(hosted.role, disk, txn, hosted.ledger)
+        return AdminAnswer(OK, facts)
+
+    return _at(call, topic, read)
 
 
-def _pending(call: Call, tenant: str, space: str, topic: str, name: str) -> Result:
+def _pending(call: Call, topic: str, name: str) -> Result:
     marks = _wants_marks(call)
-    return _at(
-        call,
-        (tenant, space, topic),
-        lambda h, disk: inspecting.answer_pending(h, disk, name, marks),
-    )
+    return _at(call, topic, lambda h, disk: inspecting.answer_pending(h, disk, name, marks))
 
 
-def _in_pending(
-    call: Call, tenant: str, space: str, topic: str, name: str, most: str, least: str
-) -> Result:
+def _in_pending(call: Call, topic: str, name: str, most: str, least: str) -> Result:
     txn = _txn(most, least)
-    return _at(
-        call,
-        (tenant, space, topic),
-        lambda h, _: inspecting.answer_in_pending(h.role, name, txn, h.ledger),
-    )
+    return _at(call, topic, lambda h, _: inspecting.answer_in_pending(h.role, name, txn, h.ledger))
 
 
-def _position(
-    call: Call, tenant: str, space: str, topic: str, name: str, ledger: str, entry: str
-) -> Result:
+def _position(call: Call, topic: str, name: str, ledger: str, entry: str) -> Result:
     index = call.query("batchIndex")
     at = int(index) if index.isascii() and index.isdecimal() and len(index) < 10 else -1
     position = AckPosition(int(entry), at)
     return _at(
-        call,
-        (tenant, space, topic),
-        lambda h, disk: inspecting.answer_position(h.role, disk, name, position),
+        call, topic, lambda h, disk: inspecting.answer_position(h.role, disk, name, position)
     )
 
 
