@@ -23,8 +23,7 @@ from types import FrameType, ModuleType
 
 from mqlab import __version__
 
-from ..kernel.text import speak, speaking, spoken
-from .errors import UserError
+from ..kernel.text import WordedError, speak, speaking, spoken
 from .language import find_language, tell, translate_argparse, translate_help
 
 AddressOf = Callable[..., AbstractContextManager[str]]
@@ -136,7 +135,7 @@ def _main(words: list[str]) -> int:
         assert module is not None, "argparse lets no unknown command through"
         speak(getattr(args, "lang", None) or spoken())
         return _run(module, args)
-    except UserError as error:
+    except WordedError as error:
         print(f"mqlab: {error}", file=sys.stderr)
         return 2
     except ModuleNotFoundError as error:

@@ -22,7 +22,7 @@ from .alone import PageServer
 from .errors import UserError
 from .lab_server import has_screen
 from .labs import COPIES
-from .language import add_language, tell
+from .language import add_flag, add_language, tell
 
 HELP = "write a part of a broker yourself, and search every possible execution of it"
 #: in Kafka, RocketMQ and Pulsar; "-" is "_" in the names of files
@@ -76,7 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--run", metavar="TOKEN", help="begin at the end of the counterexample that a check found"
     )
     play.add_argument("--port", type=int, default=0, help="port of the page (default: any)")
-    play.add_argument("--no-browser", action="store_true", help="do not open the page")
+    add_flag(play, "--no-browser", help="do not open the page")
     add_language(play)
 
 

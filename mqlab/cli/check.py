@@ -24,7 +24,7 @@ from ..check.checker import (
     name_anomaly,
     tell_tried,
 )  # fmt: skip
-from ..check.history import End, HistoryError, Send, read, read_allowed, to_dict
+from ..check.history import End, Send, read, read_allowed, to_dict
 from ..kernel import escape_unseen
 from ..kernel.text import Text, Words, say_cause, tr
 from .errors import UserError
@@ -101,8 +101,6 @@ def run(args: argparse.Namespace) -> int:
 def check_file(path: Path) -> Report:
     try:
         return check(read(path), read_allowed(path))
-    except HistoryError as error:
-        raise UserError(str(error)) from error
     except OSError as error:
         raise UserError("cannot read {}: {}", path, say_cause(error)) from error
 
@@ -113,9 +111,7 @@ def run_kafka(args: argparse.Namespace) -> int:
     stops answering in between. Returns 1 for anomalies, else 0; UserError where nothing could be
     written or, without anomalies, not all could be read."""
     from ..check.kafka.workload import (
-        ClusterError,
         Settings,
-        SettingsError,
         Workload,
         find_denied,
         read_settings,
@@ -124,20 +120,14 @@ def run_kafka(args: argparse.Namespace) -> int:
     if not 1 <= args.seconds <= 86_400:
         raise UserError("--seconds {:g}: expected 1 to 86400", args.seconds)
     path = _choose_path(args)
-    try:
-        settings = read_settings(args.config) if args.config else Settings()
-    except SettingsError as error:
-        raise UserError(str(error)) from error
+    settings = read_settings(args.config) if args.config else Settings()
     with tempfile.TemporaryDirectory(prefix="mqlab-check-") as folder:
         workload = Workload(args.address, settings, Path(folder), args.seconds, args.seed)
         tell(
             "writing to {}, which this check creates, and to nothing else",
             Text(" and ".join(workload.names.topics), " 和 ".join(workload.names.topics)),
         )
-        try:
-            workload.prepare()
-        except ClusterError as error:
-            raise UserError(str(error)) from error
+        workload.prepare()  # ClusterError where the cluster cannot be used
         drained = False  # whether all that was written could be read again
         try:
             workload.run()

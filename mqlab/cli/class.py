@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..kernel.text import Lang, tr
 from ..places import LABS, WORK
-from .errors import UserError
-from .language import add_language, tell
+from .language import add_flag, add_language, tell
 
 if TYPE_CHECKING:
     from ..lessons.course.classroom import Course
@@ -29,49 +28,38 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="release only this lab; may be given several times, and again later for the next lab",
     )  # fmt: skip
     actions = parser.add_mutually_exclusive_group()
-    actions.add_argument(
-        "--grade", action="store_true", help="collect, grade what is new, export the marks"
-    )
-    actions.add_argument(
-        "--report", action="store_true", help="report how many students gave which wrong answer"
-    )
-    actions.add_argument(
-        "--open", action="store_true", help="open nbgrader's formgrader, on this machine only"
-    )
-    actions.add_argument(
-        "--sample", action="store_true",
+    add_flag(actions, "--grade", help="collect, grade what is new, export the marks")
+    add_flag(actions, "--report", help="report how many students gave which wrong answer")
+    add_flag(actions, "--open", help="open nbgrader's formgrader, on this machine only")
+    add_flag(
+        actions,
+        "--sample",
         help="make a graded course with three sample students, to try everything before the term",
-    )  # fmt: skip
+    )
     add_language(parser)
     parser.add_argument(
         "--port", type=int, default=8888, help="port for --open; the next free one if it is in use"
     )
-    parser.add_argument(
-        "--no-browser", action="store_true", help="for --open: only print the address"
-    )
+    add_flag(parser, "--no-browser", help="for --open: only print the address")
 
 
 def run(args: argparse.Namespace) -> int:
     """Make the course in the folder, or do what --sample, --grade, --report or --open says. Returns
     0; for --sample 1 where a solution does not get every point, or another answer gets any.
     UserError where there is no course."""
-    from mqlab.lessons.course import notebooks
 
     from ..lessons.course import classroom as course
 
     folder = args.folder or WORK / ("course-sample" if args.sample else "course")
-    try:
-        if args.sample:
-            return _sample(folder, args.lab)
-        if args.grade or args.report or args.open:
-            existing = course.Course(folder.resolve())
-            existing.need()  # ClassError where it is no course
-            if args.open:
-                return _open(existing, args)
-            return _grade(existing) if args.grade else _report(existing)
-        return _teach(folder, args.lab, args.lang)
-    except (notebooks.LabError, course.ClassError) as error:
-        raise UserError(str(error)) from error
+    if args.sample:
+        return _sample(folder, args.lab)
+    if args.grade or args.report or args.open:
+        existing = course.Course(folder.resolve())
+        existing.need()  # ClassError where it is no course
+        if args.open:
+            return _open(existing, args)
+        return _grade(existing) if args.grade else _report(existing)
+    return _teach(folder, args.lab, args.lang)
 
 
 def _teach(folder: Path, names: list[str], lang: Lang) -> int:

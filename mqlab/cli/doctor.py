@@ -22,6 +22,7 @@ from pathlib import Path
 
 from ..kernel.text import Said, Text, Words, tr
 from ..places import IS_CLONE, ROOT
+from .language import add_flag
 
 HELP = "check this machine: what is missing, and what to do about it"
 
@@ -178,11 +179,9 @@ def findings() -> list[Finding]:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     short = parser.add_mutually_exclusive_group()
-    short.add_argument("--brief", action="store_true", help="print only what is missing")
-    short.add_argument(
-        "--missing",
-        action="store_true",
-        help="print only the names of missing system packages, for scripts",
+    add_flag(short, "--brief", help="print only what is missing")
+    add_flag(
+        short, "--missing", help="print only the names of missing system packages, for scripts"
     )
 
 

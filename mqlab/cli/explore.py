@@ -36,7 +36,7 @@ from ..registry.searches import (
 )
 from ..scenario.language import ScenarioError
 from .errors import UserError
-from .language import tell
+from .language import add_flag, tell
 from .searching import (
     COUNTEREXAMPLE,
     MB,
@@ -98,15 +98,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="`BROKER --claim NAME`: search for a claim that the real broker does not promise",
     )
-    parser.add_argument(
+    add_flag(
+        parser,
         "--safeguards",
-        action="store_true",
         help="`BROKER --safeguards`: a table of safeguards, and the anomaly that appears "
         "without each",
     )
-    parser.add_argument(
+    add_flag(
+        parser,
         "--pairs",
-        action="store_true",
         help="with --safeguards: which claims break only when two safeguards are missing "
         "(takes minutes)",
     )
@@ -116,9 +116,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="use the coordinator that you wrote (`mqlab build`) instead of the engine's",
     )
-    parser.add_argument(
+    add_flag(
+        parser,
         "--table",
-        action="store_true",
         help="`BROKER --table`: search all systems of the lessons (takes minutes)",
     )
     add_bounds(parser)
@@ -143,9 +143,9 @@ def _add_ways(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--resume", metavar="DIR", help="continue the search in this folder (Ctrl-C keeps it)"
     )
-    parser.add_argument(
+    add_flag(
+        parser,
         "--symmetry",
-        action="store_true",
         help="count worlds that differ only in the names of interchangeable nodes once; "
         "then search without this, to compare",
     )
@@ -260,7 +260,6 @@ def _swarm(model: System, bounds: Budget, args: argparse.Namespace) -> int:
 
 def _swarm_on_spark(model: System, bounds: Budget, args: argparse.Namespace) -> Swarm:
     try:
-        from ..spark.errors import IncomeError
         from ..spark.search.walks import swarm_on_spark
 
         return swarm_on_spark(partial(system, model.line()), bounds, range(args.swarm), args.spark)
@@ -268,23 +267,19 @@ def _swarm_on_spark(model: System, bounds: Budget, args: argparse.Namespace) -> 
         raise UserError(
             "random schedules on Spark need the package {}: {}", error.name, TO_INSTALL
         ) from error
-    except IncomeError as error:
-        raise UserError(str(error)) from error
 
 
 @contextmanager
 def _open_spark(args: argparse.Namespace) -> Iterator[Further | None]:
     """Yield the function that continues a search on the Spark of --spark, for `explore`'s
     `further`; None without --spark. The search's states are kept in the folder of --disk, which
-    must be empty, or in one that is removed at the end. What Spark cannot do becomes a UserError,
-    also inside the `with`."""
+    must be empty, or in one that is removed at the end."""
     if not args.spark:
         yield None
         return
     if args.resume:
         raise UserError("a search on Spark cannot be resumed: leave out --resume")
     try:
-        from ..spark.errors import IncomeError
         from ..spark.search import on_spark
     except ModuleNotFoundError as error:
         raise UserError(
@@ -293,25 +288,22 @@ def _open_spark(args: argparse.Namespace) -> Iterator[Further | None]:
     with TemporaryDirectory(prefix="mqlab-search-") as folder:
         try:
             yield on_spark(args.spark, Path(args.disk or folder))
-        except (IncomeError, FileExistsError) as error:
+        except FileExistsError as error:
             raise UserError(str(error)) from error
 
 
 def _resume(args: argparse.Namespace, memory: int | None) -> int:
     """Continue the search in the folder of --resume, which contains its own system line and bounds,
     so that no other option may name them, but --states: UserError. Returns the exit code."""
-    from ..explore.described import Damaged, read_search
+    from ..explore.described import read_search
 
     if args.system or args.disk or args.off or args.claim or args.coordinator or read_bounds(args):
         raise UserError(
             "--resume reads system and bounds from the folder: `mqlab explore --resume DIR`, "
             "with nothing else"
         )
-    try:
-        line, bounds = read_search(Path(args.resume))
-        model = system(line)
-    except (Damaged, ScenarioError) as error:
-        raise UserError(str(error)) from error
+    line, bounds = read_search(Path(args.resume))
+    model = system(line)
     bounds = replace(bounds, states=args.states or ON_DISK)
     return _search(model, bounds, args, memory, args.resume)
 
@@ -357,7 +349,6 @@ def _say_claims(models: list[System]) -> str:
 
 def _open_shelf(folder: Path, model: System, bounds: Budget) -> Shelf:
     try:
-        from ..explore.described import Damaged
         from ..explore.shelf import Shelf
     except ModuleNotFoundError as error:
         raise UserError(
@@ -365,7 +356,7 @@ def _open_shelf(folder: Path, model: System, bounds: Budget) -> Shelf:
         ) from error
     try:
         return Shelf(folder, model, bounds)
-    except (Damaged, OSError) as error:
+    except OSError as error:
         raise UserError(str(error)) from error
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ..kernel.text import Words
 from .errors import UserError
-from .language import tell
+from .language import add_flag, tell
 
 if TYPE_CHECKING:
     from ..spark import job as spark_job
@@ -31,18 +31,14 @@ SPARKS = ("master", "checkpoint", "minutes_per_batch", "orders_per_batch", "soft
 
 def add_arguments_income_flink(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("flink")
-    group.add_argument(
-        "--setup", action="store_true", help="download PyFlink (830 MB, with pip) and its connector"
-    )
-    group.add_argument(
+    add_flag(group, "--setup", help="download PyFlink (830 MB, with pip) and its connector")
+    add_flag(
+        group,
         "--kill",
-        action="store_true",
         help="kill -9 the Spark job and the Flink job at the same instants, and compare "
         "them in a table",
     )
-    group.add_argument(
-        "--record", action="store_true", help="like --kill, and keep the table for lab 11"
-    )
+    add_flag(group, "--record", help="like --kill, and keep the table for lab 11")
 
 
 def check_arguments(args: argparse.Namespace) -> None:
@@ -101,19 +97,15 @@ def exit_code(result: spark_job.Result | flink_job.Result, allowed: int) -> int:
 
 
 def _find_flink(make: bool, say: Callable[[str], None]) -> Flink:
-    """Raises UserError or IncomeError that says what is missing and how to get it."""
+    """Raises an error that says what is missing and how to get it."""
     from ..real.kafka.flink import JARS
-    from ..real.program import RealBrokerError
     from ..spark.flink.job import Flink, find_python, make_python
     from ..spark.flink.statements import VERSION
 
     if why := JARS.find_missing():
         raise UserError(why)
     python = make_python(say) if make else find_python()
-    try:
-        return Flink(python, Path(JARS.class_path(VERSION)))
-    except RealBrokerError as error:
-        raise UserError(str(error)) from error
+    return Flink(python, Path(JARS.class_path(VERSION)))
 
 
 def _kill(flink: Flink, address: str, record: bool, say: Callable[[str], None]) -> int:
@@ -154,7 +146,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--orders", metavar="FILE", help="your own orders: .csv or .parquet with the same columns"
     )
-    parser.add_argument("--year", action="store_true", help="the whole year instead of one day")
+    add_flag(parser, "--year", help="the whole year instead of one day")
     parser.add_argument(
         "--bootstrap-server",
         metavar="HOST:PORT",
@@ -175,9 +167,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--allow-rejected", type=_allowed, default=0, metavar="N",
         help="exit code 0 even if up to N lines of the file are not orders",
     )  # fmt: skip
-    parser.add_argument(
-        "--soft", action="store_true", help="chaos with exceptions instead of kill -9"
-    )
+    add_flag(parser, "--soft", help="chaos with exceptions instead of kill -9")
     add_arguments_income_flink(parser)
 
 
@@ -199,20 +189,17 @@ def run(args: argparse.Namespace, address_of: Callable[[], AbstractContextManage
     """Compute the income with Spark or with Flink, or make the table of crashes (`chaos`), on the
     server that `address_of` opens. Returns what EXIT_CODES says; of the table, 0 where it is as it
     must be, else 1."""
-    from ..spark import DAY, YEAR, IncomeError, need
+    from ..spark import DAY, YEAR, need
 
     check_arguments(args)
     if args.orders and args.year:
         raise UserError("give --orders FILE or --year, not both")
     orders = Path(args.orders) if args.orders else YEAR if args.year else DAY
-    try:
-        need()  # IncomeError where a package is missing
-        if args.action == "flink":
-            return run_income_flink(args, address_of, orders, _progress())
-        with address_of() as address:
-            return (_chaos if args.action == "chaos" else _income)(args, address, orders)
-    except IncomeError as error:
-        raise UserError(str(error)) from error
+    need()  # IncomeError where a package is missing
+    if args.action == "flink":
+        return run_income_flink(args, address_of, orders, _progress())
+    with address_of() as address:
+        return (_chaos if args.action == "chaos" else _income)(args, address, orders)
 
 
 def _income(args: argparse.Namespace, address: str, orders: Path) -> int:

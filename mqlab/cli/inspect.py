@@ -16,7 +16,7 @@ from ..kernel import Lang, Words, escape_unseen, replace, speak
 from .alone import PageServer
 from .errors import UserError
 from .lab_server import has_screen
-from .language import add_language
+from .language import add_flag, add_language
 
 HELP = "show what is stuck in your broker, and why: live, from its data folder or its tools' output"
 EPILOG = (
@@ -39,19 +39,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             "--topic", metavar="T[:P]", default="", help="only this topic or partition"
         )
         command.add_argument("--offsets", metavar="A..B", default="", help="only these offsets")
-        command.add_argument("--payloads", action="store_true", help="show keys and values")
+        add_flag(command, "--payloads", help="show keys and values")
         command.add_argument(
             "--config", metavar="FILE", default="", help="file with your client's settings"
         )
-        command.add_argument(
-            "--play", action="store_true",
-            help="search what happens next, from the records that were read",
-        )  # fmt: skip
-        command.add_argument(
-            "--by-hand", action="store_true",
-            help="open a playground that begins from them, in the browser",
-        )  # fmt: skip
-        command.add_argument("--json", action="store_true", help="print the report as data")
+        add_flag(
+            command, "--play", help="search what happens next, from the records that were read"
+        )
+        add_flag(
+            command, "--by-hand", help="open a playground that begins from them, in the browser"
+        )
+        add_flag(command, "--json", help="print the report as data")
         command.add_argument(
             "-o", "--output", metavar="PAGE", type=Path, help="write the report as a page (.html)"
         )

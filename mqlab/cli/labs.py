@@ -9,8 +9,8 @@ from ..kernel.text import LANGUAGES, Lang, tr
 from ..places import IS_CLONE, LABS, WORK
 from ..registry.tables import pad
 from .errors import UserError
+from .language import add_flag, tell
 from .language import find_language as system_language
-from .language import tell
 
 HELP = "open the labs in JupyterLab; build or check the notebooks"
 
@@ -33,30 +33,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     opening = actions.add_parser("open", help="open JupyterLab on this machine, at the first lab")
-    opening.add_argument(
-        "--teacher",
-        action="store_true",
-        help="open labs/ itself: sources, solutions, instructor's pages",
-    )
+    add_flag(opening, "--teacher", help="open labs/ itself: sources, solutions, instructor's pages")
     opening.add_argument(
         "--port",
         type=int,
         default=8888,
         help="port (default: 8888); the next free one if it is in use",
     )
-    opening.add_argument("--no-browser", action="store_true", help="only print the address")
+    add_flag(opening, "--no-browser", help="only print the address")
     copying = actions.add_parser(
         "copy", help="make your copies of the labs, for a JupyterLab of your own"
     )
     building = actions.add_parser(
         "build", help="make the student copies and the executed solutions"
     )
-    building.add_argument(
-        "--student", action="store_true", help="make the student copies only (quick)"
-    )
-    building.add_argument(
-        "--force", action="store_true", help="set a copy you worked in aside, make it again"
-    )
+    add_flag(building, "--student", help="make the student copies only (quick)")
+    add_flag(building, "--force", help="set a copy you worked in aside, make it again")
     renewing = actions.add_parser("renew", help="make a new copy to work in, and keep the old one")
     checking = actions.add_parser(
         "check", help="check that copies are up to date, stubs get no point, solutions get all"
@@ -112,11 +104,8 @@ def _needs_clone(args: argparse.Namespace) -> bool:
 def _build(folder: Path, args: argparse.Namespace) -> int:
     from mqlab.lessons.course import notebooks
 
-    try:
-        for lab in notebooks.labs_in(folder, args.labs):
-            notebooks.build(lab, print, student_only=args.student, force=args.force)
-    except notebooks.LabError as error:
-        raise UserError(str(error)) from error
+    for lab in notebooks.labs_in(folder, args.labs):
+        notebooks.build(lab, print, student_only=args.student, force=args.force)
     if folder == LABS.resolve():
         from mqlab.lessons.misconceptions import PAGE, write_page
 
@@ -128,12 +117,9 @@ def _check(folder: Path, args: argparse.Namespace) -> int:
     from mqlab.lessons.course import notebook_checks, notebooks
 
     wrong = []
-    try:
-        labs = notebooks.labs_in(folder, args.labs)
-        for lab in labs:
-            wrong += notebook_checks.complaints(lab)
-    except notebooks.LabError as error:
-        raise UserError(str(error)) from error
+    labs = notebooks.labs_in(folder, args.labs)
+    for lab in labs:
+        wrong += notebook_checks.complaints(lab)
     for line in wrong:
         print(line)
     tell("checked {} labs; found {} mistakes", len(labs), len(wrong))
@@ -144,15 +130,12 @@ def _times(folder: Path, args: argparse.Namespace) -> int:
     from mqlab.lessons.course import notebooks, ways
 
     print(" " * 29 + "".join(pad(str(head), w, head.en != "way") for head, w in HEADS.items()))
-    try:
-        for lab in notebooks.labs_in(folder, args.labs):
-            cells = notebooks.read_source(lab).cells
-            for way, shown in ((SHORT, ways.short_way(cells)), (WHOLE, cells)):
-                it = ways.measure(shown)
-                counts = f"{it.words:7}{it.questions:11}{it.to_write:10}{it.minutes:9}"
-                print(f"{lab.name:29}{pad(str(way), 7)}{counts}")
-    except notebooks.LabError as error:
-        raise UserError(str(error)) from error
+    for lab in notebooks.labs_in(folder, args.labs):
+        cells = notebooks.read_source(lab).cells
+        for way, shown in ((SHORT, ways.short_way(cells)), (WHOLE, cells)):
+            it = ways.measure(shown)
+            counts = f"{it.words:7}{it.questions:11}{it.to_write:10}{it.minutes:9}"
+            print(f"{lab.name:29}{pad(str(way), 7)}{counts}")
     return 0
 
 

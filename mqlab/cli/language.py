@@ -33,6 +33,11 @@ def add_language(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
+def add_flag(parser: argparse._ActionsContainer, name: str, *, help: str) -> None:
+    """An option that has no value: true where it is given."""
+    parser.add_argument(name, action="store_true", help=help)
+
+
 def find_language() -> Lang:
     """The language that this system speaks, as gettext reads it."""
     names = ("LC_ALL", "LC_MESSAGES", "LANG")

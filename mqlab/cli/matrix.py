@@ -13,7 +13,7 @@ from ..registry.matrix import WAYS, list_reasons, prove, tabulate
 from ..registry.prices import list_real_reasons, tabulate_bulk, tabulate_prices, tabulate_real
 from ..registry.tables import columns
 from ..registry.ways import ROLES, tabulate_kills
-from .language import add_language
+from .language import add_flag, add_language
 
 HELP = "show which anomalies Kafka, RocketMQ, Pulsar and an outbox prevent, with evidence"
 
@@ -27,12 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="WAY",
         help="print the reasons for these (default: the table)",
     )
-    parser.add_argument(
-        "--reasons", action="store_true", help="print below the table what proves each cell"
-    )
-    parser.add_argument(
-        "--check", action="store_true", help="prove every cell again; exit code 1 if one fails"
-    )
+    add_flag(parser, "--reasons", help="print below the table what proves each cell")
+    add_flag(parser, "--check", help="prove every cell again; exit code 1 if one fails")
     parser.add_argument(
         "--kills",
         choices=ROLES,
@@ -40,9 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "out the decision, crashes in each of six stages; how many orders stock has "
         "during the crash → at the end, and what the caller gets",
     )
-    parser.add_argument(
+    add_flag(
+        parser,
         "--prices",
-        action="store_true",
         help="instead of the anomalies: the messages, writes and flushes that one order "
         "costs, how they grow with n partitions and m orders, and what was measured on "
         "real brokers (`mqlab real NAME cost`)",

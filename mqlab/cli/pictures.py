@@ -20,7 +20,7 @@ from ..kernel import Fact, Trace
 from ..kernel.text import Words, say_cause, tr
 from . import doctor
 from .errors import UserError
-from .language import add_language, tell
+from .language import add_flag, add_language, tell
 
 if TYPE_CHECKING:
     from mqlab_widgets import Player
@@ -72,13 +72,14 @@ def add_picture_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("light", "dark"),
         help="colours (default: as the reader's browser has them)",
     )
-    parser.add_argument(
-        "--present", action="store_true",
+    add_flag(
+        parser,
+        "--present",
         help="a page for a lecture: as large as the screen, with later steps hidden; Page "
-            "Down plays a scene, b or . turns the screen black, f goes full screen. As a "
-            ".png: a slide of 1920×1080, at the most telling step unless --step names one",
-    )  # fmt: skip
-    parser.add_argument("--no-browser", action="store_true", help="do not open the page")
+        "Down plays a scene, b or . turns the screen black, f goes full screen. As a "
+        ".png: a slide of 1920×1080, at the most telling step unless --step names one",
+    )
+    add_flag(parser, "--no-browser", help="do not open the page")
 
 
 def write_picture(

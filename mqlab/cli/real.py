@@ -18,6 +18,7 @@ from typing import Any
 from ..brokers import find_broker, list_brokers, load
 from ..kernel.text import Words, tr
 from .errors import UserError
+from .language import add_flag
 
 HELP = "start a real broker, record its answers and costs, and compare the engine with it"
 
@@ -59,15 +60,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         command.add_argument(
             "--version", default=module.VERSION, help="release of the broker (default: %(default)s)"
         )
-        command.add_argument(
-            "--real", action="store_true", help="compare: run the programs on the real broker again"
-        )
-        command.add_argument(
-            "--page", action="store_true", help="compare: write the page of differences as well"
-        )
-        command.add_argument(
-            "--lines", action="store_true", help="compare: print every line of both, side by side"
-        )
+        add_flag(command, "--real", help="compare: run the programs on the real broker again")
+        add_flag(command, "--page", help="compare: write the page of differences as well")
+        add_flag(command, "--lines", help="compare: print every line of both, side by side")
         module.add_arguments(command)
 
 

@@ -17,7 +17,7 @@ from ..registry import SYSTEMS
 from ..scenario import Golden, load, rewrite
 from ..scenario.language import ScenarioError
 from .errors import UserError
-from .language import add_language, tell
+from .language import add_flag, add_language, tell
 
 HELP = "run scenarios (.scn) and compare them with their expected narration"
 
@@ -38,11 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="a .scn file, the name of a scenario, such as kafka/torn-read, or a folder of them",
     )
-    parser.add_argument("--rewrite", action="store_true", help="write the narration into the file")
+    add_flag(parser, "--rewrite", help="write the narration into the file")
     parser.add_argument("--print", action="store_true", dest="show", help="print the narration")
-    parser.add_argument(
-        "--explain", action="store_true", help="print the narration with the reason for each step"
-    )
+    add_flag(parser, "--explain", help="print the narration with the reason for each step")
     add_language(parser)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..kernel.text import say_cause
 from .errors import UserError
-from .language import tell
+from .language import add_flag, tell
 
 HELP = "write the site: pages that play in any browser, without an installation"
 
@@ -20,9 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", type=Path, metavar="FOLDER", default=Path(".cache/site"),
         help="folder to write (default: .cache/site); any web server can serve it, below any path",
     )  # fmt: skip
-    parser.add_argument(
-        "--serve", action="store_true", help="serve it on this machine, until Ctrl-C"
-    )
+    add_flag(parser, "--serve", help="serve it on this machine, until Ctrl-C")
     parser.add_argument(
         "--port", type=int, default=0, help="port for --serve (default: any that is free)"
     )
@@ -59,7 +57,7 @@ def add_page_arguments(parser: argparse.ArgumentParser, folder: str) -> None:
         "-o", "--output", type=Path, metavar="FOLDER", default=Path(folder),
         help="folder to write (default: %(default)s); the pages need no server",
     )  # fmt: skip
-    parser.add_argument("--no-browser", action="store_true", help="do not open the page")
+    add_flag(parser, "--no-browser", help="do not open the page")
 
 
 def show_page(args: argparse.Namespace, name: str) -> int:

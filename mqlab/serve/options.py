@@ -1,4 +1,4 @@
-"""Options of a server beyond those of any server: a dataclass for each broker.
+"""Options of a server: a dataclass of those that any server has, and one for each broker.
 
 A field made by `option` is an option of `mqlab serve NAME`, of `serve()` and of tests at once.
 The command line reads these to list the options, so a broker itself is imported only when an
@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable
-from dataclasses import field, fields
+from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import Any
 
-from ..kernel.text import WordedError
+from ..kernel.text import WordedError, tr
 
 
 class ServeError(WordedError):
@@ -44,6 +45,56 @@ def option(
     if bounds:
         argparse_knows["type"] = int
     return field(default=default, metadata={"flag": flag, "bounds": bounds, "more": argparse_knows})
+
+
+def read_folder(text: str) -> Path:
+    if not text.strip():
+        raise argparse.ArgumentTypeError(tr("an empty name is not a folder: name one"))
+    return Path(text)
+
+
+@dataclass(frozen=True)
+class Options:
+    """Those of any server. Port 0 takes any free one. `pace_ms`: see `Driver`. `gate`: say the key
+    with which requests can be held (`gate.py`). `data_dir`: where the journal is kept, `fsync`:
+    also against a power cut; `salvage_to`: where what precedes its damage is copied, without a
+    server; `until_input_ends`: stop when standard input is closed; `verbose`: log each request."""
+
+    host: str = option(
+        "127.0.0.1", "--host", help="address to listen on (default: this machine only)"
+    )
+    port: int = option(
+        9092, "--port", type=int, help="port; 0 takes any that is free (default: %(default)s)"
+    )
+    trace_port: int = option(
+        0, "--trace-port", type=int, metavar="PORT", help="port of the live picture (default: any)"
+    )
+    data_dir: Path | None = option(
+        None, "--data-dir", type=read_folder, metavar="DIR",
+        help="keep all data in this folder (default: in memory)",
+    )  # fmt: skip
+    fsync: bool = option(
+        False, "--fsync", action="store_true", help="survive power cuts too; this costs speed"
+    )
+    pace_ms: int = option(
+        0, "--pace", type=int, metavar="MS",
+        help="how long a message between two roles takes (default: 0)",
+    )  # fmt: skip
+    salvage_to: Path | None = option(
+        None, "--salvage-to", type=read_folder, metavar="NEW",
+        help="start no server: copy what precedes the damage in --data-dir to this folder",
+    )  # fmt: skip
+    gate: bool = option(
+        False, "--gate", action="store_true",
+        help="let Follow(address, hold=True) hold clients' requests; prints the address and its "
+        "key",
+    )  # fmt: skip
+    verbose: bool = option(
+        False, "--verbose", action="store_true", help="print each request of each client"
+    )
+    until_input_ends: bool = option(
+        False, "--until-input-ends", action="store_true", help=argparse.SUPPRESS
+    )
 
 
 def check_numbers(options: Any) -> None:

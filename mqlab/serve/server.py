@@ -18,10 +18,9 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from ipaddress import ip_address
-from pathlib import Path
 from typing import Any
 
-from ..kernel import Event, frozen
+from ..kernel import Event
 from ..kernel.text import Text, Words, say_cause, tr
 from .adapter import BACKLOG, HELD, Adapter, log_loop_error, max_connections, max_traces
 from .connection import Connection
@@ -29,7 +28,7 @@ from .disk import set_up
 from .driver import Driver
 from .gate import Gate
 from .journal import Journal, JournalError
-from .options import ServeError
+from .options import Options, ServeError
 from .trace.http import KeyedGate, TraceServer
 from .trace.live import Killed
 
@@ -44,24 +43,6 @@ EXPOSED = Words(
 )
 READY = Words("mqlab serve {name}: ready at {address}, trace at {trace}")
 GATE = Words(", gate at {url}?key={key}")
-
-
-@frozen
-class Options:
-    """The options of any server. Port 0 takes any free one. `pace_ms`: see `Driver`. `gate`: say
-    the key with which requests can be held (`gate.py`). `data_dir`: where the journal is kept,
-    `fsync`: also against a power cut; `until_input_ends`: stop when standard input is closed;
-    `verbose`: log each request."""
-
-    host: str = "127.0.0.1"
-    port: int = 9092
-    trace_port: int = 0
-    data_dir: Path | None = None
-    fsync: bool = False
-    until_input_ends: bool = False
-    verbose: bool = False
-    pace_ms: int = 0
-    gate: bool = False
 
 
 class Server:

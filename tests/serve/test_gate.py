@@ -13,7 +13,8 @@ from mqlab.kernel import replace
 from mqlab.serve import gate
 from mqlab.serve.connection import Connection
 from mqlab.serve.gate import Verb
-from mqlab.serve.server import Options, Server
+from mqlab.serve.options import Options
+from mqlab.serve.server import Server
 from mqlab.serve.trace.http import KeyedGate, TraceServer
 from mqlab.serve.trace.live import Dropped, Held, Killed
 from tests.serve.test_turns import Wire

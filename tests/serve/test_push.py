@@ -21,8 +21,9 @@ import pytest
 from mqlab.kernel import ConnectionLost, Response, replace
 from mqlab.serve import connection, server
 from mqlab.serve.adapter import Adapter, Drained, Unsent
+from mqlab.serve.options import Options
 from mqlab.serve.process import READY
-from mqlab.serve.server import Options, Server
+from mqlab.serve.server import Server
 from tests.serve.toy import LENGTH, LIMIT, TOY, OrderedFrames, pack, push
 
 PATIENCE_S = 600

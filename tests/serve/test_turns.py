@@ -13,7 +13,8 @@ from mqlab.kernel import Append, Lane, Put, Text, Truncate, Words
 from mqlab.serve import driver
 from mqlab.serve.connection import Connection
 from mqlab.serve.disk import json_entries
-from mqlab.serve.server import Options, Server
+from mqlab.serve.options import Options
+from mqlab.serve.server import Server
 from mqlab.serve.trace.teller import CLIENTS, SILENT, Lanes
 from tests.serve.toy import TOY, pack
 

@@ -39,7 +39,7 @@ from mqlab.kernel import (
 from mqlab.kernel import Fact as KernelFact
 from mqlab.serve.adapter import Adapter, BadFrame, ClientRequest, Peer, PushAnswer, Refused, Start
 from mqlab.serve.disk import ServerDisk, json_entries
-from mqlab.serve.server import Options
+from mqlab.serve.options import Options
 from mqlab.serve.server import main as serve_adapter
 from mqlab.serve.trace.live import Step
 

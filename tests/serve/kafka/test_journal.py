@@ -23,7 +23,8 @@ from mqlab.serve.kafka.adapter import make_adapter
 from mqlab.serve.kafka.entries import decode_effect, encode_effect
 from mqlab.serve.kafka.front.topic import Topic
 from mqlab.serve.kafka.wire.validation import parse_batch
-from mqlab.serve.server import Options, Server
+from mqlab.serve.options import Options
+from mqlab.serve.server import Server
 from tests.serve.kafka.clients import create, producer, read, transaction
 from tests.serve.kafka.raw import Raw, batch
 from tests.serve.kafka.test_topics import delete

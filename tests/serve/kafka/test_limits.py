@@ -22,8 +22,9 @@ from mqlab.serve.connection import Connection
 from mqlab.serve.kafka import serve
 from mqlab.serve.kafka.adapter import make_adapter
 from mqlab.serve.kafka.wire.api import Api
+from mqlab.serve.options import Options
 from mqlab.serve.process import READY, BrokerError
-from mqlab.serve.server import Options, Server
+from mqlab.serve.server import Server
 from tests.serve.kafka.clients import create, producer, read, transaction
 from tests.serve.kafka.many import CASES, prepare
 from tests.serve.kafka.raw import MINUTE, TRANSACTIONAL, Raw, batch, write_request
