@@ -7,7 +7,6 @@ decoder that believes an array's length once ended the whole process.
 from __future__ import annotations
 
 import random
-import threading
 from types import SimpleNamespace as Part
 
 import pytest
@@ -16,7 +15,7 @@ from mqlab.serve import RunningBroker
 from mqlab.serve.kafka import serve
 from tests.serve.kafka.clients import read
 from tests.serve.kafka.raw import MINUTE, TRANSACTIONAL, Raw, batch, build_fetch, write_request
-from tests.serve.mutation import change_bytes
+from tests.serve.mutation import change_bytes, work_beside
 
 pytestmark = pytest.mark.spread("mqlab/kernel", "mqlab/serve", "mqlab/kafka")
 
@@ -85,12 +84,9 @@ def test_ten_thousand_frames_beside_a_thousand_transactions() -> None:
     """Nearly right frames on one connection after the other; a client beside them finishes
     all its transactions, and exactly what it committed is read."""
     with serve() as broker:
-        failure: list[BaseException] = []
-        worker = threading.Thread(target=lambda: failure.extend(finished(broker.address)))
-        worker.start()
-        disturb(broker.address, random.Random(1))
-        worker.join()
-        assert failure == []
+        work_beside(
+            lambda: disturb(broker.address, random.Random(1)), lambda: finish(broker.address)
+        )
         values = read(broker.address, "mine")
         assert values == [str(i) for i in range(TRANSACTIONS) if i % 10 != 9]
         assert serves(broker)
@@ -109,23 +105,19 @@ def disturb(address: str, mischief: random.Random) -> None:
     client.close()
 
 
-def finished(address: str) -> list[BaseException]:
-    """Every tenth transaction is aborted. What went wrong, if anything did."""
-    try:
-        with Raw(address, timeout_s=600) as client:
-            assert client.create("mine") == "none"
-            given = client.init("worker")
-            pid, epoch = given.producer_id, given.producer_epoch
-            for i in range(TRANSACTIONS):
-                data = batch([str(i).encode()], pid, epoch, 0, TRANSACTIONAL)
-                while (told := client.produce("mine", 0, data, "worker", 12)).error_code:
-                    assert told.error_code.name == "concurrent_transactions"
-                ended = client.end("worker", pid, epoch, commit=i % 10 != 9, version=5)
-                assert ended.error_code.name == "none"
-                epoch = ended.producer_epoch
-    except (AssertionError, OSError, EOFError) as error:
-        return [error]
-    return []
+def finish(address: str) -> None:
+    """Every tenth transaction is aborted."""
+    with Raw(address, timeout_s=600) as client:
+        assert client.create("mine") == "none"
+        given = client.init("worker")
+        pid, epoch = given.producer_id, given.producer_epoch
+        for i in range(TRANSACTIONS):
+            data = batch([str(i).encode()], pid, epoch, 0, TRANSACTIONAL)
+            while (told := client.produce("mine", 0, data, "worker", 12)).error_code:
+                assert told.error_code.name == "concurrent_transactions"
+            ended = client.end("worker", pid, epoch, commit=i % 10 != 9, version=5)
+            assert ended.error_code.name == "none"
+            epoch = ended.producer_epoch
 
 
 def serves(broker: RunningBroker) -> bool:

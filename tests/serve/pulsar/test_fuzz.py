@@ -3,21 +3,16 @@ changed."""
 
 from __future__ import annotations
 
-import asyncio
 import random
-import threading
 from typing import Any
 
 import pytest
 
-from mqlab.kernel import Caller, Request
-from mqlab.serve.adapter import BadFrame, Hangup, Peer
-from mqlab.serve.driver import Driver
 from mqlab.serve.pulsar import serve
 from mqlab.serve.pulsar.options import PulsarOptions
 from mqlab.serve.pulsar.wire.answers import write_push
 from mqlab.serve.pulsar.wire.commands import encode_command
-from tests.serve.mutation import change_bytes
+from tests.serve.mutation import change_bytes, count_answers, work_beside
 from tests.serve.pulsar.raw import ABORT, COMMIT, Raw, make_message
 
 pytestmark = pytest.mark.spread("mqlab/kernel", "mqlab/serve", "mqlab/pulsar")
@@ -124,34 +119,29 @@ def disturb(address: str, mischief: random.Random) -> None:
                 pass  # it was closed on us: that is what we came for
 
 
-def finish(address: str, ended_by_others: set[int]) -> list[BaseException]:
-    """Every tenth transaction is aborted. What went wrong, if anything did. A changed byte may make
-    a stranger's END_TXN name one of these."""
-    try:
-        with Raw(address) as client:
-            client.produce("mine")
-            for number in range(TRANSACTIONS):
-                txn = client.begin()
-                said = client.send_in(
-                    txn, "persistent://public/default/mine", str(number), sequence=number
-                )
-                assert said.name == "SEND_RECEIPT"
-                ended = client.end(txn, ABORT if number % 10 == 9 else COMMIT)
-                if ended.body.HasField("error"):
-                    ended_by_others.add(number)
-    except (AssertionError, OSError, EOFError) as error:
-        return [error]
-    return []
+def finish(address: str, ended_by_others: set[int]) -> None:
+    """Every tenth transaction is aborted. A changed byte may make a stranger's END_TXN name one of
+    these."""
+    mine = "persistent://public/default/mine"
+    with Raw(address) as client:
+        client.produce("mine")
+        for number in range(TRANSACTIONS):
+            txn = client.begin()
+            said = client.send_in(txn, mine, str(number), sequence=number)
+            assert said.name == "SEND_RECEIPT"
+            ended = client.end(txn, ABORT if number % 10 == 9 else COMMIT)
+            if ended.body.HasField("error"):
+                ended_by_others.add(number)
 
 
 def test_thousands_of_frames_beside_transactions() -> None:
     with serve() as broker:
-        failure, others = list[BaseException](), set[int]()
-        worker = threading.Thread(target=lambda: failure.extend(finish(broker.address, others)))
-        worker.start()
-        disturb(broker.address, random.Random(1))
-        worker.join()
-        assert failure == [] and len(others) < TRANSACTIONS / 10
+        others = set[int]()
+        work_beside(
+            lambda: disturb(broker.address, random.Random(1)),
+            lambda: finish(broker.address, others),
+        )
+        assert len(others) < TRANSACTIONS / 10
         with Raw(broker.address) as client:
             client.subscribe("mine")
             expected = [str(i) for i in range(TRANSACTIONS) if i % 10 != 9 and i not in others]
@@ -163,36 +153,5 @@ def test_thousands_of_frames_beside_transactions() -> None:
 
 
 def test_no_role_and_no_answer_fails_at_whatever_a_client_sends() -> None:
-    """The same frames without sockets, so that nothing can be overlooked in a log."""
-    mischief, answers = random.Random(3), list[tuple[int, Any]]()
-    adapter = PulsarOptions().adapter()
-    driver = Driver(adapter, lambda conn, number, body: answers.append((number, body)))
-    driver.start()
-    served = 0
-    conn, frames = 0, adapter.frames(Peer(("127.0.0.1", 1), ("127.0.0.1", 2)))
-    for number in range(1, FRAMES):
-        if mischief.random() < 0.1 or not conn:
-            if conn:
-                driver.disconnect(f"conn-{conn}")
-            conn = number
-            driver.connect(f"conn-{conn}", lambda role, corr, body: bool(write_push(1, body)))
-            frames = adapter.frames(Peer(("127.0.0.1", 1), ("127.0.0.1", 2)))
-        data = bytearray(mutate(mischief))
-        try:
-            frame = frames.cut(data)
-            asked = frames.read(frame) if frame is not None else None
-        except BadFrame:
-            continue
-        if asked is None:
-            continue
-        driver.begin_turn()
-        caller = Caller(f"conn-{conn}", conn, number)
-        driver.deliver(adapter.front, Request(caller, asked.body, driver.now))
-        driver.now += mischief.choice((0, 1, 400))
-        driver.fire()
-        for _, body in (answer for answer in answers if answer[0] == number):
-            assert body is None or isinstance(body, Hangup) or frames.write(asked, body)
-            served += 1
-        answers.clear()
+    served = count_answers(PulsarOptions().adapter(), FRAMES, mutate, write_push, (0, 1, 400))
     assert served > FRAMES / 10
-    assert asyncio.run(driver.live.lines(0)) and not driver.live._failed, "and it can be drawn"

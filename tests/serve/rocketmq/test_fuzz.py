@@ -6,16 +6,13 @@ check service goes on asking: a half whose properties it cannot read would stop 
 
 from __future__ import annotations
 
-import asyncio
 import random
 import socket
-import threading
 import time
 from typing import Any
 
 import pytest
 
-from mqlab.kernel import Caller, Request
 from mqlab.rocketmq.remoting import (
     BatchMessage,
     Flag,
@@ -27,12 +24,10 @@ from mqlab.rocketmq.remoting import (
     encode_json,
     encode_properties,
 )
-from mqlab.serve.adapter import BadFrame, Peer, PushAnswer, Refused
-from mqlab.serve.driver import Driver
 from mqlab.serve.rocketmq import serve
 from mqlab.serve.rocketmq.frames import push_command
 from mqlab.serve.rocketmq.options import RocketMQOptions
-from tests.serve.mutation import change_bytes
+from tests.serve.mutation import change_bytes, count_answers, work_beside
 from tests.serve.rocketmq.raw import SUCCESS, Raw, bodies
 
 pytestmark = pytest.mark.spread("mqlab/kernel", "mqlab/serve", "mqlab/rocketmq")
@@ -137,28 +132,21 @@ def drain(end: socket.socket) -> None:
         pass
 
 
-def finished(address: str) -> list[BaseException]:
-    """Every tenth transaction is rolled back. What went wrong, if anything did."""
-    try:
-        with Raw(address, timeout_s=600) as client:
-            for i in range(TRANSACTIONS):
-                half = client.half("mine", str(i).encode(), "worker", f"mine {i}")
-                assert half.code == SUCCESS, half.remark
-                ended = client.end(half, "worker", ROLLBACK if i % 10 == 9 else COMMIT)
-                assert ended is not None and ended.code == SUCCESS
-    except (AssertionError, OSError, EOFError) as error:
-        return [error]
-    return []
+def finish(address: str) -> None:
+    """Every tenth transaction is rolled back."""
+    with Raw(address, timeout_s=600) as client:
+        for i in range(TRANSACTIONS):
+            half = client.half("mine", str(i).encode(), "worker", f"mine {i}")
+            assert half.code == SUCCESS, half.remark
+            ended = client.end(half, "worker", ROLLBACK if i % 10 == 9 else COMMIT)
+            assert ended is not None and ended.code == SUCCESS
 
 
 def test_ten_thousand_frames_beside_a_thousand_transactions() -> None:
     with serve(release="4.9", check_interval_ms=100, timeout_ms=30_000) as broker:
-        failure: list[BaseException] = []
-        worker = threading.Thread(target=lambda: failure.extend(finished(broker.address)))
-        worker.start()
-        disturb(broker.address, random.Random(1))
-        worker.join()
-        assert failure == []
+        work_beside(
+            lambda: disturb(broker.address, random.Random(1)), lambda: finish(broker.address)
+        )
         with Raw(broker.address) as client:
             expected = [str(i) for i in range(TRANSACTIONS) if i % 10 != 9]
             assert bodies(client.read("mine")) == expected
@@ -179,31 +167,5 @@ def test_the_check_goes_on_whatever_lies_in_the_half_topic() -> None:
 
 @pytest.mark.parametrize("release", ["5.5", "4.9"])
 def test_no_role_and_no_answer_fails_at_whatever_a_client_sends(release: str) -> None:
-    """The same frames without sockets, so that nothing can be overlooked in a log."""
-    mischief, answers = random.Random(3), list[tuple[int, Any]]()
     adapter = RocketMQOptions(release, 3, 50, 0, 20).adapter()
-    driver = Driver(adapter, lambda conn, number, body: answers.append((number, body)))
-    driver.start()
-    served = 0
-    for number in range(1, FRAMES):
-        frames = adapter.frames(Peer(("127.0.0.1", 1), ("127.0.0.1", 2)))
-        try:
-            asked = frames.read(mutated(mischief)[4:])
-        except (BadFrame, Refused):
-            continue
-        if isinstance(asked, PushAnswer):
-            continue
-        name = f"conn-{number}"
-        driver.connect(name, lambda role, corr, body: bool(push_command(1, body)))
-        driver.begin_turn()
-        driver.deliver(adapter.front, Request(Caller(name, 1, number), asked.body, driver.now))
-        driver.now += mischief.choice((0, 1, 40))
-        driver.fire()
-        for _, body in (answer for answer in answers if answer[0] == number):
-            assert frames.write(asked, body)
-            served += 1
-        answers.clear()
-        if mischief.random() < 0.2:
-            driver.disconnect(name)
-    assert served > FRAMES / 5
-    assert asyncio.run(driver.live.lines(0)) and not driver.live._failed, "and it can be drawn"
+    assert count_answers(adapter, FRAMES, mutated, push_command, (0, 1, 40)) > FRAMES / 5
