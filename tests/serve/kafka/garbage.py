@@ -1,18 +1,11 @@
-"""Bytes that are no request, and a client that works beside somebody who sends them.
-
-python -m tests.serve.kafka.garbage          1,000 transactions, with figures
-"""
+"""Bytes that are no request."""
 
 from __future__ import annotations
 
 import random
 import struct
-import sys
-import threading
-import time
 
-from tests.serve.kafka.clients import create, producer, read, transaction
-from tests.serve.kafka.raw import Raw, batch, write_request
+from tests.serve.kafka.raw import write_request
 
 METADATA = write_request(3, 1, topics=None)
 
@@ -38,52 +31,3 @@ GARBAGE = {
     "an array of two billion": header(3, 1, rest=struct.pack(">i", 2**31 - 1)),
     "no text": header(3, 1, rest=struct.pack(">ih", 1, 2) + b"\xff\xfe"),
 }
-
-
-def disturb(address: str, over: threading.Event) -> int:
-    """Send garbage, whole and in pieces, on one connection after the other; how often."""
-    mischief, count = random.Random(11), 0
-    while not over.is_set():
-        piece = mischief.choice([*GARBAGE.values(), mischief.randbytes(200), batch([b"a"])])
-        cut = piece[: mischief.randrange(1, len(piece) + 1)]
-        count += 1
-        try:
-            with Raw(address, timeout_s=5) as bad:
-                bad.send(cut)
-        except OSError:
-            pass  # closed on us while we were writing: that is what we came for
-    return count
-
-
-def beside_garbage(address: str, topic: str, transactions: int) -> tuple[bool, int]:
-    """(whether exactly what was committed is read, how often the client was disturbed)."""
-    create(address, topic)
-    over = threading.Event()
-    counts: list[int] = []
-    thread = threading.Thread(target=lambda: counts.append(disturb(address, over)))
-    thread.start()
-    try:
-        who = producer(address, topic)
-        for i in range(transactions):
-            transaction(who, topic, str(i), commit=i % 10 != 9)
-    finally:
-        over.set()
-        thread.join()
-    expected = [str(i) for i in range(transactions) if i % 10 != 9]
-    return read(address, topic) == expected, counts[0]
-
-
-def main(transactions: int) -> int:
-    from mqlab.serve.kafka import serve
-
-    with serve() as broker:
-        start = time.perf_counter()
-        exact, count = beside_garbage(broker.address, "t", transactions)
-        passed = time.perf_counter() - start
-    print(f"{transactions} transactions beside {count} disturbances in {passed:.1f} s:", end=" ")
-    print("exactly what was committed is read" if exact else "WRONG")
-    return 0 if exact else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 1_000))

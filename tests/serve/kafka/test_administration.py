@@ -70,34 +70,6 @@ def test_transactions_are_listed_and_described(broker: RunningBroker, topic: str
         client.end(topic, pid, 0, commit=True)
 
 
-def test_a_transaction_is_ended_by_hand(broker: RunningBroker, topic: str) -> None:
-    """KIP-664: DescribeProducers tells what WriteTxnMarkers needs."""
-    with Raw(broker.address) as client:
-        pid = begun(client, topic)
-        rows = (
-            SimpleNamespace(name=topic, partition_indexes=(0, 7)),
-            SimpleNamespace(name="nowhere", partition_indexes=(0,)),
-        )
-        told = client.ask(61, 0, topics=rows).topics
-        active = told[0].partitions[0].active_producers[0]
-        assert (active.producer_id, active.producer_epoch, active.last_sequence) == (pid, 0, 0)
-        assert (active.current_txn_start_offset, active.coordinator_epoch) == (0, -1)
-        for unknown in (told[0].partitions[1], told[1].partitions[0]):
-            assert unknown.error_code.name == "unknown_topic_or_partition"
-        assert client.fetch(topic, 0).last_stable_offset == 0
-        same = {"version": 2, "transaction_version": 2}
-        assert mark(client, topic, pid, 0, **same) == "invalid_producer_epoch"
-        assert mark(client, topic, pid, 0) == "none"
-        got = client.fetch(topic, 0)
-        assert (got.high_watermark, got.last_stable_offset) == (2, 2)
-        assert [a.first_offset for a in got.aborted_transactions] == [0]
-        assert mark(client, topic, pid, 0) == "none", "once more: an empty marker"
-        assert mark(client, topic, pid, 0, coordinator_epoch=-1) == (
-            "transaction_coordinator_fenced"
-        )
-        assert mark(client, "nowhere", pid, 0) == "unknown_topic_or_partition"
-
-
 def test_a_hanging_transaction_is_made_found_and_ended() -> None:
     """Without verification a late batch opens a transaction that no coordinator knows of:
     the LSO stands still, and the only end is a marker by hand."""

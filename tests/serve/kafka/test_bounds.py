@@ -27,7 +27,7 @@ from mqlab.serve.kafka.wire.validation import Records, parse_batch
 from mqlab.serve.trace import live as recorder
 from mqlab.serve.trace.live import Live
 from tests.serve.kafka.raw import MINUTE, Raw, batch, record, write_request
-from tests.serve.live import asked, played
+from tests.serve.live import asked
 
 MEGA = 1 << 20
 
@@ -111,17 +111,6 @@ def test_a_compressed_batch_is_looked_into_only_where_it_is_small(
     monkeypatch.setattr(Records, "texts", lambda self, last: asked_for.append(last) or [])
     model._texts(bomb)  # type: ignore[arg-type]
     assert bool(asked_for) == looked_into
-
-
-@pytest.mark.parametrize("name", ["__consumer_offsets-3", "__transaction_state-0"])
-def test_a_topic_called_almost_like_an_internal_one_is_drawn_and_served(name: str) -> None:
-    with serve() as broker, Raw(broker.address) as client:
-        assert client.create(name) == "none"
-        assert client.produce(name, 0, batch([b"v"])).error_code.name == "none"
-        trace = played(asked(broker, last=10_000))
-        (log,) = [log for log in trace.snapshots[-1].logs if log.name == f"{name}-0"]
-        assert [cell.label for cell in log.cells] == ["v"]
-        assert client.produce(name, 0, batch([b"w"])).error_code.name == "none"
 
 
 def test_what_cannot_be_drawn_is_left_out_and_said_once(caplog: pytest.LogCaptureFixture) -> None:

@@ -39,39 +39,11 @@ def test_an_unknown_topic_is_refused_where_none_is_to_be_made(topic: str) -> Non
     assert errors == [confluent_kafka.KafkaError.UNKNOWN_TOPIC_OR_PART]
 
 
-def test_a_topic_comes_into_being_when_a_producer_asks_about_it(
-    broker: RunningBroker, topic: str
-) -> None:
-    who = producer(broker.address)
-    who.produce(topic, "first")
-    assert who.flush(PATIENCE_S) == 0
-    assert read(broker.address, topic) == ["first"]
-
-
-def test_a_consumer_and_a_look_at_all_topics_make_none(broker: RunningBroker, topic: str) -> None:
-    reader = consumer(broker.address, group=topic)
-    reader.subscribe([topic])
-    said = reader.poll(PATIENCE_S)
-    assert said.error().code() == confluent_kafka.KafkaError.UNKNOWN_TOPIC_OR_PART
-    assert topic not in reader.list_topics(timeout=PATIENCE_S).topics
-    reader.close()
-
-
 def test_the_command_line_makes_topics_unless_it_is_told_not_to() -> None:
     for given, wished in (([], True), (["--auto-create"], True), (["--no-auto-create"], False)):
         parser = argparse.ArgumentParser()
         add_options(parser, options.OPTIONS)
         assert parser.parse_args(given).auto_create is wished
-
-
-def test_an_idempotent_producer_writes_each_record_once(broker: RunningBroker, topic: str) -> None:
-    create(broker.address, topic)
-    who = producer(broker.address)
-    values = [str(i) for i in range(500)]
-    for value in values:
-        who.produce(topic, value)
-    assert who.flush(PATIENCE_S) == 0
-    assert read(broker.address, topic) == values
 
 
 def test_librdkafka_reads_committed_unless_told_otherwise(
@@ -87,55 +59,6 @@ def test_librdkafka_reads_committed_unless_told_otherwise(
         for level in ("", "read_committed", "read_uncommitted")
     }
     assert found[""] != told["Java", "no level"] == told["Java", "read_uncommitted"]
-
-
-def test_offsets_belong_to_the_transaction(broker: RunningBroker, topic: str) -> None:
-    create(broker.address, topic)
-    who = producer(broker.address, topic)
-    reader = consumer(broker.address, group=topic)
-    place = TopicPartition(topic, 0)
-    assert reader.committed([place], PATIENCE_S)[0].offset == confluent_kafka.OFFSET_INVALID
-
-    def send(offset: int) -> None:
-        who.begin_transaction()
-        positions = [TopicPartition(topic, 0, offset, metadata=f"batch {offset}")]
-        metadata = reader.consumer_group_metadata()
-        who.send_offsets_to_transaction(positions, metadata, PATIENCE_S)
-
-    send(7)
-    with pytest.raises(confluent_kafka.KafkaException):  # pending: it does not say, it waits
-        reader.committed([place], 1)
-    who.commit_transaction(PATIENCE_S)  # a transaction that holds nothing but offsets
-    found = reader.committed([place], PATIENCE_S)[0]
-    assert (found.offset, found.metadata) == (7, "batch 7")
-    send(9)
-    who.abort_transaction(PATIENCE_S)
-    assert reader.committed([place], PATIENCE_S)[0].offset == 7
-    reader.commit(offsets=[TopicPartition(topic, 0, 8)], asynchronous=False)
-    assert reader.committed([place], PATIENCE_S)[0].offset == 8
-    reader.close()
-
-
-def test_offsets_are_found_by_the_records_own_stamps(broker: RunningBroker, topic: str) -> None:
-    create(broker.address, topic, retention_ms="-1")
-    who = producer(broker.address, topic, **{"linger.ms": 200})
-    who.begin_transaction()
-    for minute in range(60):  # one batch, stamped long ago
-        who.produce(topic, str(minute), timestamp=1_000_000 + 60_000 * minute)
-    who.commit_transaction(PATIENCE_S)
-    reader = consumer(broker.address)
-    for at_ms, offset in (
-        (0, 0),
-        (1_000_000, 0),
-        (1_000_001, 1),
-        (1_000_000 + 60_000 * 30, 30),
-        # The marker, stamped now, is a record too: a real 4.3.1 broker gives its offset.
-        (1_000_000 + 60_000 * 59 + 1, 60),
-        (int(time.time() * 1000) + 60_000, confluent_kafka.OFFSET_END),
-    ):
-        asked = [TopicPartition(topic, 0, at_ms)]
-        assert reader.offsets_for_times(asked, timeout=PATIENCE_S)[0].offset == offset
-    reader.close()
 
 
 @pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])

@@ -199,35 +199,6 @@ def test_kill_9_loses_nothing_acknowledged(tmp_path: Path, fsync: bool) -> None:
         assert "never" in read(broker.address, "t", committed=False)
 
 
-def test_killed_at_any_moment(tmp_path: Path) -> None:
-    """Kill it in the middle of the work, several times: what the client was told is there."""
-    with serve(data_dir=tmp_path) as broker:
-        with Raw(broker.address) as client:
-            client.create("t")
-        told, epoch, pid = [], -1, -1
-        for round_ in range(4):
-            with Raw(broker.address) as client:
-                while (given := client.init("id")).error_code.name != "none":
-                    time.sleep(0.05)
-                pid, epoch = given.producer_id, given.producer_epoch
-                for i in range(10 + 7 * round_):
-                    value = f"{round_}.{i}".encode()
-                    data = batch([value], pid, epoch, 0, TRANSACTIONAL)
-                    client.produce("t", 0, data, "id", version=12)
-                    if client.end("id", pid, epoch, True, version=5).error_code.name == "none":
-                        told.append(value.decode())
-                    epoch += 1
-                data = batch([b"open"], pid, epoch, 0, TRANSACTIONAL)
-                client.produce("t", 0, data, "id", version=12)
-                broker.kill()
-            broker.restart()
-        with Raw(broker.address) as client:
-            while client.init("id").error_code.name != "none":
-                time.sleep(0.05)
-        assert read(broker.address, "t") == told
-        assert read(broker.address, "t", committed=False).count("open") == 4
-
-
 def test_without_a_data_folder_it_comes_back_empty() -> None:
     with serve() as broker:
         address = broker.address

@@ -24,29 +24,6 @@ def data(pid: int, epoch: int, seq: int, *values: bytes) -> bytes:
     return batch(values or [b"v"], pid, epoch, seq, TRANSACTIONAL)
 
 
-def test_v2_adds_partitions_itself_and_bumps_the_epoch(broker: RunningBroker, topic: str) -> None:
-    """Produce v12 needs no AddPartitionsToTxn; EndTxn v5 gives the next epoch."""
-    with Raw(broker.address) as client:
-        pid, epoch = ready(client, topic)
-        assert epoch == 0
-        told = client.produce(topic, 0, data(pid, 0, 0, b"a", b"b"), topic, version=12)
-        assert (told.error_code.name, told.base_offset) == ("none", 0)
-        ended = client.end(topic, pid, 0, commit=True, version=5)
-        assert (ended.error_code.name, ended.producer_id, ended.producer_epoch) == ("none", pid, 1)
-        # The same call again, its answer being lost: told the same.
-        again = client.end(topic, pid, 0, commit=True, version=5)
-        assert (again.error_code.name, again.producer_epoch) == ("none", 1)
-        # A late batch of the old epoch lands nowhere.
-        late = client.produce(topic, 0, data(pid, 0, 2), topic, version=12)
-        assert late.error_code.name == "invalid_producer_epoch"
-        client.produce(topic, 0, data(pid, 1, 0, b"x"), topic, version=12)
-        assert client.end(topic, pid, 1, commit=False, version=5).producer_epoch == 2
-        got = client.fetch(topic, 0)
-        assert (got.high_watermark, got.last_stable_offset) == (5, 5)
-        assert [(a.producer_id, a.first_offset) for a in got.aborted_transactions] == [(pid, 3)]
-        assert client.fetch(topic, 0, committed=False).aborted_transactions is None
-
-
 def test_a_long_poll_ends_when_there_is_something(broker: RunningBroker, topic: str) -> None:
     with Raw(broker.address) as reader, Raw(broker.address) as writer:
         assert writer.create(topic) == "none"

@@ -117,29 +117,6 @@ def test_a_journal_gives_back_what_was_noted(tmp_path: Path) -> None:
     assert batch_kept.records.data == DATA and batch_kept.base == 0 and batch_kept.pid == 7
 
 
-def test_a_torn_end_is_cut_off_and_the_rest_goes_on(tmp_path: Path) -> None:
-    journal = Journal(tmp_path, ADAPTER)
-    list(journal.replay())
-    for effect in EFFECTS:
-        journal.note(effect)
-    journal.write()
-    journal.close()
-    whole = (tmp_path / "journal").read_bytes()
-    for cut in range(len(whole) - 60, len(whole)):
-        (tmp_path / "journal").write_bytes(whole[:cut])
-        left = kept(tmp_path)
-        assert left[0] == EFFECTS[0] and left[2:] == EFFECTS[2 : len(left)]
-        assert len(left) < len(EFFECTS) and len(kept(tmp_path)) == len(left)
-    (tmp_path / "journal").write_bytes(whole[:-1])
-    assert len(kept(tmp_path)) == len(EFFECTS) - 1
-    journal = Journal(tmp_path, ADAPTER)
-    list(journal.replay())
-    journal.note(EFFECTS[-1])
-    journal.write()
-    journal.close()
-    assert len(kept(tmp_path)) == len(EFFECTS)
-
-
 def test_one_server_a_data_folder(tmp_path: Path) -> None:
     journal = Journal(tmp_path, ADAPTER)
     with pytest.raises(JournalError, match="another server"):

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from mqlab.serve import RunningBroker
-from tests.serve.kafka.garbage import GARBAGE, METADATA, beside_garbage, header
+from tests.serve.kafka.garbage import GARBAGE, METADATA, header
 from tests.serve.kafka.raw import MINUTE, Raw, batch, build_fetch, write_request
 
 
@@ -75,10 +75,3 @@ def test_acks_0_has_no_answer_but_a_closed_connection(broker: RunningBroker, top
         assert client.offset(topic, -1).offset == 1  # the next answer is the next request's
         client.send(ask(batch([b"a"])[:-1]))
         assert client.closed
-
-
-def test_garbage_beside_a_client_that_works(broker: RunningBroker, topic: str) -> None:
-    """100 transactions of one client while another sends anything it can think of."""
-    exact, disturbances = beside_garbage(broker.address, topic, 100)
-    assert exact
-    assert disturbances > 10

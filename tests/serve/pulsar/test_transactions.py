@@ -6,44 +6,13 @@ from mqlab.pulsar.messages import TxnID
 from mqlab.serve import RunningBroker
 from mqlab.serve.pulsar import serve
 from mqlab.serve.pulsar.wire.proto import ERRORS
-from tests.serve.pulsar.raw import ABORT, COMMIT, Raw, ask_admin, bits, read_text
+from tests.serve.pulsar.raw import COMMIT, Raw, ask_admin, bits
 
 SILENCE_S = 0.2
 
 
 def error_of(body: object) -> str:
     return str(ERRORS.values_by_number[body.error].name)  # type: ignore[attr-defined]
-
-
-def test_a_commit_shows_everything_and_acknowledges(client: Raw, topic: str) -> None:
-    """Two topics written and one message acknowledged in one transaction."""
-    other = f"{topic}-out"
-    client.produce(topic, 0)
-    client.produce(other, 1)
-    client.send("order", 0)
-    client.subscribe(topic, number=0)
-    client.subscribe(other, number=1)
-    (order,) = client.take(1)
-    txn = client.begin()
-    said = client.ack_in(txn, topic, order.body.message_id)
-    assert read_text(order.message) == "order" and not said.body.HasField("error")
-    client.send_in(txn, topic, "paid", number=0, sequence=1)
-    client.send_in(txn, other, "receipt", number=1)
-    assert client.receive(1, SILENCE_S) == []
-    assert not client.end(txn, COMMIT).body.HasField("error")
-    assert sorted(client.receive(2)) == ["paid", "receipt"]
-
-
-def test_an_abort_shows_nothing_and_gives_back(client: Raw, topic: str) -> None:
-    client.produce(topic)
-    sent = client.send("order").body.message_id
-    client.subscribe(topic)
-    assert client.receive(1) == ["order"]
-    txn = client.begin()
-    client.ack_in(txn, topic, sent)
-    client.send_in(txn, topic, "paid", sequence=1)
-    client.end(txn, ABORT)
-    assert client.receive(2, 1.0) == ["order"]
 
 
 def test_two_transactions_cannot_acknowledge_one_message(client: Raw, topic: str) -> None:

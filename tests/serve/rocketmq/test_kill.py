@@ -173,16 +173,3 @@ def test_a_kill_turns_back_what_groups_have_reported_lately(tmp_path: Path) -> N
         with Raw(broker.address) as client:
             said = client.ask(RequestCode.QUERY_CONSUMER_OFFSET, **ask)
             assert said.fields["offset"] == "0"
-
-
-def test_started_twice_everything_is_where_it_was(tmp_path: Path) -> None:
-    with serve(data_dir=tmp_path) as broker:
-        with Raw(broker.address) as client:
-            for i in range(50):
-                client.put("orders", f"m{i}".encode(), queue=i % 2)
-        for _ in range(2):
-            broker.kill()
-            broker.restart()
-            with Raw(broker.address) as client:
-                assert bodies(client.read("orders", 0)) == [f"m{i}" for i in range(0, 50, 2)]
-                assert bodies(client.read("orders", 1)) == [f"m{i}" for i in range(1, 50, 2)]

@@ -8,16 +8,13 @@ import time
 import pytest
 
 from mqlab.rocketmq.remoting import (
-    BatchMessage,
     RequestCode,
     ResponseCode,
     decode_json,
     decode_records,
-    encode_batch,
     make_msg_id,
     read_msg_id,
 )
-from mqlab.serve import RunningBroker
 from mqlab.serve.rocketmq import serve
 from tests.serve.rocketmq.raw import SUCCESS, Raw, bodies
 
@@ -25,18 +22,6 @@ ILLEGAL = ResponseCode.MESSAGE_ILLEGAL
 
 
 # ---- topics ----------------------------------------------------------------------------------
-
-
-def test_a_route_leads_back_to_where_it_was_asked_for(
-    broker: RunningBroker, client: Raw, topic: str
-) -> None:
-    ask = {"code": RequestCode.GET_ROUTEINFO_BY_TOPIC, "topic": topic}
-    assert client.ask(**ask).code == ResponseCode.TOPIC_NOT_EXIST  # type: ignore[arg-type]
-    assert client.create(topic, 3).code == SUCCESS
-    route = decode_json(client.ask(**ask).body)  # type: ignore[arg-type]
-    (row,), (one,) = route["queueDatas"], route["brokerDatas"]
-    assert (row["readQueueNums"], row["writeQueueNums"], row["perm"]) == (3, 3, 6)
-    assert one["brokerAddrs"] == {"0": broker.address} and one["brokerName"] == row["brokerName"]
 
 
 def test_a_topic_makes_itself_with_as_many_queues_as_the_client_counts_on(
@@ -61,18 +46,6 @@ def test_4_9_drops_wait_but_for_what_it_writes_anew() -> None:
         older.fire("broker", "delay level 1")
         waits = {r.body.decode(): r.properties.get("WAIT") for r in client.read("t")}
     assert waits == {"plain": None, "zero": None, "late": "true", "half": "true"}
-
-
-def test_a_batch_is_stored_whole(client: Raw, topic: str) -> None:
-    client.create(topic)
-    batch = encode_batch(BatchMessage(f"m{i}".encode(), {"UNIQ_KEY": f"u{i}"}) for i in range(3))
-    fields = {"a": "g", "b": topic, "e": 0, "f": 0, "g": 1, "h": 0, "i": "", "j": 0, "m": "true"}
-    said = client.ask(RequestCode.SEND_BATCH_MESSAGE, batch, **fields)
-    assert said.code == SUCCESS and said.fields["queueOffset"] == "0"
-    records = client.read(topic)
-    assert bodies(records) == ["m0", "m1", "m2"]
-    assert [record.properties["UNIQ_KEY"] for record in records] == ["u0", "u1", "u2"]
-    assert said.fields["msgId"].split(",") == [record.msg_id for record in records]
 
 
 @pytest.mark.parametrize("value", ["12345678901", "9" * 20, "²", "x", "-5", ""])

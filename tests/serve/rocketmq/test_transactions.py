@@ -40,18 +40,6 @@ def test_a_safeguard_of_clients_cannot_be_switched_off_here(name: str) -> None:
         serve(off=(name,))
 
 
-def test_who_says_nothing_is_asked(client: Raw, topic: str, group: str) -> None:
-    client.beat("c1", (group,))
-    client.half(topic, b"paid", group, "k2")
-    (check,) = client.wait_for_checks(1)
-    asked, _ = decode_record(check.body)
-    assert (asked.topic, asked.queue_id, asked.body) == (topic, 0, b"paid")
-    assert asked.properties["TRANSACTION_CHECK_TIMES"] == "1"
-    assert check.is_oneway and check.fields["transactionId"] == "k2"
-    client.answer_check(check, group, COMMIT)
-    assert bodies(client.read(topic)) == ["paid"]
-
-
 def test_a_timer_comes_when_whoever_started_the_broker_says_so() -> None:
     """No time passes: a round is made because it is asked for, and is over when that is said."""
     day = 86_400_000
