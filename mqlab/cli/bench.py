@@ -23,7 +23,7 @@ from ..places import ROOT
 from ..registry.tables import pad
 from .errors import UserError
 
-HELP = "measure how fast this machine runs the server, Spark's income, the search and the player"
+HELP = "measure how fast the server, the Spark job, the search and the player are on this machine"
 
 #: the kernel alone, a lab's own module, a picture, a server with its broker
 IMPORTS = "mqlab.kernel mqlab.lessons.kafka.lab06 mqlab_widgets mqlab.serve.kafka.adapter"

@@ -81,7 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "system",
         nargs="*",
         metavar="SYSTEM",
-        help="a broker (kafka, rocketmq, pulsar): its most telling systems, within half a minute; "
+        help="a broker (kafka, rocketmq, pulsar): its most telling systems, in about half a minute; "
         "a classical model (two_phase, tcc …): its lesson system; each within bounds of its own; "
         "or a system line, for example: kafka 'app=init; begin; send orders-0 a; commit'",
     )
@@ -96,7 +96,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--claim",
         metavar="NAME",
-        help="`BROKER --claim NAME`: search for a claim that the real broker does not promise",
+        help="`BROKER --claim NAME`: test a claim that the real broker does not promise",
     )
     add_flag(
         parser,
@@ -146,8 +146,8 @@ def _add_ways(parser: argparse.ArgumentParser) -> None:
     add_flag(
         parser,
         "--symmetry",
-        help="count worlds that differ only in the names of interchangeable nodes once; "
-        "then search without this, to compare",
+        help="count states that differ only in the names of interchangeable nodes as one; "
+        "search again without this option to compare",
     )
     parser.add_argument(
         "--spark",

@@ -24,13 +24,13 @@ from .language import add_language
 
 HELP = "search publicly reported incidents by symptom, broker or release, and step through them"
 
-NOT_MENDED = tr("not mended")
-MENDED = Words("mended in {release}")
+NOT_MENDED = tr("not fixed")
+MENDED = Words("fix: {release}")
 SEE = Words("see it:  {command}")
 HELPED = Words("what would have helped:  {command}")
 ASK = Words("Before you run it: {question}")
 RECORDED = Words("recorded on the released broker: {where}")
-SEVERAL = Words("{n} incidents; more words find fewer, and a single one is printed in full")
+SEVERAL = Words("{n} incidents; add words to narrow the search; a single one is printed in full")
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from ..registry import reopen_run
 from .errors import UserError
 from .pictures import add_picture_arguments, write_picture
 
-HELP = "show what is in a token, which `mqlab explore` or a Playground's button gave you"
+HELP = "show what is in a token that `mqlab explore` or a Playground's button gave you"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -32,10 +32,10 @@ def add_bounds(parser: argparse._ActionsContainer) -> None:
     """Declare the bounds of a search as options: which faults may happen and how often, how many
     states, how much memory (MB). An option that is not given is None, which stands for the
     default."""
-    parser.add_argument("--kills", type=_count, help="most processes killed")
-    parser.add_argument("--power-cuts", type=_count, help="most machines that lose power")
-    parser.add_argument("--breaks", type=_count, help="most connections broken")
-    parser.add_argument("--timers", type=_count, help="most timers that run out")
+    parser.add_argument("--kills", type=_count, help="at most so many processes are killed")
+    parser.add_argument("--power-cuts", type=_count, help="at most so many machines lose power")
+    parser.add_argument("--breaks", type=_count, help="at most so many connections break")
+    parser.add_argument("--timers", type=_count, help="at most so many timers run out")
     parser.add_argument("--retries", type=_count, help="how often each retry timer may run out")
     parser.add_argument(
         "--killable", type=_names, help="which nodes may stop, as in coordinator,app"
@@ -44,7 +44,7 @@ def add_bounds(parser: argparse._ActionsContainer) -> None:
     parser.add_argument(
         "--states",
         type=read_number,
-        help="give up after so many states (default for one system: 1,000,000)",
+        help="give up after this many states (default for one system: 1,000,000)",
     )
     parser.add_argument(
         "--memory",
