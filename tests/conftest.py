@@ -15,6 +15,8 @@ import pytest
 from hypothesis import settings
 
 from mqlab.cli import doctor
+from mqlab.lessons.builder.right import read_right
+from mqlab.places import LABS
 
 # No test asks for a time: a busy machine takes ten times as long as a quiet one.
 settings.register_profile("patient", deadline=None)
@@ -113,6 +115,15 @@ def changed(root: Path) -> tuple[str, ...]:
         )
         found += done.stdout.splitlines()
     return tuple(found)
+
+
+@pytest.fixture(scope="session")
+def rights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the right coordinator of each part of lab 13: `sitting-1.py` …"""
+    folder = tmp_path_factory.mktemp("rights")
+    for sitting in range(1, 6):
+        (folder / f"sitting-{sitting}.py").write_text(read_right(LABS / "coordinator", sitting))
+    return folder
 
 
 @pytest.fixture(scope="module")

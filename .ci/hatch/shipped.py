@@ -14,7 +14,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 SHIPPED = (
     "labs/*.ipynb", "labs/images/*", "labs/instructor/*.md",
     "labs/instructor/zh/*.md", "labs/source/*.py",
-    "labs/coordinator/*.py", "labs/check_round/*.py", "labs/pending_acks/*.py",
+    "labs/coordinator/*", "labs/check_round/*", "labs/pending_acks/*",
     "labs/reports/*/*", "labs/choose/*", "labs/lecture/*", "labs/site/**/*", "datasets/**/*",
     "LICENSE", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "mqlab/check/README.md",
     "mqlab/explore/README.md", "Makefile", "pyproject.toml", "requirements.lock", ".gitignore",

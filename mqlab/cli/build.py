@@ -90,17 +90,20 @@ def _new(args: argparse.Namespace) -> int:
     """Write the file from which a part of the work (`args.sitting`, from 1) begins to `args.file`,
     unless that exists. A later part begins with the solution of the part before it. UserError where
     there is none, or the file exists or cannot be written."""
-    name = "begin.py" if args.sitting == 1 else f"sitting-{args.sitting - 1}.py"
-    source = LABS / args.what.replace("-", "_") / name
-    if not source.is_file():
+    from ..lessons.builder.right import read_right
+
+    folder = LABS / args.what.replace("-", "_")
+    try:
+        text = read_right(folder, args.sitting - 1)
+    except FileNotFoundError as error:
         raise UserError(
             "no {}: continue with your own file from the part before, or take it from a clone",
-            source,
-        )
+            error.filename,
+        ) from error
     try:
         args.file.parent.mkdir(parents=True, exist_ok=True)
         with args.file.open("x", encoding="utf-8") as target:
-            target.write(source.read_text("utf-8"))
+            target.write(text)
     except FileExistsError:
         raise UserError(
             "{} exists and is not overwritten: rename it, or name another FILE", args.file

@@ -51,7 +51,7 @@ from .role import (
     build_failure,
     build_success,
 )
-from .run import Run, replay
+from .run import Run, replay, run_choices
 from .simulate import simulate
 from .snapshot import (
     Cell,
@@ -103,5 +103,6 @@ __all__ = [
     "Table", "Telling", "Text", "Trace", "Truncate", "Words", "World", "build_failure",
     "build_success", "escape_unseen", "frozen", "name_plainly", "parse", "pick", "replace",
     "replay",
+    "run_choices",
     "say", "shorten", "simulate", "speak", "speaking", "spoken", "tr", "translate", "worded",
 ]  # fmt: skip

@@ -327,7 +327,12 @@ def describe_effect(role: str, effect: Effect) -> Fact | None:
 
 def replay(system: System, schedule: Iterable[str], title: Text = Text("")) -> Trace:
     """Do a list of choices; the trace of exactly that execution."""
+    return run_choices(system, schedule, title).trace
+
+
+def run_choices(system: System, schedule: Iterable[str], title: Text = Text("")) -> Run:
+    """The execution of a list of choices; BadValue where one is not possible."""
     run = Run(system, title)
     for choice in schedule:
         run.do(choice)
-    return run.trace
+    return run

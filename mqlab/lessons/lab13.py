@@ -23,6 +23,7 @@ from .builder.clients import ask_clients
 from .builder.host import BuildError, FileHost
 from .builder.lights import LIGHTS as LIGHTS
 from .builder.pending_acks import api as acks_api
+from .builder.right import read_right as read_right_of
 from .verdict import Verdict
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def read_mine(file: str = COORDINATOR) -> str:
 
 def read_right(sitting: int) -> str:
     """A right coordinator of a sitting, from a clone. FileNotFoundError where there is none."""
-    return (LABS / "coordinator" / f"sitting-{sitting}.py").read_text("utf-8")
+    return read_right_of(LABS / "coordinator", sitting)
 
 
 SEEN = Words("{searched}; {seen}")

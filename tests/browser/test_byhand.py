@@ -12,12 +12,13 @@ pytest.importorskip("anywidget", reason="anywidget is missing: make setup")
 
 from mqlab.cli.alone import PageServer
 from mqlab.lessons.builder.byhand import ByHand
+from mqlab.lessons.builder.right import read_right
 from tests.lessons.builder.wrong import FILES
 
 pytestmark = pytest.mark.needs("chromium")
 
 ONE = "partitions=1 off=epoch_bump 'app=init; begin; send orders-0 a; commit'"
-RIGHT = (FILES / "sitting-1.py").read_text("utf-8")
+RIGHT = read_right(FILES, 1)
 STEP = "    def step(self, event, disk: Disk):\n"
 
 

@@ -13,6 +13,7 @@ checking   right, or the shortest execution that breaks it, in words
 serving    a coordinator's process in `mqlab serve kafka`, for real clients
 clients    what released clients see of it while it is killed
 byhand     the file in a playground
+right      right files, as a clone has them
 lights     the exercise in which learners write the properties
 
     check_round/    RocketMQ's check round, one function

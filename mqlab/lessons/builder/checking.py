@@ -127,7 +127,7 @@ def _search(trial: Trial, system: Any, what: What, host: Any) -> Card:
     if verdict.missing:
         # The last world that was found is one of those in which nothing more can happen.
         schedule = search.schedule(search.states - 1)
-        sentence = what.explain_missing(system, schedule, verdict.missing[0])
+        sentence = what.explain(system, schedule, verdict.missing[0])
         card = Card(
             False, sentence, "", schedule, system,
             states=search.states, trial=trial.name, shortest=False,
@@ -208,8 +208,7 @@ def _show_run(
     trial: Trial, claim: str, schedule: tuple[str, ...], system: Any, states: int, what: What
 ) -> Card:
     kind = next(one.kind for one in system.properties() if one.name == claim)
-    tell = what.explain_missing if kind == "sometimes" else what.explain
-    says = tell(system, schedule, claim)
+    says = what.explain(system, schedule, claim)
     light = "" if kind == "sometimes" else claim
     marked = _light(system, claim, what)
     # judged at the end of the execution only: it is red in the last snapshot of the trace

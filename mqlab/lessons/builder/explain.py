@@ -29,25 +29,17 @@ from .evidence import NOBODY, Evidence, explain_outcome, explain_wait, find_refu
 from .sittings import BuildSystem
 
 BREAKS = Words("the coordinator's code breaks: {broken}")
-BROKEN = Words("“{sentence}” is broken: {why}")
 NOTHING_GOOD = Words("in no execution does each commit succeed: {why}")
 
 
 def explain(system: BuildSystem, schedule: tuple[str, ...], claim: str) -> Text:
     """Why the claim does not hold at the end of this execution."""
-    evidence = play(system, schedule)
-    broken = system.find_broken(evidence.run.world)
-    if claim == "runs" or broken:
-        return BREAKS(broken=broken)
-    sentence = next(one.sentence for one in system.properties() if one.name == claim)
-    return BROKEN(sentence=sentence, why=REASONS.get(claim, explain_outcome)(evidence))
+    return REASONS.get(claim, explain_outcome)(play(system, schedule))
 
 
-def explain_missing(system: BuildSystem, schedule: tuple[str, ...], claim: str) -> Text:
+def explain_missing(system: BuildSystem, schedule: tuple[str, ...]) -> Text:
     """Why nothing good ever happens, by an execution after which nothing more can happen."""
     evidence = play(system, schedule)
-    if broken := system.find_broken(evidence.run.world):
-        return BREAKS(broken=broken)
     return NOTHING_GOOD(why=find_refused(evidence) or explain_wait(evidence))
 
 

@@ -115,12 +115,8 @@ class BuildSystem(Built, KafkaSystem):
         return tuple(one for one in all_properties if one.name not in self.dropped)
 
     def find_broken(self, world: World) -> Text | None:
-        """Why the code does no more, on any of its nodes; None while it does."""
         broken = (find_broken(world.nodes[copy]) for copy in self.cluster.copies(TC))
         return next(filter(None, broken), None)
-
-    def _runs(self, world: World) -> bool:
-        return not self.find_broken(world)
 
     def _told(self, world: World) -> bool:
         calls = (call for _, made in self.programs if isinstance(made, tuple) for call in made)

@@ -58,6 +58,17 @@ class Built:
     """A system some of whose roles are a learner's: a node whose code has broken is drawn as one
     that has died, and the step that broke it is not folded. Its light `runs` says why."""
 
+    def find_broken(self, world: World) -> Text | None:
+        """Why the code does no more, on any of its nodes; None while it does."""
+        raise NotImplementedError
+
+    def find_fault(self, world: World) -> Text | None:
+        """The same; also what breaks in a step that is only tried."""
+        return self.find_broken(world)
+
+    def _runs(self, world: World) -> bool:
+        return not self.find_broken(world)
+
     def annotate(
         self, world: World, role: str, event: Event | None, effect: Effect | None
     ) -> Telling:

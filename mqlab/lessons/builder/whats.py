@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...kafka.claims import CLAIMS as KAFKA
-from ...kernel import Text, Words
+from ...kernel import Text, Words, run_choices
 from ...pulsar.claims import CLAIMS as PULSAR
 from ...rocketmq.claims import CLAIMS as ROCKETMQ
 from . import explain as coordinator_explain
@@ -26,7 +26,7 @@ from .pending_acks.hosting import AckHost
 from .trial import Trial
 
 OF_ANOTHER = Words("`{name}` is no system of this file, which is {noun}: begin with `{broker}`")
-Explain = Callable[[Any, tuple[str, ...], str], Text]
+BROKEN = Words("“{sentence}” is broken: {why}")
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,8 @@ class What:
     """`name`: as in a command; `broker`: whose part it is; `host`: the process of its file;
     `arrange`: a trial's system with what that process starts; `sittings`: by number; `claims`:
     those that a system line may name; `restart`: the node whose return shows where an execution
-    leads."""
+    leads; `breaks`: said of code that raises; `say_why`: what an execution shows of a claim;
+    `say_missing`: why nothing good ever happens, by an execution that can go no further."""
 
     name: str
     broker: str
@@ -43,8 +44,19 @@ class What:
     sittings: Mapping[int, tuple[Trial, ...]]
     claims: Mapping[str, object]
     restart: str
-    explain: Explain
-    explain_missing: Explain
+    breaks: Words
+    say_why: Callable[[Any, tuple[str, ...], str], Text]
+    say_missing: Callable[[Any, tuple[str, ...]], Text]
+
+    def explain(self, system: Any, schedule: tuple[str, ...], name: str) -> Text:
+        """Why the claim of this name does not hold at the end of an execution, or never comes
+        true."""
+        if broken := system.find_fault(run_choices(system, schedule).world):
+            return self.breaks(broken=broken)
+        claim = next(one for one in system.properties() if one.name == name)
+        if claim.kind == "sometimes":
+            return self.say_missing(system, schedule)
+        return BROKEN(sentence=claim.sentence, why=self.say_why(system, schedule, name))
 
     def list_trials(self, sitting: int) -> tuple[Trial, ...]:
         """Those of a sitting and of all before it, each once. KeyError where there is no such
@@ -83,6 +95,7 @@ COORDINATOR = What(
     coordinator_sittings.SITTINGS,
     KAFKA,
     coordinator_sittings.TC,
+    coordinator_explain.BREAKS,
     coordinator_explain.explain,
     coordinator_explain.explain_missing,
 )
@@ -94,8 +107,9 @@ CHECK_ROUND = What(
     round_sittings.SITTINGS,
     ROCKETMQ,
     "broker",
+    round_explain.BREAKS,
     round_explain.explain,
-    round_explain.explain_missing,
+    lambda *_: round_explain.NOTHING_DONE,
 )
 PENDING_ACKS = What(
     "pending-acks",
@@ -105,8 +119,9 @@ PENDING_ACKS = What(
     acks_sittings.SITTINGS,
     PULSAR,
     "orders-0",
+    acks_explain.BREAKS,
     acks_explain.explain,
-    acks_explain.explain_missing,
+    lambda *_: acks_explain.NOTHING_DONE,
 )
 WHATS = {what.name: what for what in (COORDINATOR, CHECK_ROUND, PENDING_ACKS)}
 

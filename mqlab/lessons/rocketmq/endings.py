@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ...kernel import Run, Trace, World, worded
+from ...kernel import Run, Trace, World, run_choices, worded
 from ...kernel.simulate import Timing, simulate_world
 from ...kernel.trace import FactKind
 from ...registry import run_scenario, system
@@ -168,7 +168,7 @@ def die_everywhere(system: OrderServiceSystem, folder: Path) -> Iterator[Death]:
 
 
 def _die(system: OrderServiceSystem, choices: list[str], path: Path) -> Death:
-    run = _run(system, choices)
+    run = run_choices(system, choices)
     _ask_to_the_end(run)
     file = run_on_file(system, run.choices, path)
     table = dict(run.world.disk(system.config.database).table(TABLE).items())
@@ -181,15 +181,8 @@ def _die(system: OrderServiceSystem, choices: list[str], path: Path) -> Death:
 
 def run_on_file(system: OrderServiceSystem, choices: Iterable[str], path: Path) -> dict[str, str]:
     """The rows that a schedule leaves in an SQLite file."""
-    _run(replace(system, file=str(path)), choices)
+    run_choices(replace(system, file=str(path)), choices)
     return OrderFile(path).read_rows()
-
-
-def _run(system: OrderServiceSystem, choices: Iterable[str]) -> Run:
-    run = Run(system)
-    for choice in choices:
-        run.do(choice)
-    return run
 
 
 def _ask_to_the_end(run: Run) -> None:

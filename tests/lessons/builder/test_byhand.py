@@ -22,28 +22,23 @@ from mqlab.kernel.play import decode
 from mqlab.lessons import lab13
 from mqlab.lessons.builder.byhand import ByHand, begin
 from mqlab.lessons.builder.host import BuildError
-from tests.lessons.builder.wrong import FILES
+from mqlab.lessons.builder.right import read_right
+from tests.lessons.builder.wrong import LABS
 
 ONE = "partitions=1 off=epoch_bump 'app=init; begin; send orders-0 a; commit'"
-LABS = FILES.parent
 
 
-def read(name: str) -> str:
-    return (LABS / f"{name}.py").read_text("utf-8")
+def read(sitting: int, folder: str = "coordinator") -> str:
+    return read_right(LABS / folder, sitting)
 
 
-def line_of(source: str, text: str) -> int:
-    """The number of the line with this text."""
-    return next(n for n, line in enumerate(source.splitlines(), 1) if text in line)
-
-
-#: where a file breaks: the file, what breaks in it, a system, and the node that dies of it
+#: the right file of a part, what breaks in it, a system, and the node that dies of it
 FAULTS = [
-    ("coordinator/sitting-4", "    def finish(self, log", ONE, "coordinator"),
-    ("coordinator/sitting-4", "    def recover(config", ONE, "coordinator"),
-    ("check_round/sitting-2", "def check(", "timeout_ms=0 persist_ms=0 'app=listener UNKNOW UNKNOW;"
+    (4, "coordinator", "    def finish(self, log", ONE, "coordinator"),
+    (4, "coordinator", "    def recover(config", ONE, "coordinator"),
+    (2, "check_round", "def check(", "timeout_ms=0 persist_ms=0 'app=listener UNKNOW UNKNOW;"
      " send-in-transaction orders-0 A'", "broker"),
-    ("pending_acks/sitting-2", "def commit(", "'app=subscribe orders-0 s from=earliest "
+    (2, "pending_acks", "def commit(", "'app=subscribe orders-0 s from=earliest "
      "type=Shared; send orders-0 a; receive s; new-transaction t1; ack s orders-0@0 txn=t1; "
      "commit t1'", "orders-0"),
 ]  # fmt: skip
@@ -64,9 +59,11 @@ def is_up(play: Play, node: str) -> bool:
     return lane.up
 
 
-@pytest.mark.parametrize(("name", "head", "line", "node"), FAULTS)
-def test_an_exception_shows_the_learners_line_and_the_playground_lives_on(name, head, line, node):
-    source, number = break_function(read(name), head)
+@pytest.mark.parametrize(("sitting", "folder", "head", "line", "node"), FAULTS)
+def test_an_exception_shows_the_learners_line_and_the_playground_lives_on(
+    sitting, folder, head, line, node
+):
+    source, number = break_function(read(sitting, folder), head)
     play, host = begin(source, line)
     with host:
         if "recover" in head:  # a coordinator that never began: what was said is in the light
@@ -91,7 +88,7 @@ def test_an_exception_shows_the_learners_line_and_the_playground_lives_on(name, 
 
 def test_without_a_line_the_first_trial_of_the_sitting_is_played():
     for sitting, call in ((1, "send orders-1 b"), (4, "flush")):
-        play, host = begin(read("coordinator/sitting-4"), sitting=sitting)
+        play, host = begin(read(4), sitting=sitting)
         with host:
             assert call in play.system.line() and play.system.line().startswith("kafka ")
             play.go_on()
@@ -101,7 +98,7 @@ def test_without_a_line_the_first_trial_of_the_sitting_is_played():
 
 
 def test_a_line_may_begin_with_its_own_broker_only():
-    source = read("coordinator/begin")
+    source = read(0)
     for line in (ONE, f"kafka {ONE}"):
         play, host = begin(source, line)
         with host:
@@ -119,9 +116,11 @@ def test_a_line_may_begin_with_its_own_broker_only():
         begin("import os")
 
 
-def test_what_a_searched_file_breaks_is_played_on_from_its_token(tmp_path: Path, capsys):
+def test_what_a_searched_file_breaks_is_played_on_from_its_token(
+    tmp_path: Path, rights: Path, capsys
+):
     mine = tmp_path / "my coordinator.py"
-    mine.write_text(read("coordinator/sitting-1"), "utf-8")
+    mine.write_text(read(1), "utf-8")
     bounds = ["--kills", "1", "--killable", "coordinator"]
     assert main(["build", "check", str(mine), "--system", f"kafka {ONE}", *bounds]) == 1
     out = capsys.readouterr().out
@@ -140,7 +139,7 @@ def test_what_a_searched_file_breaks_is_played_on_from_its_token(tmp_path: Path,
     play, host = begin(mine.read_text("utf-8"), run.line, choices=run.choices)
     with host:
         assert play.choices == run.choices and not is_up(play, "coordinator")
-    right = str(FILES / "sitting-4.py")
+    right = str(rights / "sitting-4.py")
     assert main(["explore", f"kafka {ONE}", "--coordinator", right, *bounds]) == 0
     assert "complete within" in capsys.readouterr().out
 
@@ -163,8 +162,8 @@ def test_what_a_searched_file_breaks_is_played_on_from_its_token(tmp_path: Path,
         (["build", "play", "none.py"], "cannot read none.py"),
     ],
 )
-def test_what_cannot_be_searched_or_played_is_said(words, why, capsys):
-    right = str(FILES / "sitting-4.py")
+def test_what_cannot_be_searched_or_played_is_said(words, why, rights: Path, capsys):
+    right = str(rights / "sitting-4.py")
     assert main([word.format(right) if "{}" in word else word for word in words]) == 2
     assert why in capsys.readouterr().err
 
@@ -179,7 +178,7 @@ def test_what_cannot_be_searched_or_played_is_said(words, why, capsys):
     ],
 )  # fmt: skip
 def test_positions_and_administrators_are_the_hosts_to_understand(line: str, answered: str):
-    play, host = begin(read("coordinator/sitting-4"), line)
+    play, host = begin(read(4), line)
     with host:
         play.go_on()
         assert answered in str(play.trace) and "your code breaks" not in str(play.trace)
@@ -187,19 +186,19 @@ def test_positions_and_administrators_are_the_hosts_to_understand(line: str, ans
 
 def test_a_file_is_played_while_it_is_written(tmp_path: Path):
     mine = tmp_path / "coordinator.py"
-    mine.write_text(read("coordinator/sitting-1"), "utf-8")
+    mine.write_text(read(1), "utf-8")
     hand = ByHand(mine, ONE, 1)
     ground, says = hand.begin()
     assert ground is not None and "reload this page" in says.en
     ground.go_on()
     choices = ground.play.choices
-    mine.write_text(read("coordinator/sitting-2"), "utf-8")
+    mine.write_text(read(2), "utf-8")
     again, _ = hand.begin()
     assert again is not None and again.play.choices == choices
     mine.write_text("x = (", "utf-8")
     nothing, says = hand.begin()
     assert nothing is None and "'(' was never closed, line 1" in says.en
-    mine.write_text(read("coordinator/begin"), "utf-8")
+    mine.write_text(read(0), "utf-8")
     shorter, says = hand.begin()
     assert shorter is not None and f"Of the {len(choices)} choices" in says.en
     assert shorter.play.choices == choices[: len(shorter.play.choices)] != ()
@@ -215,7 +214,7 @@ def test_a_cell_plays_the_file_beside_the_notebook(tmp_path: Path, monkeypatch):
     Path("coordinator.py").write_text("import os", "utf-8")
     said = lab13.play_mine(1)
     assert not isinstance(said, Playground) and "imports os" in said.message.en
-    Path("coordinator.py").write_text(read("coordinator/sitting-1"), "utf-8")
+    Path("coordinator.py").write_text(read(1), "utf-8")
     assert lab13.play_mine(1, system=ONE).play.system.line() == f"kafka {ONE}"
     assert lab13._played.pop("coordinator.py") is not first
     assert first._process._process.poll() is not None
@@ -229,7 +228,7 @@ Ask = tuple[int, dict[str, str], str]
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[PageServer]:
     mine = tmp_path / "<script>x.py"
-    mine.write_text(read("coordinator/sitting-1"), "utf-8")
+    mine.write_text(read(1), "utf-8")
     hand = ByHand(mine, ONE, 1)
     with PageServer(hand.begin, "en") as server:
         thread = Thread(target=server.serve_forever)

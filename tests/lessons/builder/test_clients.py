@@ -16,8 +16,9 @@ from mqlab.check.kafka import story
 from mqlab.cli import main
 from mqlab.lessons.builder import clients
 from mqlab.lessons.builder.clients import ask_clients
+from mqlab.lessons.builder.right import read_right
 from mqlab.lessons.lab13 import check_mine
-from tests.lessons.builder.wrong import FILES
+from tests.lessons.builder.wrong import FILES, LABS
 
 OWED = "owed = Map((e.txn_id, e.partitions) for e in entries.values() if e.state in COMPLETE)"
 PID = "1 + max(pids, default=-1)"
@@ -27,8 +28,8 @@ pytestmark = pytest.mark.spread("mqlab/lessons/builder", "mqlab/serve", "tests/l
 
 
 @pytest.mark.parametrize("sitting", [3, 4, 5])
-def test_a_right_one_passes(sitting: int):
-    verdict = ask_clients(FILES / f"sitting-{sitting}.py", sitting)
+def test_a_right_one_passes(sitting: int, rights: Path):
+    verdict = ask_clients(rights / f"sitting-{sitting}.py", sitting)
     assert verdict.ok and "all 5 transactions" in verdict.message.en, verdict
 
 
@@ -41,7 +42,7 @@ def test_a_right_one_passes(sitting: int):
     ],
 )
 def test_a_wrong_one_is_refuted(tmp_path: Path, sitting: int, right: str, wrong: str, says: str):
-    source = (FILES / f"sitting-{sitting}.py").read_text("utf-8")
+    source = read_right(FILES, sitting)
     assert right in source
     mine = tmp_path / "coordinator.py"
     mine.write_text(source.replace(right, wrong), "utf-8")
@@ -49,8 +50,10 @@ def test_a_wrong_one_is_refuted(tmp_path: Path, sitting: int, right: str, wrong:
     assert not verdict.ok and re.search(says, verdict.message.en), verdict
 
 
-def test_who_cannot_be_asked_says_so_and_the_check_goes_on(monkeypatch: pytest.MonkeyPatch):
-    right = FILES / "sitting-5.py"
+def test_who_cannot_be_asked_says_so_and_the_check_goes_on(
+    rights: Path, monkeypatch: pytest.MonkeyPatch
+):
+    right = rights / "sitting-5.py"
 
     def wait(*_: object) -> None:
         raise story.Unanswered("orders: init_transactions: timed out")
@@ -76,17 +79,20 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     return found
 
 
-def test_the_command_asks_them_from_sitting_3_on(asked: list[bool], capsys):
-    assert main(["build", "check", str(FILES / "sitting-2.py"), "--sitting", "2"]) == 0
-    assert main(["build", "check", str(FILES / "sitting-3.py"), "--sitting", "3"]) == 1
-    rounds = FILES.parent / "check_round" / "sitting-2.py"
+def test_the_command_asks_them_from_sitting_3_on(
+    asked: list[bool], rights: Path, tmp_path: Path, capsys
+):
+    assert main(["build", "check", str(rights / "sitting-2.py"), "--sitting", "2"]) == 0
+    assert main(["build", "check", str(rights / "sitting-3.py"), "--sitting", "3"]) == 1
+    rounds = tmp_path / "check_round.py"
+    rounds.write_text(read_right(LABS / "check_round", 2), "utf-8")
     assert main(["build", "check", str(rounds), "--sitting", "2"]) == 0
     assert asked == [False] and "they lost it" in capsys.readouterr().out
 
 
-def test_the_cell_of_the_lab_asks_them_too(asked: list[bool], tmp_path: Path, monkeypatch):
+def test_the_cell_of_the_lab_asks_them_too(asked: list[bool], rights: Path, tmp_path: Path):
     mine = tmp_path / "coordinator.py"
-    shutil.copy(FILES / "sitting-3.py", mine)
+    shutil.copy(rights / "sitting-3.py", mine)
     assert check_mine(2, str(mine)).ok and check_mine(3, str(mine), clients=False).ok
     assert not asked
     verdict = check_mine(3, str(mine))
@@ -95,9 +101,9 @@ def test_the_cell_of_the_lab_asks_them_too(asked: list[bool], tmp_path: Path, mo
     assert not check_mine(3, str(mine)).ok and len(asked) == 1
 
 
-def test_the_cell_says_so_where_they_cannot_be_asked(tmp_path: Path, monkeypatch):
+def test_the_cell_says_so_where_they_cannot_be_asked(rights: Path, monkeypatch):
     monkeypatch.setitem(sys.modules, "confluent_kafka", None)
     monkeypatch.setattr(clients, "serve", None)  # no server is started for nobody
-    verdict = check_mine(3, str(FILES / "sitting-3.py"))
+    verdict = check_mine(3, str(rights / "sitting-3.py"))
     said = verdict.message.en
     assert verdict.ok and "nothing breaks" in said and "confluent-kafka is missing" in said

@@ -1,7 +1,8 @@
-"""A learner's coordinator: right ones pass, each wrong one hears its own sentence with its run."""
+"""A learner's coordinator: what its parts ask, and what its file may not do."""
 
 from __future__ import annotations
 
+from difflib import unified_diff
 from pathlib import Path
 
 import pytest
@@ -17,29 +18,20 @@ from mqlab.lessons.builder.apart import STEP_S
 from mqlab.lessons.builder.checking import GRADED, Building, Card, check_source, search_trial
 from mqlab.lessons.builder.closed import ask_version
 from mqlab.lessons.builder.host import BuildError, Host, Inside
+from mqlab.lessons.builder.right import apply_diff, read_right
 from mqlab.lessons.builder.speech import KINDS, SpeechError, pack, unpack
 from mqlab.lessons.builder.whats import COORDINATOR
-from tests.lessons.builder.wrong import FILES, WRONG, Wrong, assert_chinese
+from tests.lessons.builder.wrong import FILES, WRONG, assert_chinese
 
 TRIALS = {trial.name: trial for trial in COORDINATOR.list_trials(5)}
-ROLE = (FILES / "begin.py").read_text("utf-8")
+ROLE = read_right(FILES, 0)
 #: a place in the role to read first where a line of somebody's may stand
 STEP = "    def step(self, event, disk: Disk):\n"
 INTRODUCE = "    def introduce(self, ask: InitProducerId, caller: Caller, disk: Disk):\n"
 
 
 def right(sitting: int) -> str:
-    return (FILES / f"sitting-{sitting}.py").read_text("utf-8")
-
-
-@pytest.mark.parametrize("sitting", [1, 2, 3, 4, 5])
-def test_the_right_ones_pass_and_those_of_the_sitting_before_do_not(sitting):
-    card = check_source(right(sitting), sitting)
-    assert card.ok, card
-    assert card.trials == len(COORDINATOR.list_trials(sitting)) and card.states > 500
-    before = ROLE if sitting == 1 else right(sitting - 1)
-    failed = check_source(before, sitting)
-    assert not failed.ok and failed.trial in [one.name for one in sittings.SITTINGS[sitting]]
+    return read_right(FILES, sitting)
 
 
 @pytest.mark.parametrize("sitting", [1, 2, 3, 4])
@@ -65,17 +57,6 @@ def test_what_an_earlier_sitting_finds_costs_no_later_point():
     assert GRADED["coordinator 4"][0].check(source).ok
 
 
-@pytest.mark.spread("mqlab/lessons/builder", "tests/lessons/builder")
-@pytest.mark.parametrize("wrong", WRONG, ids=lambda one: one.belief)
-def test_a_wrong_one_hears_its_own_sentence(wrong: Wrong):
-    with Host(wrong.source()) as host:
-        card = search_trial(TRIALS[wrong.trial], host)
-    assert not card.ok and wrong.says in card.message.en, card
-    assert_chinese(card.message)
-    # the run is there although its process has ended
-    assert card.step == 0 or card.trace().facts[card.step - 1].text.en
-
-
 def test_the_file_to_begin_with_gives_newcomers_a_pid_each():
     with Host(ROLE) as host:
         assert search_trial(TRIALS["three newcomers"], host).ok
@@ -92,14 +73,6 @@ def test_a_browser_without_processes_judges_the_same(monkeypatch: pytest.MonkeyP
         assert search_trial(TRIALS[wrong.trial], host).ok
     with pytest.raises(BuildError, match="no class `Coordinator`"):
         Host("x = 1")
-
-
-def test_each_claim_that_a_wrong_one_breaks_is_a_light_of_its_run():
-    (wrong,) = (one for one in WRONG if one.belief == "a marker that was sent was written")
-    with Host(wrong.source()) as host:
-        card = search_trial(TRIALS[wrong.trial], host)
-    lights = {light.name: light.ok for light in card.trace().snapshot(card.step).lights}
-    assert not lights[card.light] and lights["runs"]
 
 
 def test_in_simulated_time_what_is_never_reached_is_red_at_the_end_only():
@@ -315,6 +288,22 @@ def test_values_travel_and_come_back():
     ask = api.Request(api.Caller("app", 1, 2), api.EndTxn("a", 1, 2, True))
     for said in (entry, ask, api.Error.PRODUCER_FENCED, api.Map([("a", entry)]), api.KafkaConfig()):
         assert unpack(pack(said)) == said
+
+
+# --- the right files
+
+
+def test_a_diff_is_applied_to_what_it_was_made_of_and_to_nothing_else(tmp_path: Path):
+    old = [f"{n}\n" if n % 4 else "\n" for n in range(40)]
+    new = [*old[:3], "x\n", *old[5:20], *old[23:39], "39\n", "40\n"]
+    made = "".join(
+        line.strip() + "\n" if line.isspace() else line for line in unified_diff(old, new)
+    )
+    assert apply_diff("".join(old), made) == "".join(new)
+    with pytest.raises(ValueError, match="line 1 is not"):
+        apply_diff("".join(old[1:]), made)
+    with pytest.raises(FileNotFoundError, match=r"begin\.py"):
+        read_right(tmp_path, 0)
 
 
 # --- the command

@@ -8,6 +8,7 @@ import pytest
 
 from mqlab.lessons.builder.checking import check_source
 from mqlab.lessons.builder.host import BuildError
+from mqlab.lessons.builder.right import read_right
 from tests.lessons.builder.mutants import mutate
 from tests.lessons.builder.wrong import EQUAL, FILES, LABS, MISSED
 
@@ -29,7 +30,7 @@ def choose() -> list[tuple[int, str, str]]:
     all allows, so that they are of every part and of every kind; in each file others."""
     chosen = []
     for sitting in SITTINGS:
-        mutants = mutate((FILES / f"sitting-{sitting}.py").read_text("utf-8"))
+        mutants = mutate(read_right(FILES, sitting))
         first = (sitting - 1) / len(SITTINGS)
         places = [int((first + at) * len(mutants) / MANY) for at in range(MANY)]
         chosen += [(sitting, *mutants[place]) for place in places]
@@ -73,9 +74,10 @@ def test_a_mutant_has_one_fault_and_says_where():
     assert all(says[:7] == "line 5:" for says, _ in mutate(RULE, frozenset({5})))
 
 
-@pytest.mark.parametrize("path", sorted(LABS.glob("*/sitting-*.py")), ids=lambda one: one.stem)
-def test_mutants_are_python_and_no_two_are_the_same(path):
-    source = path.read_text("utf-8")
+@pytest.mark.parametrize("folder", ["check_round", "coordinator", "pending_acks"])
+@pytest.mark.parametrize("sitting", [1, 2])
+def test_mutants_are_python_and_no_two_are_the_same(folder, sitting):
+    source = read_right(LABS / folder, sitting)
     mutants = mutate(source)
     assert mutants == mutate(source) and len({text for _, text in mutants}) == len(mutants) > 20
     assert source not in dict(mutants).values()

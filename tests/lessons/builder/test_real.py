@@ -9,18 +9,21 @@ import pytest
 
 from mqlab.lab import say
 from mqlab.lessons.lab13 import check_mine, serve
-from tests.lessons.builder.wrong import FILES
+from tests.lessons.builder.wrong import LABS
 
-LAB = FILES.parent / "source" / "13-build-a-coordinator.py"
+LAB = LABS / "source" / "13-build-a-coordinator.py"
 
 
 def test_a_released_client_commits_through_the_file_beside_the_notebook(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    rights: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     pytest.importorskip("confluent_kafka", reason="needs confluent-kafka: run `make setup`")
     cells = LAB.read_text("utf-8").split("# %%")
     (cell,) = (one for one in cells if "def count_committed" in one)
-    shutil.copy(FILES / "sitting-5.py", tmp_path / "coordinator.py")
+    shutil.copy(rights / "sitting-5.py", tmp_path / "coordinator.py")
     monkeypatch.chdir(tmp_path)
     given = {"check_mine": check_mine, "serve": serve, "say": say}
     exec(compile(cell, "lab 13", "exec"), given)

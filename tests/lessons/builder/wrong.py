@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mqlab.kernel import Text
+from mqlab.lessons.builder.right import read_right
 
 #: three words of English in a row: in Chinese a sentence that nobody has translated
 ENGLISH = re.compile(r"[a-z]+(?: [a-z]+){2}")
@@ -34,7 +35,7 @@ class Wrong:
     folder: str = "coordinator"
 
     def source(self) -> str:
-        text = (LABS / self.folder / f"sitting-{self.sitting}.py").read_text("utf-8")
+        text = read_right(LABS / self.folder, self.sitting)
         assert text.count(self.old) == 1, (self.belief, text.count(self.old))
         assert self.also[0] in text
         changed = text.replace(self.old, self.new)

@@ -18,7 +18,6 @@ from mqlab.lessons.course.notebooks import labs_in, read_source
 from mqlab.lessons.java import RECORDINGS
 from mqlab.lessons.kafka.lab06 import (
     ADMIT,
-    COMMIT,
     answers,
     coordinator_of,
     costs,
@@ -58,39 +57,6 @@ def busy_first(known: Pair | None, state: str, busy: bool, caller: Pair) -> str:
 def test_both_orders_of_the_real_coordinator_are_right(rule: Callable[..., Any]) -> None:
     verdict = check(ADMIT, rule)
     assert verdict.ok, verdict
-
-
-@pytest.mark.parametrize(
-    ("order", "broken"),
-    [
-        ("prepare reply markers wait complete", ""),
-        ("prepare markers reply wait complete", ""),
-        ("prepare markers wait complete reply", ""),
-        ("reply prepare markers wait complete", "kept"),
-        ("prepare markers wait complete", "told"),
-        ("prepare reply markers wait", "commits"),
-        ("prepare reply complete", "read back"),
-        ("markers prepare reply wait complete", "same outcome"),
-        ("prepare reply complete markers wait", "settled"),
-        ("vote prepare reply markers wait complete", "partitions vote"),
-        (
-            "prepare producer reply markers wait complete",
-            "the producer writes its commit message into the log",
-        ),
-        (
-            "prepare reply undo markers wait complete",
-            "what the client does not know has not happened",
-        ),
-        ("drain prepare reply markers wait complete", "everything arrives before the end"),
-        (
-            "clock prepare reply markers wait complete",
-            "the timeout begins when the commit is asked for",
-        ),
-    ],
-)
-def test_the_pieces_of_commit(order: str, broken: str) -> None:
-    verdict = COMMIT.judge(order.split())
-    assert (verdict.ok, verdict.misconception) == (not broken, broken), verdict
 
 
 def test_unknown_may_end_either_way_and_breaks_no_promise() -> None:

@@ -88,14 +88,14 @@ def test_compressed_batches_stay_what_they_are(
 # a broken one harms nobody.
 
 
-FILES = Path(__file__).parents[3] / "labs" / "coordinator"
-RIGHT = FILES / "sitting-5.py"
 STEP = "    def step(self, event, disk: Disk):\n"
 TXN = "order-service"
 
 
-def test_an_unmodified_client_commits_aborts_and_goes_on_after_a_kill(tmp_path: Path) -> None:
-    with serve(coordinator=RIGHT, data_dir=tmp_path) as broker:
+def test_an_unmodified_client_commits_aborts_and_goes_on_after_a_kill(
+    rights: Path, tmp_path: Path
+) -> None:
+    with serve(coordinator=rights / "sitting-5.py", data_dir=tmp_path) as broker:
         create(broker.address, "orders", 2)
         who = producer(broker.address, TXN)
         transaction(who, "orders", "a", "b")
@@ -110,8 +110,8 @@ def test_an_unmodified_client_commits_aborts_and_goes_on_after_a_kill(tmp_path: 
         assert sorted(read(broker.address, "orders", 2)) == ["a", "b", "c", "d"]
 
 
-def test_a_position_is_committed_with_the_transaction() -> None:
-    with serve(coordinator=RIGHT) as broker:
+def test_a_position_is_committed_with_the_transaction(rights: Path) -> None:
+    with serve(coordinator=rights / "sitting-5.py") as broker:
         create(broker.address, "orders")
         who = producer(broker.address, TXN)
         reader = consumer(broker.address)
@@ -124,8 +124,11 @@ def test_a_position_is_committed_with_the_transaction() -> None:
     assert kept.offset == 7
 
 
-def test_a_client_of_today_gets_the_next_epoch_with_each_end() -> None:
-    with serve(coordinator=RIGHT) as broker, Raw(broker.address, PATIENCE_S) as client:
+def test_a_client_of_today_gets_the_next_epoch_with_each_end(rights: Path) -> None:
+    with (
+        serve(coordinator=rights / "sitting-5.py") as broker,
+        Raw(broker.address, PATIENCE_S) as client,
+    ):
         client.create("orders")
         given = client.init(TXN)
         epochs = [given.producer_epoch]
@@ -138,9 +141,9 @@ def test_a_client_of_today_gets_the_next_epoch_with_each_end() -> None:
     assert epochs == [0, 1, 2]
 
 
-def test_what_sitting_4_misses_fences_an_older_client() -> None:
+def test_what_sitting_4_misses_fences_an_older_client(rights: Path) -> None:
     """librdkafka ends with version 1 of EndTxn, whose answer holds no epoch."""
-    with serve(coordinator=FILES / "sitting-4.py") as broker:
+    with serve(coordinator=rights / "sitting-4.py") as broker:
         create(broker.address, "orders")
         who = producer(broker.address, TXN)
         transaction(who, "orders", "a")
@@ -149,9 +152,11 @@ def test_what_sitting_4_misses_fences_an_older_client() -> None:
 
 
 @pytest.mark.parametrize("line", ["raise ValueError('no order')", "while True: pass"])
-def test_a_broken_one_says_so_and_the_server_goes_on(line: str, tmp_path: Path) -> None:
+def test_a_broken_one_says_so_and_the_server_goes_on(
+    line: str, rights: Path, tmp_path: Path
+) -> None:
     mine = tmp_path / "coordinator.py"
-    text = RIGHT.read_text("utf-8")
+    text = (rights / "sitting-5.py").read_text("utf-8")
     broken = f"{STEP}        if isinstance(event, Request):\n            {line}\n"
     mine.write_text(text.replace(STEP, broken, 1), "utf-8")
     with serve(coordinator=mine) as broker, Raw(broker.address, PATIENCE_S) as client:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from ....kernel import Run, Text, Words, World, tr
+from ....kernel import Text, Words, run_choices, tr
 from ....rocketmq.broker.timer import read_progress
 from ....rocketmq.claims import is_forgotten as is_lost
 from ....rocketmq.picture.view import read_world
-from ..explain import BROKEN
 from .hosting import read_round
 from .sittings import CheckRoundSystem
 
@@ -21,37 +20,15 @@ PASSED_OVER = tr("no op record of this round names it, and the round does nothin
 TO_THE_END = tr("Play the example to its end")
 
 
+NOTHING_DONE = tr(
+    "no execution commits anything: the local transaction said UNKNOW, and its producer is not "
+    "asked again. `PutBack` only writes a copy; `Ask` is the question"
+)
+
+
 def explain(system: CheckRoundSystem, schedule: tuple[str, ...], claim: str) -> Text:
     """Why the claim does not hold at the end of this execution."""
-    world = play(system, schedule)
-    broken = getattr(world.role(system.config.broker), "broken", "")
-    if broken:
-        return BREAKS(broken=broken)
-    sentence = next(one.sentence for one in system.properties() if one.name == claim)
-    return BROKEN(sentence=sentence, why=_explain(system, schedule, world, claim))
-
-
-def explain_missing(system: CheckRoundSystem, schedule: tuple[str, ...], claim: str) -> Text:
-    """Why nothing is ever committed, by an execution after which nothing more can happen."""
-    world = play(system, schedule)
-    broken = getattr(world.role(system.config.broker), "broken", "")
-    if broken:
-        return BREAKS(broken=broken)
-    return tr(
-        "no execution commits anything: the local transaction said UNKNOW, and its producer is not "
-        "asked again. `PutBack` only writes a copy; `Ask` is the question"
-    )
-
-
-def play(system: CheckRoundSystem, schedule: tuple[str, ...]) -> World:
-    run = Run(system)
-    for choice in schedule:
-        run.do(choice)
-    return run.world
-
-
-def _explain(system: CheckRoundSystem, schedule: tuple[str, ...], world: World, claim: str) -> Text:
-    seen = read_world(system.cluster, world)
+    seen = read_world(system.cluster, run_choices(system, schedule).world)
     half_at, op_at = read_progress(seen.offsets)
     lost = [txn for txn in seen.book.txns.values() if is_lost(seen, txn)]
     if claim in ("no half lost", "row with message") and lost:
@@ -67,7 +44,7 @@ def _explain_lost(system: CheckRoundSystem, schedule: tuple[str, ...], at: int) 
     """Say why the half message at offset `at` was lost in the schedule's last round of the check:
     from what that round was given, and what it did with it. The round is done again for this, from
     the state before the last choice."""
-    before_last = play(system, schedule[:-1])
+    before_last = run_choices(system, schedule[:-1]).world
     broker = before_last.role(system.config.broker)
     if broker is None:
         return TO_THE_END

@@ -55,8 +55,8 @@ class CheckRoundSystem(Built, RocketMQSystem):
         every = (*mine, *super()._properties)
         return tuple(one for one in every if one.name not in self.dropped)
 
-    def _runs(self, world: World) -> bool:
-        return not find_broken(world.nodes[self.config.broker])
+    def find_broken(self, world: World) -> Text | None:
+        return find_broken(world.nodes[self.config.broker])
 
     def _spent(self, world: World) -> bool:
         return not any(

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from ....kernel import Run, Text, Words, World, tr
-from ....pulsar.claims import list_topics
+from ....kernel import Text, Words, World, run_choices, tr
 from ....pulsar.pending_ack import ACK
-from ..explain import BROKEN
-from .hosting import BuiltTopic, list_acked
+from .hosting import list_acked
 from .sittings import Held, Load, PendingAckSystem, find_unowed, list_held, list_loads
 
 BREAKS = Words("the code of the pending acks breaks: {broken}")
@@ -56,33 +54,8 @@ TO_THE_END = tr("Play the example to its end")
 
 def explain(system: PendingAckSystem, schedule: tuple[str, ...], claim: str) -> Text:
     """Why the claim does not hold at the end of this execution."""
-    world = play(system, schedule)
-    if broken := find_broken(system, world):
-        return BREAKS(broken=broken)
-    sentence = next(one.sentence for one in system.properties() if one.name == claim)
-    why = REASONS.get(claim) or _explain_held(system, world, claim)
-    return BROKEN(sentence=sentence, why=why)
-
-
-def explain_missing(system: PendingAckSystem, schedule: tuple[str, ...], claim: str) -> Text:
-    """Why no transaction ever commits, by an execution after which nothing more can happen."""
-    broken = find_broken(system, play(system, schedule))
-    return BREAKS(broken=broken) if broken else NOTHING_DONE
-
-
-def play(system: PendingAckSystem, schedule: tuple[str, ...]) -> World:
-    run = Run(system)
-    for choice in schedule:
-        run.do(choice)
-    return run.world
-
-
-def find_broken(system: PendingAckSystem, world: World) -> Text | None:
-    """What has broken: in a step, or in a load that was tried only."""
-    for topic in list_topics(system.cluster, world):
-        if isinstance(topic, BuiltTopic) and topic.broken:
-            return topic.broken
-    return next((load.broken for load in list_loads(system, world) if load.broken), None)
+    world = run_choices(system, schedule).world
+    return REASONS.get(claim) or _explain_held(system, world, claim)
 
 
 def _explain_held(system: PendingAckSystem, world: World, claim: str) -> Text:

@@ -67,8 +67,13 @@ class PendingAckSystem(Built, PulsarSystem):
         every = (*mine, *(one for one in super()._properties if one.name != "pending kept"))
         return tuple(one for one in every if one.name not in self.dropped)
 
-    def _runs(self, world: World) -> bool:
-        return not any(find_broken(world.nodes[name]) for name in self.config.partitions)
+    def find_broken(self, world: World) -> Text | None:
+        broken = (find_broken(world.nodes[name]) for name in self.config.partitions)
+        return next(filter(None, broken), None)
+
+    def find_fault(self, world: World) -> Text | None:
+        loads = (load.broken for load in list_loads(self, world))
+        return self.find_broken(world) or next(filter(None, loads), None)
 
     def _granted(self, world: World) -> bool:
         return all(held == granted for _, held, granted in list_held(self, world))
