@@ -165,9 +165,6 @@ kill = "kill order-service when=EndTxn#2 after=1"
 
 # %% nbgrader={"grade": true, "grade_id": "booked-twice-test", "points": 2}
 ### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
 from mqlab.lessons.course.points import grade
 
 grade("booked_twice", kill)

@@ -121,9 +121,6 @@ def count(position: int, booked: tuple[str, ...], offset: int, number: str, agai
 
 # %% nbgrader={"grade": true, "grade_id": "count-test", "points": 5}
 ### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
 from mqlab.lessons.course.points import grade
 
 grade("count", count)
@@ -456,9 +453,6 @@ order = CONSUME.arrange([
 
 # %% nbgrader={"grade": true, "grade_id": "consume-test", "points": 3}
 ### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
 from mqlab.lessons.course.points import grade
 
 grade("consume", order)

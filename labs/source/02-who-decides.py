@@ -84,9 +84,6 @@ effects = [
 
 # %% nbgrader={"grade": true, "grade_id": "effects-test", "points": 3}
 ### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
 from mqlab.lessons.course.points import grade
 
 grade("effects", effects)
@@ -372,9 +369,6 @@ def fence(call: str, last: str) -> str:
 
 # %% nbgrader={"grade": true, "grade_id": "fence-test", "points": 6}
 ### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
 from mqlab.lessons.course.points import grade
 
 grade("fence", fence)

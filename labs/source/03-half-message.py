@@ -176,9 +176,6 @@ def create_order(send_status: str, local_state: str) -> str:
 
 # %% nbgrader={"grade": true, "grade_id": "telling-test", "points": 2}
 ### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
 from mqlab.lessons.course.points import grade
 
 grade("telling", create_order)
@@ -464,9 +461,6 @@ order = ENDING.arrange(
 
 # %% nbgrader={"grade": true, "grade_id": "order-test", "points": 3}
 ### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
 from mqlab.lessons.course.points import grade
 
 grade("ending", order)
@@ -664,9 +658,6 @@ def execute(order, db, memory):
 
 # %% nbgrader={"grade": true, "grade_id": "keeping-test", "points": 5}
 ### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
 from mqlab.lessons.course.points import grade
 
 grade("keeping", execute)

@@ -186,9 +186,6 @@ fire broker check
 
 # %% nbgrader={"grade": true, "grade_id": "story-test", "points": 4}
 ### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
 from mqlab.lessons.course.points import grade
 
 grade("story", story)
@@ -739,9 +736,6 @@ answering = (execute, check_order)
 
 # %% nbgrader={"grade": true, "grade_id": "answering-test", "points": 6}
 ### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
 from mqlab.lessons.course.points import grade
 
 grade("answering", answering)

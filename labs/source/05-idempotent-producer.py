@@ -134,9 +134,6 @@ order = PRODUCE.arrange([
 
 # %% nbgrader={"grade": true, "grade_id": "order-test", "points": 4}
 ### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
 from mqlab.lessons.course.points import grade
 
 grade("produce", order)
@@ -523,9 +520,6 @@ def accept(last_five: tuple[tuple[int, int], ...], known: int, batch: tuple[int,
 
 # %% nbgrader={"grade": true, "grade_id": "accept-test", "points": 6}
 ### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
 from mqlab.lessons.course.points import grade
 
 grade("accept", accept)

@@ -145,9 +145,6 @@ order = COMMIT.arrange([
 
 # %% nbgrader={"grade": true, "grade_id": "order-test", "points": 3}
 ### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
 from mqlab.lessons.course.points import grade
 
 grade("commit", order)
@@ -627,9 +624,6 @@ kill = "kill coordinator when=⇒EndTxn#1 after=0"
 
 # %% nbgrader={"grade": true, "grade_id": "kill-test", "points": 2}
 ### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
 from mqlab.lessons.course.points import grade
 
 grade("unanswered", kill)
@@ -732,9 +726,6 @@ def admit(known: tuple[int, int] | None, state: str, busy: bool, caller: tuple[i
 
 # %% nbgrader={"grade": true, "grade_id": "admit-test", "points": 5}
 ### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
 from mqlab.lessons.course.points import grade
 
 grade("admit", admit)

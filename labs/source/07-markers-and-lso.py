@@ -172,9 +172,6 @@ kill = "kill coordinator when=WriteTxnMarkers#3 after=1"
 
 # %% nbgrader={"grade": true, "grade_id": "kill-test", "points": 2}
 ### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
 from mqlab.lessons.course.points import grade
 
 grade("half", kill)
@@ -571,9 +568,6 @@ order = MARKER.arrange([
 
 # %% nbgrader={"grade": true, "grade_id": "order-test", "points": 3}
 ### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
 from mqlab.lessons.course.points import grade
 
 grade("marker", order)
@@ -604,9 +598,6 @@ def lso(first_offsets: tuple[int, ...], high_watermark: int) -> int:
 
 # %% nbgrader={"grade": true, "grade_id": "lso-test", "points": 5}
 ### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
 from mqlab.lessons.course.points import grade
 
 grade("lso", lso)

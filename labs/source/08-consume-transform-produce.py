@@ -131,9 +131,6 @@ order = ORDER.arrange([
 
 # %% nbgrader={"grade": true, "grade_id": "order-test", "points": 4}
 ### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
 from mqlab.lessons.course.points import grade
 
 grade("loop_order", order)
@@ -536,9 +533,6 @@ def work(app: App):
 
 # %% nbgrader={"grade": true, "grade_id": "loop-test", "points": 6}
 ### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
 from mqlab.lessons.course.points import grade
 
 grade("loop", work)

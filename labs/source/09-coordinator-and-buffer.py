@@ -161,9 +161,6 @@ def send_now(entries: tuple, ongoing: dict, aborted: list) -> list:
 
 # %% nbgrader={"grade": true, "grade_id": "reading-test", "points": 3}
 ### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
 from mqlab.lessons.course.points import grade
 
 grade("reading", send_now)
@@ -258,9 +255,6 @@ def next_id(ids: tuple[int, ...], coordinators: int) -> int:
 
 # %% nbgrader={"grade": true, "grade_id": "numbering-test", "points": 1}
 ### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
 from mqlab.lessons.course.points import grade
 
 grade("numbering", next_id)
@@ -570,9 +564,6 @@ def recover(max_read: int, aborted: tuple, entries: tuple) -> tuple[dict, list]:
 
 # %% nbgrader={"grade": true, "grade_id": "recovery-test", "points": 4}
 ### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
 from mqlab.lessons.course.points import grade
 
 grade("recovery", recover)
@@ -795,9 +786,6 @@ run web: new-transaction t2, send orders-0 580539 txn=t2, commit t2
 
 # %% nbgrader={"grade": true, "grade_id": "hiding-test", "points": 2}
 ### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
 from mqlab.lessons.course.points import grade
 
 grade("hiding", story)

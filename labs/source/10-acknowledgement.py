@@ -161,9 +161,6 @@ run worker: receive billing, new-transaction t2, ack-cumulative billing orders-0
 
 # %% nbgrader={"grade": true, "grade_id": "returning-test", "points": 2}
 ### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
 from mqlab.lessons.course.points import grade
 
 grade("returning", story)
@@ -407,9 +404,6 @@ def may_ack(txn: str, asked: tuple, acked: tuple, pending: tuple) -> bool:
 
 # %% nbgrader={"grade": true, "grade_id": "acking-test", "points": 5}
 ### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
 from mqlab.lessons.course.points import grade
 
 grade("acking", may_ack)
@@ -659,9 +653,6 @@ order = PASSING.arrange(
 
 # %% nbgrader={"grade": true, "grade_id": "order-test", "points": 3}
 ### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
 from mqlab.lessons.course.points import grade
 
 grade("passing", order)

@@ -153,9 +153,6 @@ def decide(progress: int, batch: int) -> str:
 
 # %% nbgrader={"grade": true, "grade_id": "decide-test", "points": 5}
 ### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
 from mqlab.lessons.course.points import grade
 
 grade("decide", decide)
@@ -363,9 +360,6 @@ order = STEPS.arrange([
 
 # %% nbgrader={"grade": true, "grade_id": "steps-test", "points": 2}
 ### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
 from mqlab.lessons.course.points import grade
 
 grade("steps", order)
@@ -572,9 +566,6 @@ def resume(prepared: int, checkpoint: int) -> str:
 
 # %% nbgrader={"grade": true, "grade_id": "resume-test", "points": 3}
 ### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
 from mqlab.lessons.course.points import grade
 
 grade("resume", resume)

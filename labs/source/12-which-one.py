@@ -150,9 +150,6 @@ payment provider: key, because counted-again
 
 # %% nbgrader={"grade": true, "grade_id": "choice-test", "points": 10}
 ### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
 from mqlab.lessons.course.points import grade
 
 grade("choice", choice)

@@ -125,9 +125,6 @@ mine = read_right(1)
 
 # %% nbgrader={"grade": true, "grade_id": "coordinator-1-test", "points": 2}
 ### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
 from mqlab.lessons.course.points import grade
 
 grade("coordinator 1", mine)
@@ -160,9 +157,6 @@ survives = read_right(2)
 
 # %% nbgrader={"grade": true, "grade_id": "coordinator-2-test", "points": 2}
 ### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
 from mqlab.lessons.course.points import grade
 
 grade("coordinator 2", survives)
@@ -206,9 +200,6 @@ fenced = read_right(3)
 
 # %% nbgrader={"grade": true, "grade_id": "coordinator-3-test", "points": 2}
 ### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
 from mqlab.lessons.course.points import grade
 
 grade("coordinator 3", fenced)
@@ -237,9 +228,6 @@ whole = read_right(4)
 
 # %% nbgrader={"grade": true, "grade_id": "coordinator-4-test", "points": 2}
 ### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
 from mqlab.lessons.course.points import grade
 
 grade("coordinator 4", whole)
@@ -374,9 +362,6 @@ def light(log, partitions, calls):
 
 # %% nbgrader={"grade": true, "grade_id": "lights-test", "points": 2}
 ### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
 from mqlab.lessons.course.points import grade
 
 grade("lights", light)

@@ -117,9 +117,6 @@ Produce an offset delta -1, gzip: numbers
 
 # %% nbgrader={"grade": true, "grade_id": "excuses-test", "points": 4}
 ### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
 from mqlab.lessons.course.points import grade
 
 grade("excuses", excuses)
@@ -171,9 +168,6 @@ def lost(commit, state, hw, lso, open_since):
 
 # %% nbgrader={"grade": true, "grade_id": "lost-test", "points": 6}
 ### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
 from mqlab.lessons.course.points import grade
 
 grade("lost", lost)

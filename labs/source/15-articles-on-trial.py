@@ -75,9 +75,6 @@ open_marks(HALF, half_marks)
 
 # %% nbgrader={"grade": true, "grade_id": "half-test", "points": 4}
 ### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
 from mqlab.lessons.course.points import grade
 
 grade("passage half", half_marks)
@@ -130,9 +127,6 @@ open_marks(CONTROL, control_marks)
 
 # %% nbgrader={"grade": true, "grade_id": "control-test", "points": 3}
 ### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
 from mqlab.lessons.course.points import grade
 
 grade("passage control", control_marks)
@@ -162,9 +156,6 @@ open_marks(PENDING, pending_marks)
 
 # %% nbgrader={"grade": true, "grade_id": "pending-test", "points": 3}
 ### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
 from mqlab.lessons.course.points import grade
 
 grade("passage pending", pending_marks)

@@ -97,9 +97,6 @@ customer: No order is lost; your bills are late and go out within the hour, each
 
 # %% nbgrader={"grade": true, "grade_id": "hanging-test", "points": 2}
 ### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
 from mqlab.lessons.course.points import grade
 
 grade("call hanging", hanging)
@@ -170,9 +167,6 @@ customer: Your payment is safe and was made once; please do not pay again, it sh
 
 # %% nbgrader={"grade": true, "grade_id": "marker-test", "points": 2}
 ### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
 from mqlab.lessons.course.points import grade
 
 grade("call marker", marker)
@@ -228,9 +222,6 @@ customer: Nothing is wrong with your orders; the next bills come within ten minu
 
 # %% nbgrader={"grade": true, "grade_id": "pending-test", "points": 2}
 ### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
 from mqlab.lessons.course.points import grade
 
 grade("call pending", pending)
@@ -284,9 +275,6 @@ customer: You have paid once and need do nothing; your order leaves the stock ro
 
 # %% nbgrader={"grade": true, "grade_id": "parked-test", "points": 2}
 ### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
 from mqlab.lessons.course.points import grade
 
 grade("call parked", parked)
@@ -336,9 +324,6 @@ customer: One bill was held up when a machine of ours failed; you get it today, 
 
 # %% nbgrader={"grade": true, "grade_id": "acks-test", "points": 2}
 ### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
 from mqlab.lessons.course.points import grade
 
 grade("call acks", acks)

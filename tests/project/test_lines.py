@@ -86,7 +86,7 @@ PROGRAM = (
             "mqlab/* .ci/*"),
 )  # fmt: skip
 BESIDE = (
-    Purpose("labs", 4_530, "sources of the notebooks, begun files, the pages' scripts",
+    Purpose("labs", 4_440, "sources of the notebooks, begun files, the pages' scripts",
             "labs/*"),
     Purpose("tests/oracle", 14_260, "programs and drivers that ask a real broker",
             "tests/oracle/*"),

@@ -35,12 +35,9 @@ from tests.project.chinese import compare
 from tests.project.sources import ROOT
 
 LABS = labs_in(ROOT / "labs")
-#: what a test cell begins with, in words that a cell before it cannot shadow
+#: a test cell: its grade, which no student's copy has, and what the student sees
 HIDDEN = re.compile(
     r"""### BEGIN HIDDEN TESTS
-import sys
-
-sys\.modules\.pop\("mqlab\.lessons\.course\.points", None\)
 from mqlab\.lessons\.course\.points import grade
 
 grade\("([\w ]+)", (\w+)\)
