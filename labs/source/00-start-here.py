@@ -87,8 +87,8 @@ Predict(
 # killed process; `?` explains all signs. Two flags in a log, HW and LSO, mark how far it may be read:
 # here always to its end. They matter once there is a transaction.
 #
-# In *Money* a mark shows what customers have paid, and a bar what the shop has received. It turns red at
-# the step at which the picture opens. Why there, and not where the service is killed?
+# In *Money* a mark shows what customers have paid, and a bar what the shop has received. *Money* turns
+# red at the step at which the picture opens. Why there, and not where the service is killed?
 
 # %%
 Player(lossy, step=find_red_step(lossy, "money"), level="protocol")
@@ -135,7 +135,7 @@ Player(safe, step=undecided, level="story")
 # The first `C-316.78` stays in the log, struck out. The coordinator *aborted* its transaction when the
 # order service came back and called `init` under the same name. A read_committed consumer never gets that
 # record. A read_uncommitted consumer has read it and learns nothing of the abort, so its sum is £316.78
-# too low. Then the order service did its work again, and the order is booked once.
+# too low. Then the order service does its work again, and the order is booked once.
 
 # %% [markdown]
 # ## Book it twice
@@ -354,9 +354,9 @@ for how in ("kill", "power-cut"):
 # Kafka answers when a record is **replicated**, not when it is on the surface of a disk: it leaves the
 # flush to the operating system. A killed process loses nothing, since the operating system still has what
 # was written. A power cut loses what was not flushed yet. Here there is a single copy, so half of a
-# committed order is gone. With three copies, all in-sync copies must lose power at once. By default
-# RocketMQ also flushes after its answer. Pulsar's bookies write a journal and flush it *before* they
-# answer.
+# committed order is gone. With three copies, that takes a power cut of all in-sync copies at once. By
+# default RocketMQ also flushes after its answer. Pulsar's bookies write a journal and flush it *before*
+# they answer.
 
 # %% [markdown] tags=["deeper"]
 # ## Which consistency is meant?
@@ -526,7 +526,7 @@ broker_maps()
 #
 # Kafka's controllers keep the metadata as a log. In production they are usually three or five separate
 # nodes; a node can also be broker and controller at once. An article that draws ZooKeeper in their place
-# is older than Kafka 4.0.
+# describes a release before Kafka 4.0.
 #
 # In RocketMQ one commit log holds the messages of all topics, and the queues only point into it. In
 # Pulsar brokers compute and bookies store, so a dead broker is replaced without copying a message.
@@ -536,11 +536,11 @@ broker_maps()
 # ## How did these brokers come about?
 
 # %% [markdown]
-# Kafka was made at LinkedIn, in Scala, became open source early in 2011 and left the Apache incubator in
-# October 2012. RocketMQ, from Alibaba, borrows ideas from Kafka without copying it: it has one commit log
-# for all topics, and a transaction for a message and a database row. Transactions came to Kafka with
-# 0.11, to RocketMQ with 4.3.0, to Pulsar with 2.8.0. TubeMQ, CKafka, TDMQ, CMQ, CDMQ and Hippo are
-# Tencent's.
+# Kafka was written in Scala at LinkedIn. It became open source early in 2011, and left the Apache
+# incubator in October 2012. RocketMQ, from Alibaba, borrows ideas from Kafka without copying it: it has
+# one commit log for all topics, and a transaction for a message and a database row. Transactions came to
+# Kafka with 0.11, to RocketMQ with 4.3.0, to Pulsar with 2.8.0. Other names in articles, TubeMQ, CKafka,
+# TDMQ, CMQ, CDMQ and Hippo, are queues of Tencent's.
 
 # %%
 timeline()

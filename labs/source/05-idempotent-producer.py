@@ -211,11 +211,11 @@ print(table("the batch | old | new | formula | leader", judged))
 #   number of the batch before; after 2147483647 comes 0.
 # - A duplicate is **exactly one of the last five batches** of the same epoch: same first, same last
 #   number. The leader answers it as a success, with its old offset.
-# - Any other old number, also a mere overlap, is refused with OUT_OF_ORDER_SEQUENCE_NUMBER. The leader
-#   cannot tell where it is, or whether all of it is stored. The batch that is longer than the last
-#   contains `p3`, which is new: if it were dropped as a duplicate, `p3` would be lost.
-# - A gap means that a batch is *not yet* here. The later batch is refused, and nothing is lost: once the
-#   missing one has arrived, the later one is accepted.
+# - Any other old number, even a mere overlap, is refused with OUT_OF_ORDER_SEQUENCE_NUMBER. The leader
+#   cannot tell where those records are, or whether all of them are stored. The batch that is longer
+#   than the last contains `p3`, which is new: if it were dropped as a duplicate, `p3` would be lost.
+# - A gap means that a batch has *not yet* arrived. The later batch is refused, and nothing is lost: once
+#   the missing one has arrived, the later one is sent again and accepted.
 # - A new epoch begins with 0, and an older one writes nothing any more.
 # - A producer that is unknown to the leader may begin anywhere, since its entry may have expired. (Since
 #   4.1 there is an exception: a *transactional* producer under `transaction.version` 2 must begin with 0
@@ -224,7 +224,7 @@ print(table("the batch | old | new | formula | leader", judged))
 # The numbers are in the header of every stored batch. The leader compares a new batch with the numbers
 # that it remembers; the player shows them in a table.
 #
-# Users have met this in public, for example: `mqlab incidents epoch-of-librdkafka`.
+# A public report of it: `mqlab incidents epoch-of-librdkafka`.
 
 # %% [markdown] tags=["deeper"]
 # ## How long does the leader remember?
@@ -266,7 +266,7 @@ Predict("05-empty-log", trace=cut, step=first(cut, "power cut"))
 # This is a *lost write* without any error. Idempotence protects against duplicates, and only copies on
 # other machines protect against a power cut. (That is why an idempotent producer needs `acks=all`.)
 #
-# After a mere crash, from what does the leader rebuild its memory? It reads a file beside the log, and
+# What does the leader rebuild its memory from after a mere crash? It reads a file beside the log, and
 # the part of the log after the point at which the file was written. The file is called `.snapshot`, and
 # its name contains the offset up to which it is valid. A broker writes one when it begins a new segment
 # of the log, at a clean shutdown, and after a recovery. Here a segment is full after three records.
@@ -288,10 +288,10 @@ print(snapshot_files(files))
 # %% [markdown]
 # File `…03` was written when the first segment was full, file `…07` at the recovery. An article shows
 # three of these fields: producer id, epoch, last sequence. The others matter too. Last offset and delta
-# (how many records after its first the batch ends) give the *range* and the *offset* of the one batch
-# that is still recognised. From the timestamp (a lesson's clock is always 0) follows when the entry may
-# be forgotten, after a day without a write. The last two belong to transactions, which begin in lab 06.
-# In a real file a version and a checksum precede the entries.
+# (how far the last record of the batch is from its first) give the *range* and the *offset* of the one
+# batch that is still recognised. The timestamp (a lesson's clock is always 0) determines when the entry
+# may be forgotten: after a day without a write. The last two belong to transactions, which begin in
+# lab 06. In a real file a version and a checksum precede the entries.
 
 # %% [markdown] tags=["deeper"]
 # ## For whom does the leader remember?
@@ -337,7 +337,7 @@ for title, run in {
         print(list_producers(run))
 
 # %% [markdown]
-# There is one row for each producer and each partition, and each counts from 0. So the promise covers
+# There is one row for each producer in each partition, and each row counts from 0. So the promise covers
 # **one partition**: the same payment sent to two of them is two records. And it covers **one session**:
 # the restarted order service got a new id, so its first batch is as new as any other. Idempotence was on
 # all the time and did not help. *A retry by the client is recognised; a second send by the application is
@@ -397,11 +397,12 @@ for client, settings in [
 # at 0 and sends everything again. Now no batch looks like a duplicate any more. That is why a client
 # refuses a setting of six.
 #
-# With Java, idempotence is **on** by default since 3.0.1, 3.1.1 and 3.2.0. It was meant for 3.0
+# In Java, idempotence has been **on** by default since 3.0.1, 3.1.1 and 3.2.0. It was meant for 3.0
 # (KIP-679), but a bug kept it off (KAFKA-13598). A setting that contradicts it wins: `acks=1` or
-# `retries=0` alone switches it off, and the only sign is a line in a log file. A program that sets both
-# gets an exception. The clients built on librdkafka (Python's confluent-kafka, Go's, C#'s and Node's)
-# leave it **off** by default. Try more: `print(construct_producer("java", retries=0))`.
+# `retries=0` alone switches it off, and the only sign is a line in a log file. A program that also sets
+# `enable.idempotence=true` gets an exception. The clients built on librdkafka (Python's
+# confluent-kafka, Go's, C#'s and Node's) leave it **off** by default. Try more:
+# `print(construct_producer("java", retries=0))`.
 #
 # Older Java clients were worse. From 2.1 on, until idempotence was the default, a producer retried and
 # duplicated by default. Before 2.1 it did not retry at all (`retries` was 0), and a lost request was a
@@ -409,13 +410,13 @@ for client, settings in [
 # lost with its leader.
 
 # %% [markdown] tags=["deeper"]
-# ## How few choices count a payment twice?
+# ## How few choices does it take to count a payment twice?
 
 # %% [markdown]
-# Here is the order service without numbers again. Let it call, deliver, hold messages back (a message
-# that you do not deliver waits), break connections, kill processes: in the picture, or with the buttons
-# below it. *How few choices do you need to count a payment twice?* When you have found a solution, the
-# explorer looks for a shorter one.
+# Here is the order service without numbers again. Let it make its calls, deliver messages or hold them
+# back (a message that you do not deliver waits), break connections and kill processes: in the picture,
+# or with the buttons below it. *How few choices do you need to count a payment twice?* When you have
+# found a solution, the explorer looks for a shorter one.
 
 # %%
 plain = "payments producers=order-service:plain 'order-service=send payments-0 580538; flush'"
@@ -476,9 +477,9 @@ Explorer(system(numbered), one_kill)
 # order service dies and starts over. In the second the leader dies while **two** batches are unanswered:
 # it comes back with a memory of one. So a broker's restart *does* affect idempotence.
 #
-# A real 4.3.1 broker with the Java client of the same version ends up with the same log, both payments
-# with epoch 0 and again both with epoch 1; an orderly stop is no better. Moving the partition to another
-# broker is better: a follower that takes over has seen the same batches, and in a real cluster of three
+# A real 4.3.1 broker with the Java client of the same version ends up with the same log: both payments
+# with epoch 0, and both again with epoch 1. An orderly stop is no better. Moving the partition to
+# another broker is: a follower that takes over has seen the same batches, and in a real cluster of three
 # it remembered all five. Step through the crash:
 
 # %%

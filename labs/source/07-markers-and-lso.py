@@ -5,8 +5,8 @@
 #
 # **In one paragraph.** A transaction writes into several partitions at once, among the records of all
 # other producers. An order service commits one, and the commit returns. In this lab you find out who can
-# read what at that moment, you stop the system at the worst possible moment, and you write down the crash
-# that does it.
+# read what at that moment, you stop the system at the worst possible moment, and you write the line that
+# crashes it there.
 #
 # **The quick route** ends with *What you know now*. The parts below it are folded: click *cells hidden*
 # under a heading to open one. Each can be done on its own day. If a part needs what is above it, first
@@ -22,7 +22,7 @@
 #
 # The gift shop's order service writes order 580538 into one topic and its payment into another, in one
 # transaction. Its `commit` returns `ok`. The billing service reads both topics at once, with
-# read_committed. It sends a wrong invoice, and no error was ever raised.
+# read_committed. It sends a wrong invoice, and no error is ever raised.
 #
 # In Java the order service is `initTransactions(); beginTransaction(); send("orders", …);
 # send("payments", …); commitTransaction();`. The lines `run app: …` below make the same calls. The line
@@ -132,7 +132,7 @@ frontiers(torn, half)
 #
 # After its restart the coordinator found `PrepareCommit` and sent every marker again until each partition
 # had answered. So the last `poll` got `paid-580538`. The *outcome* was never in doubt, but each partition
-# reaches it at its own time: between partitions there is only eventual consistency. The billing service
+# reaches it in its own time: between partitions there is only eventual consistency. The billing service
 # had a *torn read* (撕裂读): it saw part of a transaction.
 
 # %% [markdown]
@@ -209,12 +209,12 @@ assert {f.node for f in torn if "marker @" in f.text.en} == {"orders-0", "paymen
 data_flow()
 
 # %% [markdown]
-# This is the figure from lab 06, with the numbers of the five steps that articles count. Look at the
-# consumer's line. A consumer polls again and again, and gets the records that its partition may show. The
-# coordinator sends it no request.
+# This is the figure from lab 06, in which the five steps have the numbers that articles give them. Look
+# at the consumer's line. A consumer polls again and again, and gets the records that its partition may
+# show. The coordinator sends it no request.
 
 # %% [markdown] tags=["deeper"]
-# ## Which others must wait, and why?
+# ## Who else must wait, and why?
 
 # %% [markdown]
 # `slow` has a transaction open in `orders-0`. Then `plain` writes `p` there and `q` into `orders-1`
@@ -284,15 +284,15 @@ for stop in ("kill", "power-cut"):
 # HW had passed `a` and `b` before the commit, as the first lines show. The marker is one more record, so
 # HW moves past it as past any other. The commit moves the LSO from 0 to 3 at once.
 #
-# Three words differ here. *Written* means that the record is in the log of one broker, in the memory that
-# the operating system keeps for files: it survives a killed process, but perhaps not a power cut.
-# *Replicated* means that every in-sync copy has written it. *Flushed* means that the disk has it, and
-# only that survives a power cut of all copies.
+# Three words mean different things here. *Written* means that the record is in the log of one broker, in
+# the memory that the operating system keeps for files: it survives a killed process, but perhaps not a
+# power cut. *Replicated* means that every in-sync copy has written it. *Flushed* means that the disk has
+# it, and only that survives a power cut of all copies.
 #
-# Kafka acknowledges on replication, not on a flush. With one copy a power cut takes an acknowledged
-# payment away, and no error reports it.
+# Kafka acknowledges on replication, not on a flush. With one copy a power cut can take an
+# acknowledged payment away, and no error reports it.
 #
-# Users have met such offsets, for example: `mqlab incidents two-records-end-offset-four`.
+# A public report of such offsets: `mqlab incidents two-records-end-offset-four`.
 
 # %% [markdown] tags=["deeper"]
 # ## Where do the offsets go?
@@ -388,8 +388,8 @@ print(say("its transactional id is in its {size} bytes: {is_in}", size=size, is_
 # ## Which isolation level do you read at?
 
 # %% [markdown]
-# Isolation is the I of ACID, and *read committed* means no *dirty read* (脏读): a reader never sees a
-# record that is not decided yet. Here a transaction is open, and an application that has set nothing polls.
+# Isolation is the I of ACID, and *read committed* means no *dirty read* (脏读): a reader never sees a record
+# that is not decided yet. Here a transaction is open, and an application that has set no level polls.
 
 # %% jupyter={"source_hidden": true}
 undecided = """
@@ -412,8 +412,8 @@ print(read_recording("kafka-4.3.1/tv2", "default-levels", "Java", "librdkafka"))
 
 # %% [markdown]
 # read_uncommitted got `a` at once, without waiting for any marker. That was a dirty read, of an order
-# that never existed. The read_committed consumer got nothing, so it had nothing to hold back either: no
-# mode buffers.
+# that never existed. The read_committed consumer got nothing, so it had nothing to hold back either: at
+# neither level does a consumer buffer undecided records.
 #
 # The table comes from a real Kafka 4.3.1. Its partition contains an aborted record, followed by a
 # committed one. Each line shows a consumer, the level that it sets, and the first record that it got.
@@ -536,12 +536,12 @@ for name, words, budget, promise, anomaly in cases:
     print(say("without"), f"{name:<23} {in_words(anomaly):<32}", say("in {n} choices", n=len(found[name].schedule)))
 
 # %% [markdown]
-# P1 and G1a are names from the literature. P1, from the critique of ANSI SQL's levels, is a *dirty read*:
-# of a record that is not decided yet. G1a, Adya's name, is an *aborted read*: of a record that was rolled
-# back. Without the durable decision a transaction may be committed in one partition and aborted in the
-# other, a *fractured outcome*: atomicity itself is gone. Step through the last one until the order and
-# its payment can never agree again. At the start of this lab half an order was a matter of time; here
-# *Money* turns red, and stays so.
+# P1 and G1a are names from the literature. P1, from a critique of the isolation levels of ANSI SQL, is a
+# *dirty read*: a record is read before it is decided. G1a, from Adya's thesis, is an *aborted read*: a
+# record is read although it was rolled back. Without the durable decision a transaction may be committed
+# in one partition and aborted in the other, a *fractured outcome*: atomicity itself is gone. Step through
+# the last one until the order and its payment can never agree again. At the start of this lab half an
+# order was a matter of time; here *Money* turns red, and stays so.
 
 # %%
 title = say("Markers before the decision")
@@ -551,12 +551,12 @@ Player(verdict.counterexamples["money"].trace(), title=title)
 # ## What does a leader do with a marker, step by step?
 
 # %% [markdown]
-# Lab 06 arranged the coordinator's steps. Now the other end: the coordinator has asked the leader of a
-# partition for a marker, of a commit or of an abort. Four of these seven pieces belong to the leader's
-# work. Each sequence you try is built into a leader that may die between any two pieces, and every
-# schedule is searched. For a wrong sequence you get the shortest example that shows why. *More than one
-# sequence is right.* Run the cell, then move the pieces: each move is written between the brackets of its
-# call.
+# In lab 06 you arranged the coordinator's steps. Now the other end: the coordinator has asked the leader
+# of a partition to write a marker, for a commit or for an abort. Four of these seven pieces belong to the
+# leader's work. Each sequence you try is built into a leader that may die between any two pieces, and
+# every schedule is searched. For a wrong sequence you get the shortest example that shows why. *More than
+# one sequence is right.* Run the cell, then move the pieces: each move is written between the brackets of
+# its call.
 
 # %% nbgrader={"solution": true, "grade_id": "order"}
 order = MARKER.arrange([
@@ -605,7 +605,7 @@ grade("lso", lso)
 check(LSO, lso)
 
 # %% [markdown] tags=["deeper"]
-# ## What hides undecided messages elsewhere?
+# ## What hides undecided messages in the other brokers?
 
 # %% [markdown]
 # | | Kafka | RocketMQ | Pulsar |
@@ -635,10 +635,10 @@ check(LSO, lso)
 # | aborted records are deleted, or filtered by the broker | they stay, and the client skips them | aborted |
 # | the aborted list has start and end | the file has; the answer contains id and first offset | aborted |
 # | batches carry the transactional id | producer id and epoch | aborted |
-# | the consumer buffers until the marker comes | no mode buffers; the broker withholds | level |
+# | the consumer buffers until the marker comes | no consumer buffers; the broker withholds | level |
 # | read_committed is the default | not in Java | level |
 # | a reader gets the whole transaction in the end | not with half of the partitions | the whole |
-# | acknowledged means flushed | it means replicated: with one copy a power cut takes it away | high watermark |
+# | acknowledged means flushed | it means replicated: with one copy a power cut can take it away | high watermark |
 
 # %% [markdown] tags=["deeper"]
 # ## One last question

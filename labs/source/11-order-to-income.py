@@ -105,10 +105,10 @@ run again: init, begin, send income-0 12:30=1621, commit
 # %% [markdown]
 # ## Run: which sink, and which moment of the crash?
 #
-# Choose a sink and the moment at which the job dies in batch 3. The picture opens at the kill; play it to its
-# end. Batch 3 is the half hour from 13:00, and batch 4 the one from 13:30. *Money* compares what was ordered
-# with what accounting has added up. The third sink writes the number of the batch *in the same transaction*
-# as the rows. After a restart it reads this *progress record* (进度记录) before it writes.
+# Choose a sink and the moment at which the job dies in batch 3. The picture opens at the crash; play it to
+# its end. Batch 3 is the half hour from 13:00, and batch 4 the one from 13:30. *Money* compares what was
+# ordered with what accounting has added up. The third sink writes the number of the batch *in the same
+# transaction* as the rows. After a restart it reads this *progress record* (进度记录) before it writes.
 #
 # There are nine combinations. Before you play one, guess whether *money* stays green.
 
@@ -180,9 +180,9 @@ met("11")
 
 # %% [markdown]
 # The quick route computed its sums from the shop's amounts. Here is the job itself: a broker, Spark, and
-# `kill -9` for the Java machine and the Python driver. It has the sink without a transaction, and is killed
-# after all rows of batch 3 are acknowledged. The first time takes up to a minute, because Spark starts; later
-# ones take a few seconds.
+# `kill -9` for the Java virtual machine and the Python driver. It has the sink without a transaction, and is
+# killed after all rows of batch 3 are acknowledged. The first execution takes up to a minute, because Spark
+# starts; later ones take a few seconds.
 
 # %% tags=["volatile"]
 broker = serve()
@@ -206,7 +206,7 @@ print(say("income"), f"{pounds(hook.tenths)},", say("should be"), f"{bench.expec
 # no more are expected. Run the next three cells. The picture follows the broker's own log while the job
 # works.
 #
-# At the end the job accounts for every line of the file, which separate code reads again to compare.
+# At the end the job accounts for every line of the file, which separate code reads again for comparison.
 # *Rejected* lines could not be read as an order; as messages they are *dead* letters. *Late* lines came after
 # their minute was written. *Unaccounted* lines are those that were read and are neither counted nor dead;
 # they must all be late.
@@ -318,8 +318,8 @@ for sink, point in [
 # At which moments do even *transactions* without a progress record come out right? Find them with the
 # button. What do these moments have in common?
 #
-# Nothing was *lost*: the source can be read again. Losses need a wrong sequence (progress first) or a lost
-# checkpoint. (All three sinks at all seven moments: `mqlab income chaos` in a terminal.)
+# Nothing was *lost*: the source can be read again. A loss takes a wrong sequence (progress first) or a
+# lost checkpoint. (All three sinks at all seven moments: `mqlab income chaos` in a terminal.)
 
 # %% [markdown] tags=["deeper"]
 # ## Is Spark's own sink any better?
@@ -425,7 +425,7 @@ print(say("income"), f"{pounds(survived.tenths)},", say("should be"), f"{bench.e
 # ## Must both ends be Kafka?
 
 # %% [markdown]
-# An article says of exactly-once that source and sink must both be Kafka. The next cell lets you change both.
+# An article claims that exactly-once needs Kafka as source and as sink. The next cell lets you change both.
 # The sink may be a database, with one transaction per batch. The source is topic *Order* as it is (*kept*),
 # or a source that deletes the records it has delivered, as many queues do. Which of these jobs is right after
 # a crash? Guess first. Then try them with the button, or run the cell below it.
@@ -443,7 +443,7 @@ ends = Trials(
     run=bench.try_ends,
     columns=["income", "error"],
     button="kill -9",
-    caption=say("Other ends than Kafka's; the income should be {sum}", sum=bench.expected),
+    caption=say("Ends other than Kafka; the income should be {sum}", sum=bench.expected),
     money=True,
 )
 ends
@@ -497,11 +497,11 @@ play_both()
 #
 # Then look at a2, which arrives while a1 is on its way into the output. In Spark it waits in topic *Order*
 # for the next batch. In Flink it follows the barrier, and reaches the sink *before* the checkpoint is on
-# disk: a checkpoint is taken *asynchronously*, no task waits for it. After the restart the source sends a2
+# disk: a checkpoint is taken *asynchronously*; no task waits for it. After the restart the source sends a2
 # again: records after the barrier are *computed again*.
 #
-# **Why can Flink not do it alone?** Suppose its sink commits at the barrier, without waiting for the
-# checkpoint.
+# **Why do barriers alone not make it exactly once?** Suppose Flink's sink commits at the barrier,
+# without waiting for the checkpoint.
 
 # %% jupyter={"source_hidden": true}
 Predict("11-barriers-alone")
@@ -509,7 +509,7 @@ Predict("11-barriers-alone")
 # %% [markdown]
 # Choose the moment of the crash and the sinks. In the second choice each sink lacks one rule: Flink's does
 # not wait for the checkpoint, Spark's does not check its progress record. Below the picture the invariant
-# that breaks turns red. The second cell has all moments as a table.
+# that breaks turns red. The second cell shows all moments in a table.
 
 # %%
 vary(play_both, killed=list(MOMENTS), sinks=list(COMMIT_RULES))
@@ -648,15 +648,16 @@ print(*bestsellers(rows), sep="; ")
 
 # %% [markdown]
 # A minute's income is the sum of a few rows, so a row that is counted twice shows at once. A ranking depends
-# on thousands, and stays the same although many of them are counted twice. *Exactly once* is worth its cost
-# where people look at single numbers, or pay them. For a list of recommendations at least once may be enough.
+# on thousands of rows, and stays the same although many of them are counted twice. *Exactly once* is worth
+# its cost where people look at single numbers, or pay by them. For a list of recommendations at least once
+# may be enough.
 
 # %% [markdown] tags=["deeper"]
 # ## One last question
 
 # %% [markdown]
-# The last question writes to another store. When you have answered it, the cell below stops the broker and
-# Spark.
+# The last question is about a sink that writes to another store. When you have answered it, the cell below
+# stops the broker and Spark.
 
 # %% jupyter={"source_hidden": true}
 Predict("11-exit-ticket")

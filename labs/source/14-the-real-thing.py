@@ -49,7 +49,7 @@ play_lost()
 # %% [markdown]
 # ## Predict
 #
-# First the ordinary case: one unmodified client talks to both.
+# First the ordinary case: one unmodified client talks to the engine and to a real Kafka.
 
 # %% jupyter={"source_hidden": true}
 Predict("14-lines")
@@ -70,9 +70,9 @@ live
 told
 
 # %% [markdown]
-# The column in the middle is a real Kafka's, started from its published jars and recorded. If this machine
-# has Java 17 and Maven, write `real=True` and run the cell again: then the answers come from a real broker
-# that is started here and now. The first time it fetches 45 MB.
+# The column in the middle comes from a real Kafka, which was started from its published jars and recorded.
+# If this machine has Java 17 and Maven, write `real=True` and run the cell again: then the answers come
+# from a real broker that is started on the spot. The first time this downloads 45 MB.
 
 # %% [markdown]
 # ## Three differences
@@ -87,8 +87,8 @@ for laid in ask_both("segments", "claimed-in-compressed"):
 
 # %% [markdown]
 # A difference is repaired, or it is *excused* (豁免) with a reason that can be discussed. An excuse is a
-# pattern for questions, and it must be as narrow as possible: what it covers will never be checked again.
-# Choose among these reasons; half of them fit no difference here:
+# pattern that selects lines, and it must be as narrow as possible: what it covers will never be checked
+# again. Choose among these reasons; half of them fit no difference here:
 #
 # | reason | says |
 # |---|---|
@@ -137,19 +137,19 @@ read_laid("kafka-4.3.1/tv2/leaderless-marker")
 # still waits for one. The coordinator dropped the marker because the partition had no leader when it should
 # have been sent (KAFKA-20734). So the first picture is true of this release.
 #
-# To find such a fault among thousands of lines takes a rule, and you write it. It is called for each moment
-# at which a recording looks into a partition, about one producer:
+# Finding such a fault among thousands of lines takes a rule, and you write it. The rule is called for each
+# moment at which a recording looks into a partition, and for one producer at a time:
 #
 # | argument | what it is |
 # |---|---|
 # | `commit` | the answer to the producer's last commit: `"ok"`, an error, `""` if it never committed |
 # | `state` | the state that the coordinator returned last: `"Ongoing"`, `"PrepareCommit"`, `"CompleteCommit"` … |
 # | `hw`, `lso` | the high watermark and the last stable offset of the partition |
-# | `open_since` | the first offset of the producer's transaction if it is open in the partition; −1 without one |
+# | `open_since` | the first offset of the producer's transaction if it is open in the partition; otherwise −1 |
 #
 # It returns True if an acknowledged commit is lost, and False as long as it may still become visible. The
-# first line below is the loss that you have seen. For points there is one more, among more than 250 moments
-# without one. Some moments are tried a second time, with another answer to the last commit.
+# first line below is the loss that you have seen. The grading adds one more loss, among more than 250
+# moments without one. Some moments are used a second time, with another answer to the last commit.
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(list_told())
@@ -224,7 +224,7 @@ Predict("14-release", trace=newer, step=first(newer, "killed"), panels=seen, tol
 
 # %% [markdown]
 # Beside it is the same scenario in 4.9, which writes each op record at once. *At which of the three moments
-# do they part?*
+# do they diverge?*
 
 # %% jupyter={"source_hidden": true}
 compare_kills()
@@ -238,7 +238,7 @@ read_laid(f"rocketmq-4.9.7/4.9/{name}", f"rocketmq-5.5.0/5.5/{name}")
 
 # %% [markdown]
 # Nothing in the client has changed, nor in the program. The newer release is faster, and a crash at the wrong
-# moment now delivers an order twice. It does no harm to a consumer that recognises orders by their numbers.
+# moment now delivers an order twice. This does no harm to a consumer that recognises orders by their numbers.
 
 # %% [markdown] tags=["deeper"]
 # ## Do an older and a newer client do the same?
@@ -253,9 +253,9 @@ name = "client-kafka-clients"
 read_laid(f"kafka-4.3.1/tv2-legacy/{name}-2.3.1", f"kafka-4.3.1/tv2/{name}-4.4.0", only=True)
 
 # %% [markdown]
-# Readers get the same. In the log, the newer client has another epoch after each end, so that a late record
-# cannot land in the next transaction (KIP-890, lab 06). And fencing raises another exception: a program that
-# catches only `ProducerFencedException` misses it after an update of its client.
+# Readers get the same. In the log, the newer client has a new epoch after each transaction, so that a late
+# record cannot land in the next one (KIP-890, lab 06). And fencing raises a different exception: a program
+# that catches only `ProducerFencedException` misses it after an update of its client.
 
 # %% [markdown] tags=["deeper"]
 # ## What may differ without being different?
@@ -268,8 +268,8 @@ read_laid(f"kafka-4.3.1/tv2-legacy/{name}-2.3.1", f"kafka-4.3.1/tv2/{name}-4.4.0
 print(list_ignored())
 
 # %% [markdown]
-# Producer ids are not just removed, but renamed in the sequence in which they appear. *What would be missed
-# if each of them became the same letter?*
+# Producer ids are not removed, but renamed in the sequence in which they appear. *What would be missed if
+# each of them became the same letter?*
 
 # %% [markdown] tags=["deeper"]
 # ## Do the other brokers have such faults?
@@ -298,7 +298,7 @@ play_file("rocketmq/committed-and-parked")
 # |---|---|---|
 # | a model is true or it is not | it agrees on the questions that were asked | Run |
 # | a wide excuse is safer | what it covers is never checked again | Three differences |
-# | what differs is a matter of time | run it again: most differences stay | Three differences |
+# | a difference is only a matter of timing | run it again: most differences stay | Three differences |
 # | ok means that all is well | client and coordinator agreed, and the partition had no marker | Find the loss |
 # | what cannot be read yet is lost | in PrepareCommit the marker is still pending | Find the loss |
 # | a newer release is the older one, only faster | a crash now delivers twice | the next release |

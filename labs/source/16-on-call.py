@@ -11,10 +11,10 @@
 # **The quick route** ends with *What you know now*. The other calls, below it, are folded: click *cells
 # hidden* under a heading to open one.
 #
-# **You need** lab 07 for the first call, labs 06 and 08 for the two others about Kafka, lab 04 for RocketMQ
-# and lab 10 for Pulsar. Or these words. A *coordinator* (事务协调者) keeps the state of a transaction. A *marker*
-# ends it in one partition; until then read_committed consumers stop at the *last stable offset* (LSO,
-# 最后稳定偏移量).
+# **You need** lab 07 for the first call, labs 06 and 08 for the other two about Kafka, lab 04 for RocketMQ
+# and lab 10 for Pulsar. Or these three terms. A *coordinator* (事务协调者) keeps the state of a transaction. A
+# *marker* ends it in one partition; until then read_committed consumers stop at the *last stable offset*
+# (LSO, 最后稳定偏移量).
 
 # %% jupyter={"source_hidden": true}
 from mqlab.lab import Predict, check, met
@@ -107,13 +107,13 @@ check(HANGING, hanging)
 # ## What you know now
 #
 # A symptom has many causes, and a remedy fits one of them. Three questions come first: **what is open, since
-# when, and who is to end it?** A process ends it, or a timeout does. Otherwise you must, and by name. Try it
-# in the engine before you do it on the broker.
+# when, and who is to end it?** A process ends it, or a timeout does. Otherwise you must, and you must name
+# it. Try it in the engine before you do it on the broker.
 #
-# With a broker of your own: `mqlab inspect kafka HOST:PORT`, or `inspect_broker("kafka", …)` of `mqlab.lab`;
+# With a broker of your own: `mqlab inspect kafka HOST:PORT`, or `inspect_broker("kafka", …)` from `mqlab.lab`;
 # likewise for `rocketmq` and `pulsar`. With `--play`, or `play=True`, it searches for a way to end what is stuck.
 #
-# The quick route ends here. Four more calls are below, each of another kind.
+# The quick route ends here. Four more calls are below, each of a different kind.
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 met("16")
@@ -139,7 +139,7 @@ print(MARKER.tool)
 look(MARKER)
 
 # %% [markdown]
-# Now try. *Which remedy makes the payment appear twice?*
+# Now try the remedies. *Which of them makes the payment appear twice?*
 
 # %%
 try_remedies(MARKER)
@@ -183,8 +183,8 @@ check(MARKER, marker)
 Predict("16-pending")
 
 # %% [markdown]
-# It is the night and the broker of the first call, but this time the topic is not the problem. *Which
-# transactions are open, and which of them could involve a group?*
+# The night and the broker are those of the first call, but this time the topic is not the problem.
+# *Which transactions are open, and which of them could involve a group?*
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(PENDING.tool)
@@ -193,8 +193,8 @@ print(PENDING.tool)
 look(PENDING)
 
 # %% [markdown]
-# How old is the transaction, and what is its timeout? Then try. *With which remedy is work lost, and with
-# which is it done twice?*
+# How old is the transaction, and what is its timeout? Then try the remedies. *With which remedy is work
+# lost, and with which is it done twice?*
 
 # %%
 try_remedies(PENDING)
@@ -247,7 +247,8 @@ print(PARKED.tool)
 look(PARKED)
 
 # %% [markdown]
-# The broker has given up on one half message, and soon will on another. Try. *What has to be repaired first?*
+# The broker has given up on one half message, and will soon give up on another. Try the remedies.
+# *What has to be repaired first?*
 
 # %%
 try_remedies(PARKED)
@@ -335,8 +336,8 @@ check(ACKS, acks)
 
 # %% [markdown]
 # Here are the brokers of the second call: the engine continues from what is on their disks, as after a restart of
-# both. The commit is decided, and its marker is missing. *Can you make the payment get lost?* Kill any process,
-# between any two steps. The next cell takes `HANGING`, `PENDING`, `PARKED` and `ACKS` as well.
+# both. The commit is decided, and its marker is missing. *Can you lose the payment?* Kill any process, between
+# any two steps. The next cell takes `HANGING`, `PENDING`, `PARKED` and `ACKS` as well.
 
 # %%
 play_on(MARKER)

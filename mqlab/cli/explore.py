@@ -81,9 +81,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "system",
         nargs="*",
         metavar="SYSTEM",
-        help="a broker (kafka, rocketmq, pulsar): its most telling systems, in about half a minute; "
-        "a classical model (two_phase, tcc …): its lesson system; each within bounds of its own; "
-        "or a system line, for example: kafka 'app=init; begin; send orders-0 a; commit'",
+        help="a broker (kafka, rocketmq, pulsar): its most telling systems, in about half a "
+        "minute; a classical model (two_phase, tcc …): its lesson system; each within bounds of "
+        "its own; or a system line, for example: kafka 'app=init; begin; send orders-0 a; commit'",
     )
     parser.add_argument(
         "--off",
