@@ -12,7 +12,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from textwrap import fill
 from typing import TYPE_CHECKING
 
 from ..brokers import list_brokers
@@ -34,6 +33,7 @@ from ..registry.searches import (
     searches_of,
     table,
 )
+from ..registry.tables import wrap
 from ..scenario.language import ScenarioError
 from .errors import UserError
 from .language import add_flag, tell
@@ -344,7 +344,7 @@ def _say_claims(models: list[System]) -> str:
     """What a search looks for."""
     named = dict.fromkeys(claim.name for model in models for claim in model.properties())
     text = CLAIMS(n=len(named), names=", ".join(map(str, map(name_claim, named))))
-    return fill(str(text), 96, subsequent_indent="  ")
+    return "\n".join(wrap(str(text), 96, rest="  "))
 
 
 def _open_shelf(folder: Path, model: System, bounds: Budget) -> Shelf:

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from textwrap import fill
 
 from ..kernel import Text, Words
 from ..kernel.catalogue import translate
 from ..kernel.text import LANGUAGES, Lang, tr
 from ..places import RECORDINGS, SCENARIOS
+from ..registry.tables import wrap
 from ..scenario import Script, parse_script
 from ..scenario.language import read_typed
 from .errors import UserError
@@ -122,7 +122,7 @@ def tell(incident: Incident, lang: Lang, whole: bool) -> Iterator[str]:
     if incident.recordings:
         yield "  " + RECORDED(where=", ".join(incident.recordings)).of(lang)
     if whole:
-        yield fill(script.story.of(lang), 92, initial_indent="  ", subsequent_indent="  ")
+        yield from wrap(script.story.of(lang), 92, "  ", "  ")
         yield "  " + ASK(question=script.question.of(lang)).of(lang)
         yield from (f"    – {answer.of(lang)}" for answer in incident.answers)
     yield "  " + SEE(command=incident.typed or f"mqlab run {incident.name} --explain").of(lang)

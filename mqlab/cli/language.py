@@ -53,11 +53,24 @@ def translate_argparse() -> None:
         gettext.textdomain("mqlab")
 
 
+class InColumns(argparse.HelpFormatter):
+    """Help in lines of so many columns: argparse counts characters, and Chinese ones are wide."""
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        from ..registry.tables import wrap  # only help needs it
+
+        return wrap(" ".join(text.split()), width)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return "\n".join(indent + line for line in self._split_lines(text, width - len(indent)))
+
+
 def translate_help(parser: argparse.ArgumentParser) -> None:
     """Put the spoken language in place of all English that `--help` prints of this parser and of
     its subcommands; what the catalogue lacks stays English."""
     if spoken() == "en":
         return
+    parser.formatter_class = InColumns
 
     def translated(english: str | None) -> str | None:
         return (translate(english) or english) if english else english  # no help: None stays

@@ -35,11 +35,11 @@ KINDS = {
     ".gif": tr("all steps, as a film"),
     ".json": tr("the trace, as data"),
 }
-FACTS = Words("{} facts")
+FACTS, KIND = Words("{} facts"), Words("{}: {}")
 
 
 def list_kinds() -> str:
-    return "; ".join(f"{kind}: {what}" for kind, what in KINDS.items())
+    return str(tr("; ")).join(str(KIND(kind, what)) for kind, what in KINDS.items())
 
 
 def add_picture_arguments(parser: argparse.ArgumentParser) -> None:

@@ -8,12 +8,12 @@ from collections import Counter
 from difflib import get_close_matches
 from pathlib import Path
 from shlex import quote
-from textwrap import fill, indent
 
 from ..kernel import escape_unseen
 from ..kernel.text import NOTHING, Lang, Words, say_cause, shorten, tr
 from ..places import SCENARIOS
 from ..registry import SYSTEMS
+from ..registry.tables import wrap
 from ..scenario import Golden, load, rewrite
 from ..scenario.language import ScenarioError
 from .errors import UserError
@@ -84,7 +84,7 @@ def _print_narration(golden: Golden, lang: Lang, explain: bool = False) -> None:
     for line, fact in zip(lines, golden.run.facts, strict=True):
         print(line)
         if explain and (why := fact.why.of(lang)):
-            print(indent(fill(why, 88), " " * 8))
+            print("\n".join(wrap(why, 96, " " * 8, " " * 8)))
     if waits := golden.done.waits.of(lang):
         print(escape_unseen(waits))
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import fields
 from inspect import isclass
 from pathlib import Path
-from textwrap import wrap
 
 from ..kernel import NOTHING, System, Text
 from ..kernel.catalogue import translate
@@ -16,6 +15,7 @@ from ..kernel.text import Lang, say_cause, say_unknown, tr
 from ..kernel.usages import Usage
 from ..places import SCENARIOS
 from ..registry import SYSTEMS
+from ..registry.tables import wrap
 from ..scenario.golden import split_blocks
 from ..scenario.language import COMMANDS
 from .errors import UserError
@@ -116,11 +116,8 @@ def explain(usage: Usage) -> Text:
 
 def _lay_out(word: str, does: str) -> Iterator[str]:
     """Word and sentence in two columns of a comment."""
-    if not does:
-        yield f"#   {word}"
-        return
-    lines = wrap(does, 66)
-    if len(word) >= WIDE:
+    if not does or len(word) >= WIDE:
         yield f"#   {word}"
         word = ""
-    yield from (f"#   {word if not n else '':<{WIDE}}{line}" for n, line in enumerate(lines))
+    if does:
+        yield from wrap(does, 70 + WIDE, f"#   {word:<{WIDE}}", f"#   {'':<{WIDE}}")

@@ -188,7 +188,7 @@ def tabulate_real(
             star = "" if str(modelled) == str(measured) else " *"
             rows.append((f"{costs.broker}, until {moment}", str(modelled), f"{measured}{star}"))
         for pair in compare_real(bulk, costs, partitions, orders)[FORGOTTEN]:
-            rows.append((f"  {pair.row}", str(pair.model), pair.format_real()))
+            rows.append((f"  {in_words(pair.row)}", str(pair.model), pair.format_real()))
     return rows
 
 

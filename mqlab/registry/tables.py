@@ -12,7 +12,7 @@ CJK = "\u2e80-\u9fff\uff00-\uffef"
 CLOSING = "，。：；？！、）》”…"
 WORD = rf"[^\s{CJK}]+?(?:(?<=\w-)(?=[a-z])|(?=[\s{CJK}]|$))"
 #: what stays in one line: a word up to its hyphen, or a Chinese character with the signs about it
-PIECE = re.compile(rf"\s*(?:[“（《]*(?![{CLOSING}])[{CJK}]|{WORD})[{CLOSING}]*|\s*\S")
+PIECE = re.compile(rf"\s*(?:[“（《]*(?:(?![{CLOSING}])[{CJK}]|{WORD}))[{CLOSING}]*|\s*\S")
 
 #: cells that are made of others
 CELLS = (
@@ -23,6 +23,7 @@ CELLS = (
     Words("{}, abortable"), Words("{} lost, up to 120 ms"),
     Words("without {}"), Words("with all safeguards: {}"),
     Words("refused: {}"), Words("{}, {} of {} twice"), Words("{} → {}, no answer"),
+    Words("{} → {}, unknown"),
 )  # fmt: skip
 
 

@@ -389,8 +389,9 @@ def system_of(line: str, registry: Registry) -> System:
     try:
         words = shlex.split(line)
     except ValueError as error:
-        why = f"{error}: close every quote, as in 'app=init; commit'"
-        raise ScenarioError("the system line cannot be read ({})", why) from error
+        raise ScenarioError(
+            "the system line cannot be read: close every quote, as in 'app=init; commit'"
+        ) from error
     name = words[0] if words else ""
     if name not in registry:
         raise ScenarioError(say_unknown("system", name, sorted(registry)))

@@ -55,7 +55,7 @@ def read_settings(path: str) -> dict[str, str]:
     try:
         lines = Path(path).read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise Unreadable("cannot read --config {}: {}", path, error) from error
+        raise Unreadable("cannot read --config {}: {}", path, say_cause(error)) from error
     settings = {}
     for number, line in enumerate(lines, 1):
         name, equals, value = line.strip().partition("=")

@@ -61,7 +61,7 @@ NOT_KEPT = tr("it was not saved")
 SILENT = Words("no answer: {why}")
 SAYS = Words("the broker answers {status}: {reason}")
 LONG = Words("an answer of more than {most} bytes")
-FILE = Words("file {name}")
+FILE, FIRST = Words("file {name}"), Words(": {}: {}")
 NO_JSON = Words("it is no JSON: {why}")
 ERROR_PAGE = Words("it contains an error instead of an answer: {text}")
 TWO = Words(
@@ -197,7 +197,7 @@ class Saved:
             except (OSError, ValueError, RecursionError) as error:
                 self.gaps.append(Gap(FILE(name=name), _say_damage(error), failed=True))
         if not self._answers:
-            first = f": {self.gaps[0].what}: {self.gaps[0].why}" if self.gaps else ""
+            first = FIRST(self.gaps[0].what, self.gaps[0].why) if self.gaps else ""
             raise Unreadable(
                 "{} is not a response of Pulsar's admin interface{}", ask.target, first
             )
