@@ -297,6 +297,11 @@ def expect_word(*words: str) -> Callable[[Any], Text | None]:
     return lambda answer: None if isinstance(answer, str) and answer in words else problem
 
 
+def expect_truth(problem: Text) -> Callable[[Any], Text | None]:
+    """What an exercise expects whose answer is True or False: the problem for anything else."""
+    return lambda answer: None if isinstance(answer, bool) else problem
+
+
 def call_rule(rule: Rule, given: tuple[Any, ...]) -> Any:
     """What a rule answers, None if it is a stub; RuleError if it raises or does not end."""
     try:

@@ -17,7 +17,7 @@ from functools import cache
 from ..kernel import Text, Words, tr
 from ..places import RECORDINGS
 from ..recordings.recording import Observation, Recording, load
-from .check import Belief, Hinted, Rule, RuleError, ask_rule, call_rule, list_beliefs
+from .check import Belief, Hinted, Rule, RuleError, ask_rule, call_rule, expect_truth, list_beliefs
 from .exercises import read_hints
 from .verdict import NOT_WRITTEN, Verdict
 
@@ -141,7 +141,7 @@ class Lost(Hinted):
         try:
             if all(call_rule(rule, given) is None for given in distinct):
                 return Verdict(False, NOT_WRITTEN)
-            answers = {given: ask_rule(rule, given, _expects) for given in distinct}
+            answers = {given: ask_rule(rule, given, EXPECTS) for given in distinct}
         except RuleError as error:
             return Verdict(False, error.text)
         wrong = next((one for one in moments if answers[one.given] != one.lost), None)
@@ -164,11 +164,7 @@ class Lost(Hinted):
         return Verdict(False, BECAUSE(head=head, message=belief.message), belief.name)
 
 
-def _expects(answer: object) -> Text | None:
-    form = tr("True or False is asked for")
-    return None if isinstance(answer, bool) else form
-
-
+EXPECTS = expect_truth(tr("True or False is asked for"))
 BELIEFS = list_beliefs(
     "14 lost",
     {

@@ -26,7 +26,7 @@ from ...kafka.messages import SendMarkers, WriteTxnMarkers
 from ...kafka.states import TxnState
 from ...kernel import NOTHING, Caller, Disk, Effects, Property, Send, Text, Words, World, tr
 from ...kernel.world import NodeState
-from ..check import Hinted, Rule, RuleError, ask_rule, call_rule
+from ..check import Hinted, Rule, RuleError, ask_rule, call_rule, expect_truth
 from ..exercises import read_hints
 from ..roles import recover_as
 from ..verdict import NOT_WRITTEN, Verdict
@@ -196,9 +196,7 @@ def _reads(system: BuildSystem, name: str, node: NodeState) -> Hashable:
     return _calls(node)
 
 
-def _expects(answer: Any) -> Text | None:
-    form = tr("an invariant returns True or False")
-    return None if isinstance(answer, bool) else form
+EXPECTS = expect_truth(tr("an invariant returns True or False"))
 
 
 @dataclass(frozen=True)
@@ -216,7 +214,7 @@ class Lights(Hinted):
         # Many states look the same to the invariant, which is asked once for each look.
         def ask(*seen: Any) -> bool:
             if seen not in answers:
-                answers[seen] = ask_rule(light, seen, _expects)
+                answers[seen] = ask_rule(light, seen, EXPECTS)
             return answers[seen]
 
         # `_find_dark`: the schedule to a world in which the invariant is False, or None

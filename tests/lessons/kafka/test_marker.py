@@ -15,7 +15,6 @@ from mqlab.lessons.kafka.lab06 import ANSWERED, COMMIT, EARLY, KILLS, UNANSWERED
 from mqlab.lessons.kafka.lab07 import HALF, LSO, MARKER
 from mqlab.lessons.kafka.systems.marker_pieces import PIECES
 from mqlab.lessons.kafka.systems.shop import balances
-from mqlab.lessons.spark.decide import DECIDE
 from mqlab.registry import scenario, system
 from mqlab.registry.cases.kafka import SAFEGUARD_CASES
 
@@ -117,16 +116,6 @@ def test_the_kill_that_leaves_a_commit_unanswered(kill: str, name: str) -> None:
     assert verdict.ok == (name == "right")
     assert verdict.message == KILLS[name]
     assert verdict.misconception == ("" if verdict.ok else name)
-
-
-@pytest.mark.parametrize(
-    "line",
-    ["", "kill app", "kill coordinator when=⇒EndTxn#1\nkill coordinator", "kill coordinator x"],
-)
-def test_a_kill_that_cannot_be_read_is_told_so(line: str) -> None:
-    verdict = UNANSWERED.check(line)
-    assert not verdict.ok
-    assert verdict.misconception == ""
 
 
 @pytest.mark.parametrize(
@@ -247,16 +236,6 @@ def test_a_payment_that_arrives_balances():
         f"system shop\nrun order-service: init, begin, {PAYMENT.replace(';', ',')}, commit"
     )
     assert [line.split()[-1] for line in balances(trace).splitlines()[1:]] == ["+0.00", "+0.00"]
-
-
-def test_lab_11_knows_the_rule_and_the_stub():
-    assert DECIDE.check(
-        lambda marker, batch: (
-            "skip" if batch == marker else "write" if batch == marker + 1 else "stop"
-        )
-    ).ok
-    assert "nothing is written yet" in str(DECIDE.check(stub))
-    assert 'the answers are "write"' in str(DECIDE.check(lambda marker, batch: "yes"))
 
 
 def test_what_a_zombie_says_is_about_its_own_transaction():

@@ -120,10 +120,6 @@ def test_the_list_of_effects_tells_no_order() -> None:
 # ---- the fence -------------------------------------------------------------------------------
 
 
-def test_the_fence_is_right_and_graded_so() -> None:
-    assert FENCE.check(right, graded=True).ok
-
-
 @pytest.mark.parametrize(
     "given", [given for given in SAMPLES if right(*given) not in ("", "refuse")]
 )

@@ -19,7 +19,6 @@ from mqlab.lessons.pulsar.exercises.lab09 import (
     REFUSED,
     UNCOMMITTED,
     next_id,
-    recover,
     send_now,
 )
 from mqlab.lessons.pulsar.exercises.lab09 import NUMBERING_BELIEFS as NUMBERING_BELIEFS
@@ -223,10 +222,6 @@ def test_a_list_of_positions_is_asked_for(said: object) -> None:
 # ---- the recovery that a learner writes ------------------------------------------------------
 
 
-def test_a_recovery_that_reads_the_entries_again_is_right() -> None:
-    assert RECOVERY.check(recover, graded=True).ok
-
-
 def test_a_recovery_in_other_words_is_right_too() -> None:
     def by_transaction(max_read: int, aborted: tuple, entries: tuple) -> tuple:
         ends = {txn: kind for _, kind, txn in entries if kind in ("commit", "abort")}
@@ -295,20 +290,6 @@ def test_every_other_story_is_met_with_its_own_sentence(story: str, belief: str)
     assert not verdict.ok
     assert (verdict.misconception, verdict.message) == (belief, BELIEFS[belief])
     assert verdict.trace() is not None
-
-
-@pytest.mark.parametrize(
-    ("story", "says"),
-    [
-        ("", "nothing is written yet"),
-        ("dance", "line 1: no command 'dance'"),
-        (COMMITTED + "off low_watermark\n", "the system is given"),
-    ],
-)
-def test_what_is_no_story_is_told_so(story: str, says: str) -> None:
-    verdict = HIDING.check(story)
-    assert not verdict.ok
-    assert says in str(verdict)
 
 
 def test_the_coordinators_log_is_no_topic() -> None:

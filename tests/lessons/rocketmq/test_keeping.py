@@ -13,6 +13,7 @@ from mqlab.lessons.rocketmq.exercises.listener import with_listener
 from mqlab.lessons.verdict import NOT_WRITTEN
 from mqlab.rocketmq import application
 from mqlab.rocketmq.states import LocalTransactionState
+from tests.lessons.rocketmq.listeners import refuse_all
 
 COMMIT, ROLLBACK, UNKNOW = LocalTransactionState
 
@@ -45,10 +46,6 @@ def keep_goods(order: str, db: Any, memory: Any) -> Any:
     return COMMIT
 
 
-def refuse(order: str, db: Any, memory: Any) -> Any:
-    return ROLLBACK
-
-
 def roll_back(order: str, db: Any, memory: Any) -> Any:
     keep(order, db, memory)
     return ROLLBACK
@@ -74,7 +71,7 @@ def pass_over(order: str, db: Any, memory: Any) -> Any:
 
 RIGHT = {"as it should be": keep, "slowly": keep_slowly}
 WRONG = {
-    "nobody is let in": refuse,
+    "nobody is let in": refuse_all,
     "ROLLBACK undoes the row": roll_back,
     "RocketMQ writes the row": write_nothing,
     "an exception means that nothing was written": give_up,

@@ -13,7 +13,6 @@ import pytest
 from mqlab.explore import Budget, explore
 from mqlab.lessons.course.answering import WrongAnswer, read_page
 from mqlab.lessons.course.notebooks import labs_in
-from mqlab.lessons.course.points import grade
 from mqlab.lessons.rocketmq.asking import ANSWERS, OrderDeskSystem, answer
 from mqlab.lessons.rocketmq.exercises.ending import ENDING
 from mqlab.lessons.rocketmq.exercises.telling import BELIEFS, STATES, TELLING
@@ -81,11 +80,6 @@ def test_what_belongs_into_no_order_says_why() -> None:
 
 
 # ---- what a customer is told ---------------------------------------------------------------
-
-
-def test_the_right_answer_passes_and_is_graded() -> None:
-    assert TELLING.check(answer, graded=True).ok
-    grade("telling", answer)
 
 
 def test_beliefs_can_be_told_apart() -> None:

@@ -220,18 +220,6 @@ def test_the_systems_that_are_tried_are_searched_to_the_end() -> None:
 # ---- points --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("pair", RIGHT.values(), ids=RIGHT)
-def test_a_right_listener_is_right_in_unseen_systems_too(pair: Any) -> None:
-    assert LISTENER.check(pair, graded=True).ok
-
-
-@pytest.mark.parametrize(("belief", "pair"), WRONG.items(), ids=WRONG)
-def test_a_wrong_one_hears_why_when_it_is_graded(belief: str, pair: Any) -> None:
-    verdict = LISTENER.check(pair, graded=True)
-    assert not verdict.ok
-    assert f"The belief behind it: {belief}." in str(verdict)
-
-
 @pytest.mark.parametrize(
     ("listener", "told"),
     [

@@ -15,7 +15,7 @@ from typing import Any
 
 from ....explore import Budget
 from ....kernel import System, Text, Words, tr
-from ...check import Rule
+from ...check import Rule, expect_truth
 from ...exercises import read_beliefs, read_hints
 from ...trials import Stories
 from ..systems.ruled import put_rule
@@ -108,17 +108,12 @@ UNSEEN = (
 HINTS = read_hints("10 acking")
 
 
-def _expected(answer: Any) -> Text | None:
-    form = tr("the answers are True and False")
-    return None if isinstance(answer, bool) else form
-
-
 ACKING = Stories(
     name="acking",
     trials=TRIALS,
     unseen=UNSEEN,
     samples=SAMPLES,
-    expects=_expected,
+    expects=expect_truth(tr("the answers are True and False")),
     hints=HINTS,
     right=Words(
         "{n} scenarios, every schedule of each: no order's income is stored twice, and no message "
