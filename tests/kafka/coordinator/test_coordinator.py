@@ -70,51 +70,13 @@ def ask(coordinator, body, disk=None):
     return coordinator, (answers[0] if answers else None)
 
 
-LEGACY = {
-    (S.ONGOING, True): "NONE", (S.ONGOING, False): "NONE",
-    (S.COMPLETE_COMMIT, True): "NONE", (S.COMPLETE_COMMIT, False): "INVALID_TXN_STATE",
-    (S.COMPLETE_ABORT, True): "INVALID_TXN_STATE", (S.COMPLETE_ABORT, False): "NONE",
-    (S.EMPTY, True): "INVALID_TXN_STATE", (S.EMPTY, False): "INVALID_TXN_STATE",
-    (S.PREPARE_COMMIT, True): "CONCURRENT_TRANSACTIONS",
-    (S.PREPARE_COMMIT, False): "CONCURRENT_TRANSACTIONS",
-    (S.PREPARE_ABORT, True): "CONCURRENT_TRANSACTIONS",
-    (S.PREPARE_ABORT, False): "CONCURRENT_TRANSACTIONS",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("state", "commit"), LEGACY)
-def test_end_txn_of_a_legacy_client(state, commit):
-    # TransactionCoordinatorTest#testEndTxnWhenStatusIs…InV1, and a running broker, where
-    # a prepared transaction always has its completion pending.
-    _, said = ask(tc(state), EndTxn("t", 7, 3, commit, v2=False))
-    assert said.error.name == LEGACY[state, commit]
-
-
-V2 = {
-    # (state, request's epoch − stored epoch, commit): error
-    (S.ONGOING, 0, True): "NONE", (S.ONGOING, 0, False): "NONE",
-    (S.ONGOING, -1, True): "PRODUCER_FENCED", (S.ONGOING, 1, True): "PRODUCER_FENCED",
-    (S.EMPTY, -1, True): "PRODUCER_FENCED", (S.EMPTY, 0, True): "INVALID_TXN_STATE",
-    (S.EMPTY, -1, False): "PRODUCER_FENCED", (S.EMPTY, 0, False): "NONE",
-    (S.COMPLETE_COMMIT, -1, True): "NONE", (S.COMPLETE_COMMIT, 0, True): "INVALID_TXN_STATE",
-    (S.COMPLETE_COMMIT, -1, False): "INVALID_TXN_STATE", (S.COMPLETE_COMMIT, 0, False): "NONE",
-    (S.COMPLETE_ABORT, -1, True): "INVALID_TXN_STATE",
-    (S.COMPLETE_ABORT, 0, True): "INVALID_TXN_STATE",
-    (S.COMPLETE_ABORT, -1, False): "NONE", (S.COMPLETE_ABORT, 0, False): "NONE",
-    (S.COMPLETE_COMMIT, -2, True): "PRODUCER_FENCED",
-    (S.PREPARE_COMMIT, 0, True): "CONCURRENT_TRANSACTIONS",
-    (S.PREPARE_ABORT, -1, False): "CONCURRENT_TRANSACTIONS",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("state", "behind", "commit"), V2)
-def test_end_txn_of_a_v2_client(state, behind, commit):
-    # TransactionCoordinatorTest …InV2; the comment table above #endTransaction.
-    _, said = ask(tc(state), EndTxn("t", 7, 3 + behind, commit))
-    assert said.error.name == V2[state, behind, commit]
-    if not said.error:
-        bumped = behind == 0
-        assert (said.pid, said.epoch) == (7, 4 if bumped else 3)
+@pytest.mark.parametrize("v2", [True, False])
+@pytest.mark.parametrize("commit", [True, False])
+@pytest.mark.parametrize("state", [S.PREPARE_COMMIT, S.PREPARE_ABORT])
+def test_no_end_is_taken_while_one_is_written(state, commit, v2):
+    """What is said in every other state is recorded: end-txn-legacy-table, end-txn-v2-table."""
+    _, said = ask(tc(state), EndTxn("t", 7, 3, commit, v2=v2))
+    assert said.error is Error.CONCURRENT_TRANSACTIONS
 
 
 def test_exhausted_epochs_rotate_to_a_fresh_producer_id():

@@ -104,12 +104,6 @@ def two(broker):
     return a, b
 
 
-def test_a_second_member_makes_a_second_generation():
-    broker = Broker()
-    two(broker)
-    assert broker.state is GroupState.STABLE
-
-
 def test_who_does_not_come_back_in_time_is_dropped():
     broker = Broker()
     a, _ = broker.alone("a")
@@ -133,14 +127,6 @@ def test_who_joins_and_never_asks_for_its_part_is_dropped():
     broker.fire("sync/g")
     assert tuple(broker.group.members) == (a,)
     assert broker.state is GroupState.PREPARING_REBALANCE
-
-
-def test_silence_for_a_session_ends_membership():
-    broker = Broker()
-    a, b = two(broker)
-    broker.fire(f"session/g/{a}")
-    assert tuple(broker.group.members) == (b,)
-    assert broker.group.leader == b
 
 
 def test_the_last_one_to_leave_leaves_an_empty_generation():

@@ -129,14 +129,6 @@ def test_only_the_coordinators_word_ends_a_doubt(word, outcome):
     assert role.doubt == (("T1",) if outcome == "prepared" else ())
 
 
-@pytest.mark.parametrize("word", [Commit("T1"), Rollback("T1")])
-def test_a_word_about_what_is_not_in_doubt_changes_nothing(word):
-    _, disk, _ = take_part(Request(TM, word))
-    assert not read_latest(disk, LOG)
-    _, disk, _ = take_part(PREPARE, Request(TM, Commit("T1")), Request(TM, word))
-    assert [record.what for record in disk.log(LOG).read(0)] == ["prepared", "committed"]
-
-
 def test_after_a_restart_it_is_in_doubt_again_and_asks():
     _, disk, _ = take_part(PREPARE)
     role, effects = Participant.recover(ON, "tm", "stock", False, disk, 0)

@@ -19,7 +19,7 @@ from mqlab.rocketmq.application import (
     run_task,
 )
 from mqlab.rocketmq.messages import Statement
-from tests.rocketmq.driven import drive, queue, results, rows
+from tests.rocketmq.driven import drive, queue, rows
 
 EMPTY: Map = Map()
 
@@ -33,11 +33,6 @@ def run_through(rule, answers, memory=EMPTY):
         asked.append(str(result))
         task, memory, result = run_task(rule, task.resume(answer), memory)
     return asked, dict(memory.items()), result
-
-
-def test_the_order_service_writes_its_row_and_commits():
-    asked, _, result = run_through(execute, [None])
-    assert asked == ["put o1 paid"] and result == Finished("COMMIT_MESSAGE")
 
 
 @pytest.mark.parametrize(("row", "state"), [("paid", "COMMIT_MESSAGE"), (None, "UNKNOW")])
@@ -169,14 +164,3 @@ def test_memory_is_lost_with_the_process_and_not_shared():
     run = drive(text, execute=note, check=look)
     assert rows(run) == {"o1": "paid"} and queue(run, "orders-0") == []
     assert queue(drive(text), "orders-0") == ["o1 (1)"], "the order service asks the database"
-
-
-def test_a_row_can_be_committed_although_the_call_raised():
-    run = drive("""\
-system rocketmq check_interval_ms=7000
-lose app→db ⇒Statement#1
-run app: send-in-transaction orders-0 o1
-at 7000
-fire broker check""")
-    assert results(run) == ["ok SEND_OK UNKNOW"]
-    assert rows(run) == {"o1": "paid"} and queue(run, "orders-0") == ["o1 (1)"]
