@@ -274,10 +274,8 @@ BAD = [
     (f"{K}\nhold ap→orders-0 Produce", "no node 'ap'; did you mean app?"),
     (f"{K}\nhold app→orders-0 Prodce{SENT}",
      "line 2 waits in vain: no Prodce#1 on app→orders-0; there was Produce#1"),
-    (
-        f"{K}\nkill coordinator when=Market{SENT}",
-        "line 2 waits in vain: no step of coordinator emits",
-    ),
+    (f"{K}\nkill coordinator when=Market{SENT}",
+     "line 2 waits in vain: no step of coordinator emits"),
     (f"{K}\nrun app: init\nlate app→orders-0 Produce", "Produce#1 on app→orders-0; there was no"),
     (f"{R}\nhold app→db put\nrun app: send-in-transaction orders-0 o1", "there was Statement#1"),
     (f"{K}{SENT}\nkill app\nrun app: commit", "line 4 waits in vain: app is down; restart app"),

@@ -86,16 +86,6 @@ def test_a_batch_is_planned_read_written_committed_and_then_noted_as_done():
     assert (role.stage, sent) == (IDLE, [LatestOffset(), LatestOffset()]), "no new orders"
 
 
-def test_a_batch_in_doubt_is_run_again_with_the_same_orders_and_skipped_where_it_is_in():
-    _, disk, _, _ = drive(*PLANNED, *READ, FENCED, *WRITTEN[:1])
-    again, effects = Driver.recover(QueryConfig(on=ON, sources=("s1", "s2")), disk, 0)
-    assert [e.body for e in effects] == [Fetch(0, 0, 2), Fetch(0, 0, 1)], "nobody is asked again"
-    known = told("sink", InitProducerResponse(0, 2, 0))
-    _, disk, sent = run(again, *READ, known, disk=disk)
-    assert sent == [InitProducer(0)]
-    assert [str(r) for r in read_records(disk, COMMITS)] == ["commits mb0"]
-
-
 @pytest.mark.parametrize("trouble", [ConnectionLost("s1"), told("sink", Fenced(0))])
 def test_whatever_fails_the_batch_begins_again_after_a_while(trouble):
     role, disk, _, _ = drive(*PLANNED, *READ, FENCED)
