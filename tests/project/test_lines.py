@@ -88,7 +88,7 @@ PROGRAM = (
 BESIDE = (
     Purpose("labs", 4_440, "sources of the notebooks, begun files, the pages' scripts",
             "labs/*"),
-    Purpose("tests/oracle", 14_260, "programs and drivers that ask a real broker",
+    Purpose("tests/oracle", 14_250, "programs and drivers that ask a real broker",
             "tests/oracle/*"),
     Purpose("tests", 51_610, "all other tests",
             "tests/*"),
