@@ -77,7 +77,7 @@ def test_interrupting_keeps_what_was_found():
 def test_bounds_are_part_of_the_verdict():
     budget = Budget(kills=1, timers=2, retries=1, killable=("tc",), restartable=())
     assert str(budget) == (
-        "1 kill, 2 timers, 1 retry of each retry timer, stops only of tc, no restarts"
+        "1 kill, 2 timers, 1 retry of each retry timer, only tc may stop, no restarts"
     )
     assert budget.text.of("zh").startswith("1 次进程被杀，2 次定时器到期")
     nobody = Budget(kills=1, timers=2, killable=())
