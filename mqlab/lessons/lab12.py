@@ -42,9 +42,9 @@ def advise_me(**answers: str) -> Any:
     return show(advise(given, lead_to_command))
 
 
-def kill_ways(moment: str = "", role: str = "keeper") -> Compare:
+def kill_ways(moment: str = "", role: str = "coordinator") -> Compare:
     """The four ways on one clock, open at their end; with a moment of `MOMENTS`, each with a kill
-    there. `role`: the sender or the coordinator ("keeper") dies. ValueError for a moment that there
+    there. `role`: the one that dies, "sender" or "coordinator". ValueError for a moment that there
     is not."""
     if not moment:
         return put_beside(*(way.text for way in ORDER.values()), at=len(STAGES) + 1, level="story")
@@ -84,4 +84,4 @@ def play_run(example: str) -> Player:
 
 def die_after_deciding(way: str) -> Trace:
     """The execution of a way in which the node carrying out the decision dies right after it."""
-    return ORDER[way].play_kill(STAGES.index("decide") + 1, "keeper")
+    return ORDER[way].play_kill(STAGES.index("decide") + 1, "coordinator")

@@ -23,7 +23,7 @@ UNSENT = "decide, nothing sent"
 #: when a process is killed: at the end of a stage, or there
 MOMENTS = (*STAGES[:2], UNSENT, *STAGES[2:])
 #: who is killed: the process that has the order, or the one that carries the decision on
-ROLES = ("sender", "keeper")
+ROLES = ("sender", "coordinator")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +42,12 @@ class Victim:
 @dataclass(frozen=True, slots=True)
 class Way:
     """`story`: below datasets/scenarios, without `.scn`. `sender`: the process that has the
-    order; `keeper`: the one that carries the decision out. `reads`: how consumers read at the end.
-    `reader`, `log`: where a picture shows what stock has got."""
+    order; `coordinator`: the one that carries the decision out. `reads`: how consumers read at
+    the end. `reader`, `log`: where a picture shows what stock has got."""
 
     story: str
     sender: Victim
-    keeper: Victim
+    coordinator: Victim
     reads: str
     reader: str
     log: str
@@ -67,12 +67,12 @@ class Way:
         """The scenario's text with a crash of one process added at the end of stage 1 … 6, and a
         last block in which the process is replaced or comes back.
 
-        `role` chooses the process: "sender", or "keeper", the one that carries the decision out.
+        `role` chooses the process: "sender", or "coordinator", which carries the decision out.
         `line` is a command such as `kill app when=EndTransaction` that ends it within the stage
         instead. ValueError for others.
         """
         if not 1 <= stage <= len(STAGES) or role not in ROLES:
-            raise ValueError(f"{role} in stage {stage}: expected sender or keeper, in stage 1 to 6")
+            raise ValueError(f"{role}, stage {stage}: expected {' or '.join(ROLES)}, stage 1 to 6")
         victim: Victim = getattr(self, role)
         # one block before the first stage, then a block a stage
         blocks = [block.source for block in split_blocks(self.text)]

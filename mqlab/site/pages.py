@@ -306,7 +306,7 @@ def render_choice() -> str:
 #: a role of ROLES → what a picture's title says of it
 CRASHES = {
     "sender": "The process that sends the order crashes after:",
-    "keeper": "The process carrying out the decision crashes after:",
+    "coordinator": "The process carrying out the decision crashes after:",
 }
 
 

@@ -58,7 +58,9 @@ def test_an_undecided_order_is_written_again_and_a_decided_one_is_not():
     assert labels == [["T1", "A", "T1", "C"], ["T1", "C"]]
 
 
-@pytest.mark.parametrize(("role", "waits"), [("keeper", WAYS), ("sender", ("rocketmq", "outbox"))])
+@pytest.mark.parametrize(
+    ("role", "waits"), [("coordinator", WAYS), ("sender", ("rocketmq", "outbox"))]
+)
 def test_decided_and_unsent_waits_until_somebody_takes_over(role, waits):
     """The decision is in a log, nothing of it is on its way, and the order comes all the same."""
     for name, way in ORDER.items():
@@ -68,25 +70,25 @@ def test_decided_and_unsent_waits_until_somebody_takes_over(role, waits):
         killed = next(one for one in facts if one.kind == "kill")
         before = [str(one.text.en) for one in facts[: killed.index]]
         assert any(DECIDED[name] in line for line in before), "the decision is in a log"
-        if role == "keeper" and name in ("kafka", "pulsar"):
+        if role == "coordinator" and name in ("kafka", "pulsar"):
             assert "0 of 3" in killed.text.en
 
 
 def test_pulsars_caller_hears_an_error_although_the_order_is_there():
-    told = {one.moment: str(one) for one in kill_each(ORDER["pulsar"], "keeper")}
+    told = {one.moment: str(one) for one in kill_each(ORDER["pulsar"], "coordinator")}
     assert told["write"] == "0 → 1, ok"
     assert told["publish the decision"] == "1 → 1, failed TransactionNotFoundException"
 
 
 @pytest.mark.parametrize(("stage", "role"), [(0, "sender"), (7, "sender"), (1, "reader")])
 def test_another_stage_or_role_is_refused(stage, role):
-    with pytest.raises(ValueError, match="expected sender or keeper, in stage 1 to 6"):
+    with pytest.raises(ValueError, match="expected sender or coordinator, stage 1 to 6"):
         ORDER["kafka"].kill_in(stage, role)
 
 
 def test_the_command_prints_stage_by_way(capsys, monkeypatch):
     monkeypatch.setattr("mqlab.cli.matrix.ORDER", {"outbox": ORDER["outbox"]})
-    assert main(["matrix", "--kills", "keeper"]) == 0
+    assert main(["matrix", "--kills", "coordinator"]) == 0
     head, _, *rows = capsys.readouterr().out.splitlines()
     assert head.split()[-1] == "outbox" and len(rows) == len(MOMENTS) == 7
     assert rows[3].split() == ["decide", "0", "→", "1,", "ok"]

@@ -319,7 +319,7 @@ def test_every_verdict_of_the_choice_leads_to_a_run_or_is_that_there_is_none(sit
     assert any("✓</b> impossible (searched)" in cell for cell in cells)
     assert any("–</b> no such thing" in cell for cell in cells)
     moments = (*range(1, 7), "unsent")
-    ways = {f"ways/{role}-{moment}.html" for role in ("sender", "keeper") for moment in moments}
+    ways = {f"ways/{who}-{when}.html" for who in ("sender", "coordinator") for when in moments}
     assert ways <= set(Links(text).found)
 
 
@@ -454,7 +454,7 @@ def test_four_runs_have_arrows_beside_each_other(
 ) -> None:
     """And where two stand in a row, what readers get beside the arrows; logs at the next level."""
     page.set_viewport_size({"width": width, "height": 900})
-    for path in ("ways/keeper-3.html", "choose.html"):
+    for path in ("ways/coordinator-3.html", "choose.html"):
         page.goto(address + path)
         page.wait_for_selector(".runs .mqlab:nth-of-type(4)[data-step]")
         page.evaluate(SETTLED)
@@ -470,7 +470,7 @@ def test_four_runs_have_arrows_beside_each_other(
 
 @pytest.mark.needs("chromium")
 def test_four_ways_go_on_one_slider(page: Any, address: str) -> None:
-    page.goto(f"{address}ways/keeper-3.html")
+    page.goto(f"{address}ways/coordinator-3.html")
     page.wait_for_selector(".runs .mqlab:nth-of-type(4)[data-step]")
     steps = [one.get_attribute("data-step") for one in page.locator(".runs .mqlab").all()]
     page.locator(".runs .mqlab").first.press("End")
@@ -551,7 +551,7 @@ def test_a_story_asks_and_shows_what_has_happened_and_nothing_more(
 
 
 @pytest.mark.needs("chromium")
-@pytest.mark.parametrize("path", [STORY, "ways/keeper-3.html"])
+@pytest.mark.parametrize("path", [STORY, "ways/coordinator-3.html"])
 def test_a_page_leads_to_its_twin_at_the_same_step(page: Any, address: str, path: str) -> None:
     page.goto(address + path)
     page.wait_for_selector(".mqlab[data-step]")
@@ -597,7 +597,7 @@ def test_a_search_stays_in_the_other_language(page: Any, address: str) -> None:
         "gallery.html",
         "incidents.html",
         "choose.html",
-        "ways/keeper-3.html",
+        "ways/coordinator-3.html",
         "read.html",
         "licences.html",
         "docs/architecture.html",

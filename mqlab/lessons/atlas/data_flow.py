@@ -101,8 +101,8 @@ def _steps(trace: Trace) -> Iterator[Step]:
         asked_for = f"{request} (any broker)" if request == ANYBODY else request
         yield Step(stage, *names, asked_for, _written(trace, sent), usual)
     last = next(f for f in trace if _completes(f.body))
-    keeper = ROLES[_role(last.node)][0]
-    yield Step("forget", keeper, keeper, "", last.text.en, "5")
+    coordinator = ROLES[_role(last.node)][0]
+    yield Step("forget", coordinator, coordinator, "", last.text.en, "5")
 
 
 def _completes(body: object) -> bool:

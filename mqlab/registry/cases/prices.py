@@ -140,7 +140,7 @@ KAFKA = Way(
         "send shipments-0 T1, send-offsets order-service paid-0@1, commit",
         then="run twin: init",
     ),
-    keeper=Victim(
+    coordinator=Victim(
         "coordinator",
         undecided=1,
         again="restart coordinator\nfire app retry",
@@ -160,7 +160,7 @@ ROCKETMQ = Way(
         then="at 40000\nfire broker check",
         unsent="kill app when=EndTransaction#1 after=0",
     ),
-    keeper=Victim(
+    coordinator=Victim(
         "broker",
         0,
         "",
@@ -180,7 +180,7 @@ PULSAR = Way(
         "send shipments-0 T1 txn=t1, ack order-service txn=t1, commit t1",
         then="run twin: subscribe paid-0 order-service, receive order-service",
     ),
-    keeper=Victim(
+    coordinator=Victim(
         "tc-0",
         undecided=0,
         again="",
@@ -199,7 +199,7 @@ OUTBOX = Way(
         again="restart shop\nfire relay retry\nrun app: order T1\nfire shop",
         then="restart shop\nfire relay retry",
     ),
-    keeper=Victim(
+    coordinator=Victim(
         "relay", undecided=2, again="fire shop commit T1\nrestart relay", then="restart relay"
     ),
     reads="",
