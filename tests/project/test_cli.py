@@ -13,7 +13,7 @@ import pytest
 from mqlab import __version__, cli
 from mqlab.cli import doctor
 from mqlab.cli.errors import UserError
-from mqlab.kernel.text import Text
+from mqlab.kernel.text import Text, count_columns
 
 
 @pytest.mark.parametrize("name", sorted(cli.commands()))
@@ -50,6 +50,10 @@ def test_every_help_is_chinese(
             said = line.split("  ")[-1].strip(" :")
             named = said.startswith(("{", "-")) or said in ("Kafka", "Pulsar", "RocketMQ", "flink")
             assert named or said.isupper() or re.search("[\u4e00-\u9fff]", said), line
+    monkeypatch.setenv("COLUMNS", "80")  # where a Chinese character takes two
+    with pytest.raises(SystemExit):
+        cli.main([name, "--help"])
+    assert max(map(count_columns, capsys.readouterr().out.splitlines())) <= 80
 
 
 @pytest.mark.parametrize(
