@@ -48,7 +48,7 @@ def write_page(
     such rows. `source`: a sentence on how the page is made; `ignored`: what is not compared, and
     `others`: scenarios that are not compared or not recorded, both as pairs (what, why)."""
     lines = [f"# Where this engine differs from a real {broker}", "", source, ""]
-    lines += ["## Differences that stand", ""]
+    lines += ["## Differences that remain", ""]
     lines += write_table(HEAD, list_rows(table)) or ["None.", ""]
     lines += ["## What is not compared", ""]
     lines += ["Everything else is compared letter by letter, in these recordings' wording.", ""]
