@@ -83,9 +83,9 @@ def test_a_whole_server_passes(tmp_path, capsys):
             (tmp_path / folder).mkdir()
             status, report, events = run(broker.address, tmp_path / folder)
             assert (status, report.findings) == (0, ())
-            if tried.search(out := capsys.readouterr().out):
+            if tried.search(out := capsys.readouterr().out) and report.counts["aborted"]:
                 break
-    assert report.counts["committed"] > 10 and report.counts["aborted"]
+    assert report.counts["committed"] and report.counts["aborted"]
     assert "kill" in out and "pause" in out and "found nothing" in out
     assert tried.search(out)
     assert "a connection was cut under a writer" in out and "never tried by this command:" in out
