@@ -31,6 +31,7 @@ from ..registry.searches import (
     pairs,
     search_all,
     searches_of,
+    sum_up,
     table,
 )
 from ..registry.tables import wrap
@@ -48,6 +49,7 @@ from .searching import (
     print_run,
     read_bounds,
     read_number,
+    show_progress,
     spare_memory,
     view,
 )
@@ -68,6 +70,7 @@ CLAIMS = Words("looking for an execution that breaks one of {n} claims: {names}"
 HOLDS = tr("no claim breaks within these bounds")
 SO_FAR = tr("no claim breaks so far")
 BROKEN = Words("a claim breaks in {n} of them")
+SEARCHED = Words("{} of {} systems searched (Ctrl-C ends the search)")
 BYTES = Words(", {n:,.0f} bytes per state")
 SHRUNK = tr("found, and shrunk: a counterexample to")
 MANY = 10_000  # states from which the memory per state can be computed
@@ -81,8 +84,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "system",
         nargs="*",
         metavar="SYSTEM",
-        help="a broker (kafka, rocketmq, pulsar): its most telling systems, in about half a "
-        "minute; a classical model (two_phase, tcc …): its lesson system; each within bounds of "
+        help="a broker (kafka, rocketmq, pulsar): its most telling systems, in half a minute of "
+        "CPU time; a classical model (two_phase, tcc …): its lesson system; each within bounds of "
         "its own; or a system line, for example: kafka 'app=init; begin; send orders-0 a; commit'",
     )
     parser.add_argument(
@@ -408,9 +411,10 @@ def _search_lesson(args: argparse.Namespace, memory: int | None) -> int:
 def _search_all(
     systems: tuple[Searched, ...], args: argparse.Namespace, memory: int | None, workers: int
 ) -> int:
-    """Search several systems, `workers` at a time; print a line for each, in order, as soon as it
-    is done, then a sum and the counterexamples. Returns the exit code. `memory`: bytes that all of
-    them may use, None: any."""
+    """Search several systems, `workers` at a time, and print what was looked for, what was found
+    and how much was searched, then the counterexamples; with --table, a line for each system as
+    soon as it is done. Returns the exit code. `memory`: bytes that all of them may use, None:
+    any."""
     if args.states is not None:
         systems = tuple(replace(s, budget=replace(s.budget, states=args.states)) for s in systems)
     verdicts: list[Verdict] = []
@@ -422,8 +426,14 @@ def _search_all(
 
     print(_say_claims([system(one.line) for one in systems]), flush=True)
     started = time.perf_counter()
-    for line in list_rows(systems, keep()):
-        print(line, flush=True)
+    if args.table:
+        for line in list_rows(systems, keep()):
+            print(line, flush=True)
+    else:
+        for _ in keep():
+            show_progress(SEARCHED(len(verdicts), len(systems)))
+        clear_line()
+        print("\n".join(sum_up(systems, verdicts)))
     seconds, states = time.perf_counter() - started, sum(v.states for v in verdicts)
     found = sum(bool(verdict.counterexamples) for verdict in verdicts)
     held = HOLDS if all(verdict.complete for verdict in verdicts) else SO_FAR

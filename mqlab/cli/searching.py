@@ -91,14 +91,19 @@ def _progress() -> Callable[[int, int], None]:
     def show(states: int, depth: int) -> None:
         rate = states / max(time.perf_counter() - started, 1e-9)
         text = f"{states:,} states, depth {depth}, {rate:,.0f} states/s (Ctrl-C ends the search)"
-        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+        show_progress(text)
 
     return show
 
 
-def clear_line() -> None:
+def show_progress(text: object) -> None:
+    """Write `text` over the last line of progress; no terminal gets none."""
     if sys.stderr.isatty():
-        print("\r\033[K", end="", file=sys.stderr, flush=True)
+        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+
+
+def clear_line() -> None:
+    show_progress("")
 
 
 def group_runs(examples: dict[str, Counterexample]) -> list[tuple[list[str], Counterexample]]:

@@ -23,7 +23,7 @@ from ..kernel.options import write_calls
 from ..kernel.text import Words, count_columns
 from ..scenario import write_in_blocks
 from . import SYSTEMS, find_owner, system
-from .tables import Name, columns, in_words, pad
+from .tables import Name, columns, in_words, pad, wrap
 
 Progress = Callable[[int, int], None]
 
@@ -68,7 +68,7 @@ def without(
 class Searches:
     """What is searched of a broker. `lesson`: the system that a name stands for where a user gives
     bounds of his own; `quick`: what `mqlab explore NAME` searches in its plain form, half a
-    minute of what shows most, or nothing but the lesson where there is none; `systems`: those of
+    minute (CPU) of what shows most, or nothing but the lesson where there is none; `systems`: those of
     `--table`, in which nothing is found; `safeguards`: for each, by its name, the
     smallest system that needs it; `claims`: what the real broker does not promise; `models`:
     where several systems are side by side and each has a lesson, that of each by its name."""
@@ -229,6 +229,8 @@ def tabulate_cases(head: str, cases: Iterable[tuple[str, Case]]) -> str:
     return columns(rows)
 
 
+NOTHING_FOUND = tr("nothing found; every state was searched, with these faults and timers:")
+
 #: a row's head: bounds, how many states, whether those were all, what a state took, what was found
 HEAD = ("system", "bounds", "states", "searched", "seconds", "bytes/state", "found")
 
@@ -247,6 +249,24 @@ def list_rows(systems: Sequence[Searched], verdicts: Iterable[Verdict]) -> Itera
         yield _line((searched.name, *_cells(verdict)), most)
 
 
+def sum_up(systems: Sequence[Searched], verdicts: Sequence[Verdict]) -> Iterator[str]:
+    """The table of those that found something or were cut short; the names of all others, by their
+    bounds, in few lines."""
+    told: list[tuple[Searched, Verdict]] = []
+    quiet: dict[str, list[str]] = {}
+    for searched, verdict in zip(systems, verdicts, strict=True):
+        if verdict.ok and verdict.complete:
+            quiet.setdefault(str(verdict.budget.text), []).append(in_words(searched.name))
+        else:
+            told.append((searched, verdict))
+    if told:
+        yield from list_rows([one for one, _ in told], (verdict for _, verdict in told))
+    if quiet:
+        yield str(NOTHING_FOUND)
+    for bounds, names in quiet.items():
+        yield from wrap(f"{bounds}: {'; '.join(names)}", 96, "  ", "    ")
+
+
 def _line(cells: tuple[str, ...], most: tuple[int, ...]) -> str:
     *padded, last = cells
     told = [pad(in_words(cell), n) for cell, n in zip(padded, most, strict=True)]
@@ -255,7 +275,7 @@ def _line(cells: tuple[str, ...], most: tuple[int, ...]) -> str:
 
 def _cells(verdict: Verdict) -> tuple[str, ...]:
     names = map(name_claim, (*verdict.counterexamples, *verdict.missing))
-    broken = ", ".join(map(str, names)) or "nothing"
+    broken = ", ".join(map(str, names)) or in_words("nothing")
     return (
         verdict.budget.text.of(),
         f"{verdict.states:,}",

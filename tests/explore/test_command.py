@@ -75,7 +75,8 @@ def test_an_interrupt_ends_the_search_and_what_was_found_is_told(capsys, monkeyp
     assert "not exhaustive: " in capsys.readouterr().out
 
 
-def test_progress_is_one_line_that_is_written_again(capsys):
+def test_progress_is_one_line_that_is_written_again(capsys, monkeypatch):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     tell = _progress()
     tell(1_000, 3)
     tell(123_456, 17)
@@ -127,6 +128,7 @@ def test_a_broker_is_found_by_its_name_and_an_unknown_one_names_those_there_are(
 QUICK = (
     Searched("kept", " ".join(["kafka", "partitions=1", "'app=init; begin; commit'"])),
     Searched("broken", f"kafka partitions=1 '{ONE[2]}' off=lso"),
+    Searched("as it should be", "kafka partitions=1 'app=init; begin; send orders-0 a; commit'"),
 )
 
 
@@ -145,13 +147,18 @@ def test_a_violated_claim_among_several_systems_is_exit_code_1(words, small, cap
     assert (
         sought.startswith("looking for an execution that breaks one of ") and "LSO waits" in sought
     )
-    head, _, kept, broken, whole, *_ = f"system {told}".splitlines()
+    head, _, kept, broken, *quiet, whole = f"system {told}".partition("\n\n")[0].splitlines()
     assert head.split()[:2] == ["system", "bounds"]
     assert kept.startswith("kept ") and kept.endswith(" commits, read back")
     assert broken.startswith("broken ") and "clean read" in broken
     assert re.fullmatch(
-        r"searched \d+ states of 2 systems in \d+ s: a claim breaks in 1 of them", whole
+        r"searched \d+ states of 3 systems in \d+ s: a claim breaks in 1 of them", whole
     )
+    if "--table" in words:
+        assert quiet[0].startswith("as it should be ") and quiet[0].endswith(" nothing")
+    else:  # one line for all that found nothing
+        assert quiet[0].startswith("nothing found; every state was searched")
+        assert quiet[1:] == ["  no faults, no timers: as it should be"]
     token = re.search(r"mqlab open (\S+)", said)[1]
     assert open_run(token).system.line() in said
 
@@ -160,7 +167,7 @@ def test_the_plain_form_obeys_its_bounds_and_writes_a_page(small, capsys, tmp_pa
     page = tmp_path / "found.html"
     assert main(["explore", "kafka", "--view", str(page), "--states", "5"]) == 0
     said = capsys.readouterr().out
-    assert said.count("the bound was 5 states") == 2 and "no claim breaks so far" in said
+    assert said.count("the bound was 5 states") == 3 and "no claim breaks so far" in said
     assert "no counterexample, so" in said
     assert main(["explore", "kafka", "--view", str(page)]) == 1
     assert page.is_file()
@@ -168,7 +175,7 @@ def test_the_plain_form_obeys_its_bounds_and_writes_a_page(small, capsys, tmp_pa
 
 def test_the_plain_form_is_for_a_name_alone(small, capsys):
     assert main(["explore", "kafka", "--timers", "0", "--states", "10"]) == 0
-    assert "of 2 systems" not in capsys.readouterr().out
+    assert "of 3 systems" not in capsys.readouterr().out
 
 
 def test_a_search_ends_before_the_memory_does(capsys):
