@@ -20,7 +20,7 @@ from ..explore import Budget, Counterexample, Verdict, explore
 from ..explore.verdict import name_claim
 from ..kernel import Text, tr
 from ..kernel.options import write_calls
-from ..kernel.text import Words, count_columns
+from ..kernel.text import Lang, Words, count_columns, speak, spoken
 from ..scenario import write_in_blocks
 from . import SYSTEMS, find_owner, system
 from .tables import Name, columns, in_words, pad, wrap
@@ -131,12 +131,13 @@ def search_all(
     of its own, `workers` at a time: memory that an earlier search has given back would be counted
     as saved. `memory`: bytes that all of them together may take."""
     share = None if memory is None else memory // workers
-    with get_context("spawn").Pool(workers, _let_go, maxtasksperchild=1) as pool:
+    with get_context("spawn").Pool(workers, _let_go, (spoken(),), maxtasksperchild=1) as pool:
         yield from pool.imap(partial(exhaust, memory=share), systems)
 
 
-def _let_go() -> None:
+def _let_go(language: Lang) -> None:
     """Ctrl-C is for the process that waits for the searches: it ends them."""
+    speak(language)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
