@@ -238,7 +238,7 @@ def _is_told(log: list[PendingAckEntry], done: Mapping[TxnID, TxnStatus]) -> boo
     )
 
 
-def behind_the_mark(cluster: Cluster, world: World) -> bool:
+def max_read_position_correct(cluster: Cluster, world: World) -> bool:
     """Claim on maxReadPosition: it is below the first message of every open transaction, and
     otherwise as far as possible. The second half is checked only while nothing is being written,
     and transactional messages may stay above it: one that arrived after its transaction was
@@ -474,7 +474,12 @@ LIT = (CLEAN_READ, TOLD_TO_ALL, ONE_HOLDER)
 ALWAYS = (
     _claim("ids grow", words.IDS_GROW, ids_grow),
     _claim("as decided", words.AS_DECIDED, as_decided),
-    _claim("behind the mark", words.BEHIND_THE_MARK, behind_the_mark, reads_topics),
+    _claim(
+        "max read position correct",
+        words.MAX_READ_POSITION_CORRECT,
+        max_read_position_correct,
+        reads_topics,
+    ),
     _claim("pending kept", words.PENDING_KEPT, pending_kept, reads_topics),
     _claim("answered is kept", words.ANSWERED_IS_KEPT, answered_is_kept, reads_receipts),
     _claim("committed acks kept", words.COMMITTED_ACKS_KEPT, committed_acks_kept, reads_topics),

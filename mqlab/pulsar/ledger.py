@@ -72,7 +72,7 @@ class Cursor:
         return self.batches[at][1] if known else ()
 
     def delete(self, positions: tuple[int, ...]) -> Cursor:
-        """Acknowledge these entries; the mark moves over all that is now without a gap."""
+        """Acknowledge these entries; mark_delete moves over all that is now without a gap."""
         stretches = list(self.individual)
         for position in positions:
             if position > self.mark_delete:
@@ -86,14 +86,15 @@ class Cursor:
         return self._settle(position, list(self.individual), ())
 
     def hold_mark(self, mark_delete: int) -> Cursor:
-        """The same entries are acknowledged, and the mark has stayed there."""
+        """The same entries are acknowledged, and mark_delete has stayed there."""
         if mark_delete == self.mark_delete:
             return self
         passed = (mark_delete + 1, self.mark_delete)
         return replace(self, mark_delete=mark_delete, individual=(passed, *self.individual))
 
     def _settle(self, mark: int, stretches: list[Stretch], acked: tuple[int, ...]) -> Cursor:
-        """The mark moves over what touches it; what is done with forgets its indexes."""
+        """`mark`, the mark-delete position, moves over what touches it; acknowledged batches lose their
+        indexes."""
         reached = bisect_right(stretches, mark + 1, key=_first)
         if reached:
             mark = max(mark, stretches[reached - 1][1])

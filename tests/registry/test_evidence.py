@@ -47,7 +47,7 @@ OF_A_MOMENT = {
     ("patterns", "seen at once"): "somebody has seen the row without its message",
     ("patterns", "whole order"): "somebody has seen half of an order",
     ("patterns", "written at once"): "somebody has seen less than was complete",
-    ("pulsar", "behind the mark"): "what was undecided could be read",
+    ("pulsar", "max read position correct"): "what was undecided could be read",
     ("pulsar", "clean read"): "a consumer has got what was undecided or aborted",
     ("pulsar", "one holder"): "two transactions were told that they hold one message",
     ("pulsar", "pending kept"): "an acknowledgement was answered and is on no disk",

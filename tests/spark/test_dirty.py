@@ -180,7 +180,7 @@ CSV: dict[str, tuple[str | bytes, Read | str]] = {
         separated(";").replace("\n", ";x\n").replace("x", '"a,b,c,d,e,f,g,h,i,j"', 1), GOOD),
     "pandas' index with tabs": (
         separated("\t").replace("\n", "\n0\t").join(("\t", ""))[:-2], GOOD),
-    "an empty line behind the mark": ("\ufeff\n" + HEAD + A, ONE._replace(beside=1)),
+    "an empty line after the mark": ("\ufeff\n" + HEAD + A, ONE._replace(beside=1)),
     # numbers
     "thousands of pieces": (HEAD + A + row(Quantity="1.000"),
                             "Quantity '1.000' may have three decimals .* write 1000 or 1.0000"),

@@ -26,7 +26,7 @@ TOLD_TO_ALL = Words(
     "a transaction is COMMITTED only when each partition it wrote to has its marker, and each "
     "subscription its COMMIT"
 )
-BEHIND_THE_MARK = Words(
+MAX_READ_POSITION_CORRECT = Words(
     "maxReadPosition is the entry before the first one of the oldest open transaction, also after "
     "a restart"
 )

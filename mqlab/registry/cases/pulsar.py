@@ -134,7 +134,7 @@ _ENDED = (
     "'app=new-transaction t0; send orders-0 a txn=t0; commit t0; new-transaction t1; "
     "send orders-0 b txn=t1; commit t1; reopen t0; send orders-0 c txn=t0'"
 )
-#: the same, and one more that ends; the mark that refuses c is lost when the partition stops
+#: the same, and one more that ends; the watermark that refuses c is lost when the partition stops
 _STALE = f"{_ENDED[:-1]}; new-transaction t2; send orders-0 d txn=t2; commit t2'"
 _BOTH = (
     f"'app={SHARED}; new-transaction t1; ack s orders-0@0 txn=t1; "
@@ -167,8 +167,8 @@ _SAFEGUARDS = (
             f"pulsar {ORDER} claims=ends", "ends", Budget(kills=1, killable=("tc-0",))),
     without("replay_topic",
             tr("a partition is loaded again and takes the open transaction for plain messages"),
-            DIRTY, f"pulsar {ORDER} claims=behind_the_mark", "behind the mark",
-            Budget(kills=1, killable=("orders-0",))),
+            DIRTY, f"pulsar {ORDER} claims=max_read_position_correct",
+            "max read position correct", Budget(kills=1, killable=("orders-0",))),
     without("transaction_timeout",
         tr("the client dies with an open transaction, and nobody ever ends it"), HANGING,
         f"pulsar {ORDER} claims=ends", "ends", Budget(kills=1, killable=("app",), restartable=())),

@@ -87,7 +87,7 @@ def _read_cursor(read: Cursor) -> Cursor:
     stretches now."""
     batches = tuple((at, _read_stretches(done)) for at, done in read.batches)
     written: tuple[Any, ...] = read.individual
-    if _read_stretches(written) != written:  # the mark may touch what was written singly
+    if _read_stretches(written) != written:  # mark_delete may touch what was written singly
         return Cursor(read.mark_delete, batches=batches).delete(written)
     return replace(read, batches=batches)
 

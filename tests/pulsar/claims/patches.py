@@ -33,7 +33,7 @@ def sends_aborted_again(patch):
     patch.setattr(subscription._Round, "handle", handle)
 
 
-def sends_again_beyond_the_mark(patch):
+def sends_again_beyond_max_read_position(patch):
     """What is delivered again is not kept below maxReadPosition."""
     real = subscription._Round.entries
 
@@ -141,14 +141,14 @@ def recovers_no_aborts(patch):
     patch.setattr(Buffer, "_take_marker", take)
 
 
-def plain_moves_the_mark(patch):
+def plain_moves_max_read_position(patch):
     """A plain message moves maxReadPosition while a transaction is open."""
     patch.setattr(Buffer, "_take_normal", lambda buffer, at: buffer._move(at))
     patch.setattr(Topic, "check_invariants", NOT_ASKED)
 
 
-def any_marker_moves_the_mark(patch):
-    """A marker moves maxReadPosition behind itself, whatever else is open."""
+def any_marker_moves_max_read_position(patch):
+    """A marker moves maxReadPosition past itself, whatever else is open."""
     real = Buffer._take_marker
 
     def take(buffer, entry, marker):
@@ -301,7 +301,7 @@ NUMBERED = "pulsar dedup=1 'app=send orders-0 a' claims=stored_once"
 PARTITION, COORDINATOR = (Budget(kills=1, killable=(n,)) for n in ("orders-0", "tc-0"))
 PATCHES = [
     (sends_aborted_again, EARLY, Budget(), "clean read"),
-    (sends_again_beyond_the_mark, EARLY, Budget(), "clean read"),
+    (sends_again_beyond_max_read_position, EARLY, Budget(), "clean read"),
     (sends_acknowledged_again, BEYOND, Budget(breaks=1), "acked is let go"),
     (answers_and_forgets, "pulsar 'app=send orders-0 a'", Budget(), "answered is kept"),
     (loses_committed_acks, f"{HELD}; commit t1'", Budget(), "committed acks kept"),
@@ -311,9 +311,9 @@ PATCHES = [
     (snapshot_without_aborts, AGAIN, Budget(), "buffer kept"),
     (snapshot_too_far, AGAIN, Budget(), "buffer kept"),
     (recovers_no_aborts, f"pulsar {GIVEN_UP}", PARTITION, "buffer kept"),
-    (plain_moves_the_mark, CROSSED, Budget(), "behind the mark"),
-    (any_marker_moves_the_mark, CROSSED, Budget(), "behind the mark"),
-    (oldest_by_number, CROSSED, Budget(), "behind the mark"),
+    (plain_moves_max_read_position, CROSSED, Budget(), "max read position correct"),
+    (any_marker_moves_max_read_position, CROSSED, Budget(), "max read position correct"),
+    (oldest_by_number, CROSSED, Budget(), "max read position correct"),
     (commits_in_memory, f"pulsar {ORDER}", Budget(), "told to all"),
     (changes_its_mind, f"pulsar {ORDER}", Budget(timers=1), "as decided"),
     (forgets_subscriptions, f"pulsar {PASS_ON}", Budget(), "told to all"),

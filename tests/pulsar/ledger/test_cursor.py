@@ -1,4 +1,4 @@
-"""Cursors: the mark moves over what is acknowledged without a gap."""
+"""Cursors: mark_delete moves over what is acknowledged without a gap."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import pytest
 from mqlab.pulsar.ledger import Cursor, join
 
 
-def test_the_mark_waits_for_a_gap_to_close() -> None:
+def test_mark_delete_waits_for_a_gap_to_close() -> None:
     cursor = Cursor().delete((1, 2))
     assert cursor == Cursor(-1, ((1, 2),))
     assert cursor.delete((0,)) == Cursor(2)
 
 
-def test_what_lies_below_the_mark_is_deleted_and_not_kept() -> None:
+def test_what_is_below_mark_delete_is_deleted_and_not_kept() -> None:
     cursor = Cursor(3).delete((1, 5))
     assert cursor == Cursor(3, ((5, 5),))
     assert [cursor.is_deleted(p) for p in range(7)] == [True] * 4 + [False, True, False]

@@ -101,7 +101,7 @@ def test_a_plain_acknowledgement_frees_the_position_and_the_transaction_still_co
 
 def test_the_low_watermark_looks_at_the_head_only() -> None:
     pending = PendingAck().acknowledge(T3, at(0)).acknowledge(T1, at(1)).hear_mark(T1, 2)
-    assert pending.find_ended() is None  # T3 is the head, and it is above the mark
+    assert pending.find_ended() is None  # T3 is the head, and it is above the low watermark
     assert pending.abort(T3)[0].find_ended() == T1
     assert pending.hear_mark(T1, 1).marks == pending.marks  # a mark never goes back
     assert PendingAck().acknowledge(TxnID(1, 0), at(0)).hear_mark(T1, 9).find_ended() is None

@@ -267,8 +267,8 @@ def late_write_refused(lab: Lab, admin: Admin) -> None:
 
 @program("TopicTransactionBuffer#handleLowWaterMark")
 def late_write_hides_committed(lab: Lab, admin: Admin) -> None:
-    """Before the mark has come the late message is taken, and blocks the topic. The next end
-    aborts it, by the id of its transaction, and so hides what that had committed."""
+    """Before the low watermark has come the late message is taken, and blocks the topic. The next
+    end aborts it, by the id of its transaction, and so hides what that had committed."""
     worker = consume(lab)
     late = ended(lab, "a")
     lab.receive(worker, 1)
@@ -299,7 +299,7 @@ def late_writes_cascade(lab: Lab, admin: Admin) -> None:
 
 @program("MLTransactionMetadataStore#getLowWaterMark")
 def watermark_held_back(lab: Lab, admin: Admin) -> None:
-    """The mark is the coordinator's: a transaction that is alive anywhere holds it back."""
+    """The low watermark is the coordinator's: a transaction that is open anywhere holds it back."""
     alive = begin_and_write(lab, "p", topic="payments-0")
     late = ended(lab, "a")
     lab.send("app", ORDERS, "late", late)
@@ -359,8 +359,8 @@ def _late_ack(lab: Lab, admin: Admin, kind: str) -> None:
     admin.cursor(ORDERS, BILLING)
 
 
-#: A late acknowledgement is pending until the mark passes it; then the message comes again. The
-#: mark's abort knows no consumer: without Shared it comes when the client asks.
+#: A late acknowledgement is pending until the low watermark passes it; then the message comes
+#: again. That abort names no consumer: without Shared it comes when the client asks.
 for _kind, _reference in (
     ("Shared", "PendingAckPersistentTest.testPendingAckLowWaterMark"),
     ("Exclusive", "PendingAckHandleImpl#handleLowWaterMark"),

@@ -15,7 +15,7 @@ MARK_DELETE = "ManagedCursorImpl#asyncMarkDelete"
 
 @program(ASYNC_DELETE)
 def ack_beyond_the_end(lab: Lab, admin: Admin) -> None:
-    """Plain: nothing comes of it, and the mark does not move over what stood before it in the list
+    """Plain: nothing comes of it, and mark_delete does not move over what was before it in the list
     until the next one."""
     worker, got = filled(lab, "ab", "Exclusive")
     lab.ack(worker, got[0], got[1], lab.invent(got[1], 1))
@@ -96,7 +96,7 @@ def abort_beyond_the_end(lab: Lab, admin: Admin) -> None:
 
 @program(MARK_DELETE)
 def commit_all_beyond_the_end(lab: Lab, admin: Admin) -> None:
-    """The commit frees the slot and moves nothing; a load moves the mark after all."""
+    """The commit frees the slot and moves nothing; a load moves mark_delete after all."""
     worker, got = filled(lab, "a", "Exclusive")
     txn = lab.begin("worker")
     lab.ack_all(worker, lab.invent(got[0], 2), txn)
