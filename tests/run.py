@@ -7,7 +7,7 @@ seconds of a part stand those that its processes computed: where they are few, t
 
 Of what is marked `spread`, a run takes a quarter, by the commit's number; `ALL=1` takes all of it.
 `AGAIN=1`, as in `.ci/run`, runs a failed test once more by itself. What passes then is listed at
-the end, to be mended; what fails twice fails the run.
+the end, to be fixed; what fails twice fails the run.
 """
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ def report(results: list[Result], seconds: float, strict: bool) -> int:
         if strict:
             print("CI is set: what was skipped counts as failed.")
     if by_chance := [test for result in results for test in result.by_chance]:
-        print("\nFailed, and passed when run again alone. To be mended next:")
+        print("\nFailed, and passed when run again alone. To be fixed next:")
         print("\n".join(f"  {test}" for test in by_chance))
     for result in results:
         if result.died:

@@ -269,7 +269,7 @@ topic: TRANS_CHECK_MAX_TIME_TOPIC
 group: order-service
 offset: 0
 checks: 3
-remedy: mend-and-resume
+remedy: repair-and-resume
 customer: You have paid once and need do nothing; your order leaves the stock room today.
 """
 ### END SOLUTION

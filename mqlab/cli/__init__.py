@@ -124,7 +124,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _main(words: list[str]) -> int:
-    """Parse the command line `words`, run its command, and print what a user can mend as one line
+    """Parse the command line `words`, run its command, and print what a user can fix as one line
     instead of a traceback. Returns the exit code that `main` describes."""
     # The command's name is the first word that is no option: before it there are only flags.
     chosen = next((word for word in words if not word.startswith("-")), None)

@@ -1,4 +1,4 @@
-"""The error a user can mend: its message says what to do, and no traceback is shown."""
+"""The error a user can fix: its message says what to do, and no traceback is shown."""
 
 from __future__ import annotations
 

@@ -24,8 +24,8 @@ from .language import add_language
 
 HELP = "search publicly reported incidents by symptom, broker or release, and step through them"
 
-NOT_MENDED = tr("not fixed")
-MENDED = Words("fix: {release}")
+NOT_FIXED = tr("not fixed")
+FIXED = Words("fix: {release}")
 SEE = Words("see it:  {command}")
 HELPED = Words("what would have helped:  {command}")
 ASK = Words("Before you run it: {question}")
@@ -113,9 +113,9 @@ def tell(incident: Incident, lang: Lang, whole: bool) -> Iterator[str]:
     command that shows it; with `whole` also its story and the question, with its answers, that one
     answers before the scenario is seen."""
     script, head = incident.script, incident.script.head  # `head`: its comments "# key: value"
-    mended = incident.said("mended")  # "no", or the release that mended it
+    fixed = incident.said("fixed")  # "no", or the release that fixed it
     yield script.title.of(lang)
-    state = NOT_MENDED if mended.en in ("", "no") else MENDED(release=mended)
+    state = NOT_FIXED if fixed.en in ("", "no") else FIXED(release=fixed)
     about = (incident.said("versions"), state)
     yield "  " + " · ".join((incident.system, head["report"], *(one.of(lang) for one in about)))
     yield f"  {incident.said('mechanism').of(lang)}"

@@ -8,7 +8,7 @@
 
 What it returns says how the half message was stored and what the local transaction came to.
 **Whether the broker has received it is unknown**, and an exception while it is sent is swallowed.
-What mends that is the check: the broker asks any live producer of the group, over the connection
+The check repairs that: the broker asks any live producer of the group, over the connection
 that this one opened, and `checkLocalTransaction` answers.
 
 **Durable** is nothing here but the number of the process's incarnation, which makes message ids

@@ -16,11 +16,11 @@ Registry = Mapping[str, type[System]]
 
 #: what the comments of an incident say in lines of their own, as `# report: KAFKA-5202`: what kind
 #: of thing was seen (lost, half, twice, waits, refused, numbers), the public report, which releases
-#: it concerns and where it is mended, how it comes about, the scenario of what would have helped, a
+#: it concerns and which one fixed it, how it comes about, the scenario of what would have helped, a
 #: question with its answers (the first is right), the fact that shows it, and the recording of a
 #: real broker where that has another name than the scenario
 HEAD = re.compile(
-    r"#+ *(symptom|report|versions|mended|mechanism|helped|answers|shown|recorded): +(.+)"
+    r"#+ *(symptom|report|versions|fixed|mechanism|helped|answers|shown|recorded): +(.+)"
 )
 
 MORE = Words("and {n} more")

@@ -38,7 +38,7 @@ def draw_figure() -> str:
             *re.finditer(rf'<text x="([-.\d]+)" y="([-.\d]+)"[^>]*>{re.escape(words)}</text>', svg)
         ]
         if not places:
-            raise ValueError(f"the picture has no “{words}”: mend MARKS")
+            raise ValueError(f"the picture has no “{words}”: correct MARKS")
         text = places[index]
         x, y = float(text[1]) + right, float(text[2]) + down
         badge = BADGE.format(x=x, y=y, line=y + 4, number=number)

@@ -169,12 +169,12 @@ def _render(name: str, about: str, source: str, text: str, english: str) -> Docu
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens = markdown.parse(text)
     title = next(after.content for token, after in pairwise(tokens) if token.tag == "h1")
-    _mend(tokens, source, markdown.parse(english))
+    _repair(tokens, source, markdown.parse(english))
     html = markdown.renderer.render(tokens, markdown.options, {})
     return Document(name, about, posixpath.basename(source), title.replace("`", ""), html)
 
 
-def _mend(tokens: list[Token], source: str, english: list[Token]) -> None:
+def _repair(tokens: list[Token], source: str, english: list[Token]) -> None:
     """A link to another document leads to its page; one that leads elsewhere in the clone is its
     words only, and so is a picture that labs/images lacks. Headings keep the anchors of the
     English, so that a link leads to its place in either language."""
@@ -187,7 +187,7 @@ def _mend(tokens: list[Token], source: str, english: list[Token]) -> None:
         heading.attrSet("id", str(its_english.attrGet("id")))
     for token in tokens:
         if token.children:
-            token.children = list(_mend_line(token.children, source))
+            token.children = list(_repair_line(token.children, source))
 
 
 def dress(tokens: list[Token]) -> None:
@@ -207,7 +207,7 @@ def dress(tokens: list[Token]) -> None:
             after.tag = "td"
 
 
-def _mend_line(line: list[Token], source: str) -> Iterator[Token]:
+def _repair_line(line: list[Token], source: str) -> Iterator[Token]:
     """Yield the tokens of a line of Markdown as the site has them: links lead to pages of the site,
     and one that leads nowhere there is its words only; images are those of the labs, or else their
     words. `source`: the document, from which its links lead."""

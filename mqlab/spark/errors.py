@@ -1,4 +1,4 @@
-"""What can go wrong that a person can mend, and how a missing package is named."""
+"""What can go wrong that a person can fix, and how a missing package is named."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ RIGHT = read_right(FILES, 1)
 STEP = "    def step(self, event, disk: Disk):\n"
 
 
-def test_an_exception_is_undone_and_mended_while_the_page_stays(browser: Any, tmp_path: Path):
+def test_an_exception_is_undone_and_corrected_while_the_page_stays(browser: Any, tmp_path: Path):
     mine = tmp_path / "coordinator.py"
     mine.write_text(RIGHT.replace(STEP, f"{STEP}        {{}}['mine']\n"), "utf-8")
     hand = ByHand(mine, ONE, 1)

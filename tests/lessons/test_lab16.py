@@ -27,7 +27,7 @@ RIGHT = {
     "acks": "subscription: billing\ntransaction: (0, 7)\nstate: OPEN",
 }
 REMEDY = {
-    "hanging": "abort", "marker": "start-leader", "pending": "wait", "parked": "mend-and-resume",
+    "hanging": "abort", "marker": "start-leader", "pending": "wait", "parked": "repair-and-resume",
     "acks": "abort",
 }  # fmt: skip
 SAID = "No order is lost, and each is billed once."
@@ -56,7 +56,7 @@ ENDS = {
     "parked restart": "consume: ok nothing",
     "parked send-again": "stock reads on at orders-0@3",
     "parked resume-only": "consume: ok nothing",
-    "parked mend-and-resume": "stock reads on at orders-0@1",
+    "parked repair-and-resume": "stock reads on at orders-0@1",
     "acks restart-consumer": "receive billing: ok b @1",
     "acks unload": "receive billing: ok b @1",
     "acks acknowledge-again": "receive billing: ok nothing",

@@ -196,7 +196,7 @@ def _list_comments(story: str) -> Iterator[str]:
     source = f"\n{DASHES}\n".join(block.source for block in split_blocks(story))
     lines = [line.strip() for line in source.splitlines() if line.strip()]
     heads = {said[1]: said[2] for line in lines if (said := HEAD.fullmatch(line))}
-    for key in ("mechanism", "versions", "mended"):
+    for key in ("mechanism", "versions", "fixed"):
         yield from (said for said in [heads.get(key, "")] if re.search("[a-z]{2} |[a-z]{3}", said))
     yield from heads.get("answers", "").split(" | ") if "answers" in heads else ()
     lines = [line for line in lines if not HEAD.fullmatch(line)]

@@ -108,7 +108,7 @@ def test_what_failed_runs_once_more_by_itself_and_what_fails_twice_fails(
     assert (result.failed, result.failures) == (3, left)
     assert run.report([result], 1.0, strict=False) == 1
     out = capsys.readouterr().out
-    assert "To be mended next:\n  tests/test_story.py::test_by_chance[2]\n" in out
+    assert "To be fixed next:\n  tests/test_story.py::test_by_chance[2]\n" in out
     result = run.Result("kafka", passed=1, by_chance=["a::b"])
     (tmp_path / "kafka.log").touch()
     assert run.report([result], 1.0, strict=True) == 0

@@ -14,7 +14,7 @@ from tests.project.sources import ROOT
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 RECORD = 'echo "$(basename "$0") $*" >> "$LOG"'
-# The first install breaks off, as a lost connection does; after mending the next succeeds.
+# The first install breaks off, as a lost connection does; after a repair the next succeeds.
 BREAKS_ONCE = f"""{RECORD}
 case "$*" in *install*) [ -e "$LOG.broke" ] || {{ : > "$LOG.broke"; exit 100; }} ;; esac"""
 
@@ -57,7 +57,7 @@ def test_root_installs_what_is_named(run: Run, tmp_path: Path) -> None:
     ]
 
 
-def test_an_install_that_broke_off_is_mended(run: Run, tmp_path: Path) -> None:
+def test_an_install_that_broke_off_is_repaired(run: Run, tmp_path: Path) -> None:
     done = run("chromium", **AS_ROOT, apt_get=BREAKS_ONCE, dpkg=RECORD)
     assert done.returncode == 0, done.stderr
     install = QUIET + "install -y --no-install-recommends chromium"

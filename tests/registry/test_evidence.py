@@ -118,7 +118,7 @@ def test_a_machine_is_gone_only_where_the_bounds_say_so():
     for broker, case in CASES:
         for node in GONE.get(case.name, ()):
             assert not case.budget.may_restart(node)
-            assert all(holds_in_the_end(replay(broker, case), case.broken)), "its return mends it"
+            assert all(holds_in_the_end(replay(broker, case), case.broken)), "its return repairs it"
 
 
 def test_a_claim_is_called_one_of_a_moment_only_where_it_holds_again():

@@ -29,7 +29,7 @@ def story(name: str) -> Golden:
 def test_an_incident_is_told_whole(one: Incident) -> None:
     head = one.script.head
     assert set(head) - {"helped", "recorded"} == {
-        "symptom", "report", "versions", "mended", "mechanism", "answers", "shown",
+        "symptom", "report", "versions", "fixed", "mechanism", "answers", "shown",
     }  # fmt: skip
     assert all(REPORT.fullmatch(report) for report in head["report"].split(", "))
     assert len({a.en for a in one.answers}) == 3 and all(

@@ -187,7 +187,8 @@ class Workload:
             return AdminClient(self._common())
         except (KafkaException, ValueError, TypeError) as error:
             raise ClusterError(
-                "confluent-kafka refuses these settings: {}; mend the file of --config", _say(error)
+                "confluent-kafka refuses these settings: {}; correct the file of --config",
+                _say(error),
             ) from error
 
     def read_errors(self) -> str:

@@ -20,7 +20,7 @@ SAYS = Words(
     "your new code."
 )
 SHORTER = Words("Of the {all} choices the first {left} are possible with {file} as it is now.")
-MEND = Words("{why}. Mend {file}, save it, and reload this page.")
+CORRECT = Words("{why}. Correct {file}, save it, and reload this page.")
 
 
 def begin(
@@ -73,7 +73,7 @@ class ByHand:
         try:
             play, host = begin(read_file(self.path), self.line, self.sitting, self._choices)
         except BuildError as error:
-            return None, MEND(why=error, file=file)
+            return None, CORRECT(why=error, file=file)
         self.close()  # the process of the file as it was before
         self._play, self._host = play, host
         wanted, made = len(self._choices), len(play.choices)

@@ -8,7 +8,7 @@ Kafka client of this machine commits through it. Two things differ from a search
   gets one far from the coordinator's. What an administrator asks is answered from the log.
 
 A coordinator whose code breaks says so once, on the server's standard error, and answers each
-request with UNKNOWN_SERVER_ERROR from then on. What is in the log stays: mend the file, and start
+request with UNKNOWN_SERVER_ERROR from then on. What is in the log stays: correct the file, and start
 the server again with the same `--data-dir`.
 """
 
@@ -77,7 +77,7 @@ class ServedHost(Host):
     def _log_break(self, old: Hosted, new: Hosted, effects: Effects) -> tuple[Hosted, Effects]:
         if new.broken and not old.broken:
             log.error(
-                "your coordinator does no more: %s. Mend it, check it (mqlab build check), and "
+                "your coordinator does no more: %s. Correct it, check it (mqlab build check), and "
                 "start the server again",
                 escape_unseen(str(new.broken)),
             )

@@ -46,8 +46,8 @@ from .arriving import find_warnings
 from .formgrader import course_settings
 from .grading import ANSWERS
 from .judging import explain_weakness, find_sandbox
-from .mending import mend
 from .notebooks import STUB, Lab, Notebook, read, read_source, text_of
+from .repairing import repair
 
 # ---- A course folder of nbgrader, made from the labs' sources ------------------------
 #
@@ -93,7 +93,7 @@ c.Autograde.autograde_preprocessors = [
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
 c.ExecuteApart.command = []
-# Submissions are mended, and only their text is shown.
+# Submissions are repaired, and only their text is shown.
 from mqlab.lessons.course.formgrader import course_settings  # noqa: E402
 
 c.merge(course_settings(here))
@@ -264,7 +264,7 @@ def tools() -> Iterator[None]:
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), before])
     try:
         with warnings.catch_warnings():
-            # SQLAlchemy about nbgrader's own sessions; nothing a course can mend.
+            # SQLAlchemy about nbgrader's own sessions; nothing a course can fix.
             warnings.filterwarnings("ignore", message="Object of type .* not in session")
             yield
     finally:
@@ -415,7 +415,7 @@ def _grade(course: Course, lab: str, student: str) -> list[Text]:
         result = api.autograde(lab, student)
         if not result["success"]:
             return [FAILED(lab, student, _last_error(result))]
-        notes = mend(read(path), read(course.released(lab)))
+        notes = repair(read(path), read(course.released(lab)))
         warnings = find_warnings(str(result.get("log", "")))
         notes += [Text(one) for one in warnings if one.startswith(ANSWERS)]
         _note(course, lab, student).write_text(submission, "utf-8")

@@ -88,7 +88,7 @@ class FeedbackExporter(HTMLExporter):
 
 def course_settings(folder: Path) -> Config:
     """nbgrader's settings for its formgrader, where an instructor reads and grades the submissions
-    of the course in this folder: what is handed in is collected and mended, and made inert, so that
+    of the course in this folder: what is handed in is collected and repaired, and made inert, so that
     only its text is shown."""
     c = Config()
     # ours in place of nbgrader's: what is collected may have any form, and is checked
@@ -99,14 +99,14 @@ def course_settings(folder: Path) -> Config:
         r"(?P<student_id>[^/]+)/(?P<file_id>[^/]+)\.ipynb$"
     )
     c.OnlyFiles.submissions = str(folder / "submitted")
-    c.Mend.releases = c.Inert.releases = str(folder / "release")
-    # OnlyFiles refuses a submission with a fault, Mend puts deleted cells back, Inert makes text of
+    c.Repair.releases = c.Inert.releases = str(folder / "release")
+    # OnlyFiles refuses a submission with a fault, Repair puts deleted cells back, Inert makes text of
     # a submission, HideTests leaves hidden tests out of what a student is shown; the others
     # (`steps`, nbconvert's) are not ours
     c.Autograde.sanitize_preprocessors = [
         OnlyFiles,
         steps.ClearOutput,
-        "mqlab.lessons.course.mending.Mend",
+        "mqlab.lessons.course.repairing.Repair",
         Inert,
         steps.DeduplicateIds,
         steps.OverwriteKernelspec,
@@ -198,7 +198,7 @@ class Loader(FileSystemLoader):
 
 
 class Formgrader(FormgradeExtension):
-    """nbgrader's extension, which mends and shows as the rest of a course does."""
+    """nbgrader's extension, which repairs and shows as the rest of a course does."""
 
     def build_extra_config(self) -> Any:
         config = super().build_extra_config()

@@ -24,7 +24,7 @@ from nbgrader.apps import ZipCollectApp
 
 from mqlab.cli import main
 from mqlab.lessons.choice import RUNS
-from mqlab.lessons.course import arriving, beliefs, classroom, grading, judging, mending, package
+from mqlab.lessons.course import arriving, beliefs, classroom, grading, judging, package, repairing
 from mqlab.lessons.course import classroom as course
 from mqlab.lessons.course import package as copies
 from mqlab.lessons.course.classroom import (
@@ -374,18 +374,18 @@ def test_a_copied_and_a_deleted_cell_are_named_and_the_others_graded(tmp_path: P
     released = read(there.released("07-sample"))
     whole = fill_in(released, {"lso": RIGHT})
     copied, deleted = deepcopy(whole), deepcopy(whole)
-    names = [mending.name_of(cell) for cell in whole.cells]
+    names = [repairing.name_of(cell) for cell in whole.cells]
     copied.cells.insert(names.index("lso") + 1, deepcopy(whole.cells[names.index("lso")]))
     del deleted.cells[names.index("lso-test")]
-    assert mending.mend(deepcopy(whole), released) == []
-    assert list(map(str, mending.mend(copied, released))) == [
+    assert repairing.repair(deepcopy(whole), released) == []
+    assert list(map(str, repairing.repair(copied, released))) == [
         "the cell “lso” is there twice: the second is taken as an ordinary one"
     ]
-    assert list(map(str, mending.mend(deleted, released))) == [
+    assert list(map(str, repairing.repair(deleted, released))) == [
         "the cell “lso-test” was deleted: it is put back as it was released"
     ]
-    for mended in (copied, deleted):
-        found = [name for cell in mended.cells if (name := mending.name_of(cell))]
+    for repaired in (copied, deleted):
+        found = [name for cell in repaired.cells if (name := repairing.name_of(cell))]
         assert found == ["lso", "lso-test"]
 
 

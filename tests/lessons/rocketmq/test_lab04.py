@@ -59,14 +59,14 @@ def test_without_check_back_a_lost_end_leaves_a_row_alone() -> None:
     assert found.delivered < 1
 
 
-def test_check_back_mends_every_loss_and_every_death_and_pays_with_duplicates() -> None:
-    mended = measure_outcomes(True, loss=0.2, death=0.3, seeds=10)
-    assert mended.split == 0
-    assert mended.delivered == 1
-    assert mended.twice > 0
+def test_check_back_repairs_every_loss_and_every_death_and_pays_with_duplicates() -> None:
+    repaired = measure_outcomes(True, loss=0.2, death=0.3, seeds=10)
+    assert repaired.split == 0
+    assert repaired.delivered == 1
+    assert repaired.twice > 0
 
 
-def test_a_single_check_does_not_mend_all() -> None:
+def test_a_single_check_does_not_repair_all() -> None:
     one = measure_outcomes(True, loss=0.4, death=0.2, check_max=1, seeds=10)
     never = measure_outcomes(False, loss=0.4, death=0.2, seeds=10)
     assert 0 < one.split < never.split

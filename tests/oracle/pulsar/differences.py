@@ -1,7 +1,7 @@
 """Where this project's server answers otherwise than a real Pulsar, and why that stands.
 
 The table is the whole of it; the page datasets/recordings/DIFFERENCES-pulsar.md is made from it.
-A difference that is found is mended, or gets a row here with a reason one can argue about.
+A difference that is found is fixed, or gets a row here with a reason one can argue about.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Submissions whose graded cells are not all there, or are there twice.
 
 A copied cell has its original's name, and nbgrader then refuses the notebook; a deleted test cell
-costs its points without a word. Both happen by a slip of the hand. `mend` makes the notebook what
+costs its points without a word. Both happen by a slip of the hand. `repair` makes the notebook what
 nbgrader can grade and says in a sentence each what it had to do: of two cells with one name the
 first keeps it, and the other is an ordinary cell; a deleted cell comes back where it was.
 """
@@ -19,15 +19,15 @@ from .formgrader import find_released
 from .notebooks import Notebook, read
 
 
-class Mend(NbGraderPreprocessor):
-    """`mend` as a step of grading, before nbgrader's own; what it did is in nbgrader's log."""
+class Repair(NbGraderPreprocessor):
+    """`repair` as a step of grading, before nbgrader's own; what it did is in nbgrader's log."""
 
     releases = Unicode(help="the folder of the released assignments").tag(config=True)
 
     def preprocess(self, nb: Notebook, resources: ResourcesDict) -> tuple[Notebook, ResourcesDict]:
         path = find_released(self.releases, resources)
         if path is not None:
-            for note in mend(nb, read(path)):
+            for note in repair(nb, read(path)):
                 self.log.warning(note.en)
         return nb, resources
 
@@ -36,7 +36,7 @@ TWICE = Words("the cell “{}” is there twice: the second is taken as an ordin
 DELETED = Words("the cell “{}” was deleted: it is put back as it was released")
 
 
-def mend(submitted: Notebook, released: Notebook) -> list[Text]:
+def repair(submitted: Notebook, released: Notebook) -> list[Text]:
     """Change a submission so that each named cell of the released lab is there once, and return
     sentences on what was done. A cell's name is its nbgrader id; a second cell of a name, and one
     whose name was not released, lose theirs."""
