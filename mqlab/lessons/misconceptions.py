@@ -160,7 +160,7 @@ def draw_page() -> str:
 def _row(one: Misconception) -> str:
     questions = ", ".join(dict.fromkeys(f"`{each.question}`" for each in one.options))
     run = one.experiment and one.experiment.run
-    shown = "a story of its own" if run and run.startswith("system ") else f"`{run}`"
+    shown = "a scenario of its own" if run and run.startswith("system ") else f"`{run}`"
     cells = {
         "question": questions,
         "experiment": shown,
