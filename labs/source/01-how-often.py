@@ -439,7 +439,7 @@ print(say("the queue contains the order {n}×, the books contain it {m}×", n=st
 # The books are tables of a database, and accounting keeps its position beside them. After a crash it
 # continues from this position, and from the queue's only if it keeps none. The pieces below are the steps
 # that accounting may take with an order. Put the needed ones into a sequence in which no order is lost
-# and none counted twice. Your sequence is built into accounting, and every schedule with a kill is
+# and none counted twice. Your sequence is built into accounting, and every schedule with a crash is
 # searched. *More than one sequence is right.* Run the cell, then move the pieces: each move is written
 # between the brackets of its call. (Without the widget, write the names there yourself.)
 

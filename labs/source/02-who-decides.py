@@ -237,9 +237,10 @@ Player(helped, step=find_red_step(helped, "same outcome"))
 
 # %% [markdown]
 # *Three-phase commit*, *3PC* (三阶段提交), puts a phase between vote and commit: **PreCommit**, "all have
-# voted yes". No participant commits while another one is still uncertain, so the survivors can end the
-# transaction without the dead. The next cell searches every schedule in two settings. First two of three
-# processes are killed and never come back; then connections break while every process lives.
+# voted yes". No participant commits while another one is still uncertain, so the processes that survive
+# can end the transaction without those that died. The next cell searches every schedule in two settings.
+# First two of three processes are killed and never come back; then connections break while every process
+# lives.
 
 # %% tags=["nbval-check-output"]
 PARTIES = ("tm", "orders", "stock")

@@ -22,9 +22,9 @@
 # ## A paid order that accounting never gets
 #
 # The gift shop's order service takes a real order of 5 December 2011, number 580538, for £316.78. The
-# customer has paid, and the row is in the database. The service's log says `SEND_OK COMMIT_MESSAGE`. A
-# quarter of a minute later accounting's books still lack the £316.78. No process has failed, and no error
-# was raised. Who will notice?
+# customer has paid, and the row is in the database. The service's log says `SEND_OK COMMIT_MESSAGE`.
+# Fifteen seconds later accounting's books still lack the £316.78. No process has failed, and no error was
+# raised. Who will notice?
 #
 # Below, `app` is a process of the order service, `db` its database, and `accounting` the consumer.
 # `EndTransaction` is lost on its way, and with it the connection.

@@ -302,8 +302,8 @@ print(answers(hanging, "admin"))
 # franz-go 1.22 do; a *legacy client* does not, as librdkafka 2.16 and so confluent-kafka. A legacy client
 # adds its partitions itself, before the first record, and the leader only *verifies* that. With a v2
 # client on a cluster with `transaction.version` 2 (TV2) the leader adds its partition when the first
-# record arrives. TV2 is a *feature* of the cluster (`kafka-features.sh upgrade`); clients detect it and
-# switch between two transactions.
+# record arrives. TV2 is a *feature* of the cluster (`kafka-features.sh upgrade`); a client detects it and
+# switches to it between two of its transactions.
 #
 # Some diagrams send the records first and add the partition afterwards. Without verification that leaves
 # a *hanging* transaction (悬挂事务): open in the partition, but unknown to the coordinator. So no timeout
@@ -467,8 +467,8 @@ print(find_lines(failover, "killed", "load", "commit marker", "CompleteC", width
 #
 # Each new leader of a `__transaction_state` partition has a higher *coordinator epoch*, and its markers
 # carry it. The next table is a constructed case: a marker was once written with a coordinator epoch that
-# was too high. So the leader refuses the markers of a coordinator that looks too old, and that one gives
-# up. Which of the four remedies frees the readers, and which frees the id?
+# was too high. So the leader refuses the markers of a coordinator that looks too old, and that coordinator
+# gives up. Which of the four remedies frees the readers, and which frees the id?
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 STUCK = """
@@ -537,7 +537,7 @@ words = ("SIGTERM", "EndTxn", "Transactions", "started", "frontiers", "ends")
 print(read_recording("tv2", "leaderless-marker", *words))
 
 # %% [markdown]
-# The acknowledged charge will never be read: a hanging transaction made by brokers. The second table
+# The acknowledged charge will never be read: this hanging transaction was caused by brokers. The second table
 # comes from a real 4.3.1, whose partition lost its only broker to an orderly stop (KAFKA-20734;
 # apache/kafka PR 22680). `find-hanging` finds it; `abort` frees the readers, and discards the charge.
 
@@ -679,7 +679,7 @@ for name in ("epoch_fencing", "prepare_before_markers", "transaction_timeout"):
 print(table("switched off | anomaly | choices | switched on | all schedules", rows))
 
 # %% [markdown]
-# Does a commit without an answer always end well? The search finds one example of each end.
+# Does a commit without an answer always end well? The search finds one example of each outcome.
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 small = system("kafka partitions=1 retries=1 'app=init; begin; send orders-0 a; commit'")

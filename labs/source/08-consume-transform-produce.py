@@ -609,7 +609,7 @@ print(table("fault | idempotent producer, position apart | read, compute, save i
 #                                          one decision
 # ```
 #
-# The left one is lab 05: it ends where the message is stored. The right one begins where it is read.
+# The left one is lab 05: it ends where the message is stored. The right one begins where the message is read.
 
 # %% [markdown] tags=["deeper"]
 # ## What chains two stages?
@@ -658,7 +658,7 @@ for topic in ("income", "ledger"):
 # | an abort rewinds the consumer | only the committed position; `seek` is your work | an abort |
 # | the committed offset is the last one processed | at least last + 1, the next to read | which number |
 # | a lag that does not reach 0 is work left undone | it may be a marker that is never counted as read | which number |
-# | a worker that was removed holds no other up | its pending position does, until its timeout | who waits |
+# | a worker that was removed delays no other | its pending position does, until its timeout | who waits |
 # | the transaction is enough, the position may follow | apart, a crash in between counts twice | Predict, shortest way |
 # | the consumer takes part in the transaction | the producer sends the position | Run |
 # | a pending position is read as the old one | UNSTABLE_OFFSET_COMMIT: ask again | not decided yet |

@@ -230,10 +230,10 @@ print(read_recording("pulsar-4.2.4/4.2", "ids", "NewTxn", "coordinatorStats"))
 # say *16 bits and 112 bits*, and so does the design document. If that were so, the top 16 bits would
 # distinguish coordinators. They are 0 in every id.
 #
-# A standalone has one coordinator, and the table shows the ids that a real one gave. The tools that set up a
-# cluster create 16 coordinators, and a client uses them in turn, beginning with number 1. Coordinator 3 runs
-# on the broker that owns partition 3 of a topic named `transaction_coordinator_assign`. Kafka too finds its
-# coordinator by a partition, but there the partition *is* the coordinator's log (lab 06). Pulsar's topic
+# A standalone Pulsar has one coordinator, and the table shows the ids that a real one gave. The tools that set
+# up a cluster create 16 coordinators, and a client uses them in turn, beginning with number 1. Coordinator 3
+# runs on the broker that owns partition 3 of a topic named `transaction_coordinator_assign`. Kafka too finds
+# its coordinator by a partition, but there the partition *is* the coordinator's log (lab 06). Pulsar's topic
 # stays empty; only its owner matters. (Our model has one broker, so its client has nothing to look up. This
 # comes from the released source.)
 #
@@ -464,8 +464,8 @@ print(read_recording("pulsar-4.2.4/4.2", "aborts-forgotten", "trim", "commit", "
 #
 # A client can defeat the filter. The dispatcher looks for the transaction's id in the *metadata* of a
 # message. The Go client 0.19.0 puts the id only into the command that carries the message, and not into its
-# metadata (its issue #1498). The broker therefore has the transaction as aborted, and still sends its
-# messages.
+# metadata (its issue #1498). So the broker has recorded that the transaction was aborted, and still sends
+# its messages.
 
 # %% [markdown] tags=["deeper"]
 # ## Can a consumer read sooner?
@@ -596,8 +596,8 @@ for fact in decided:
         print(fact.line(width=10))
 
 # %% [markdown]
-# It ends every transaction that is COMMITTING or ABORTING, and watches the OPEN ones until their *old*
-# deadline.
+# The loaded coordinator ends every transaction that is COMMITTING or ABORTING, and watches the OPEN ones until
+# their *old* deadline.
 #
 # There are two commit markers. The loaded coordinator ends the transaction again, and so does the client,
 # which retries its request. The second marker changes nothing: *markers are idempotent, not unique*. But look
@@ -665,10 +665,10 @@ print(read_recording("pulsar-4.2.4/4.2", "commit-frozen", "markers", "by its id"
 
 # %% [markdown]
 # The order has been delivered, but the commit has not returned. The transaction's own timeout of 3 s does
-# nothing, and an abort is refused. About every second the coordinator sends to all participants again, and
-# the healthy one writes one more marker. A real client stops waiting after 30 s, the broker does not. The
-# recording shows the same: *commit markers, 6 or more*. As soon as an operator creates the namespace, the
-# next attempt ends the transaction.
+# nothing, and an abort is refused. About every second the coordinator sends its request to all participants
+# again, and the healthy one writes one more marker. A real client stops waiting after 30 s, the broker does
+# not. The recording shows the same: *commit markers, 6 or more*. As soon as an operator creates the namespace,
+# the next attempt ends the transaction.
 
 # %% [markdown] tags=["deeper"]
 # ## What if the application falls silent?
@@ -777,7 +777,7 @@ story = """
 run app: new-transaction t1, send orders-0 580538 txn=t1, commit t1
 """
 ### BEGIN SOLUTION
-# The late message is taken, as no later end has sent a mark yet; the next end aborts it.
+# The late message is taken, as no later end has sent a low watermark yet; the next end aborts it.
 story += """
 run app: reopen t1, send orders-0 late txn=t1
 run web: new-transaction t2, send orders-0 580539 txn=t2, commit t2

@@ -768,8 +768,8 @@ print(list_calls(BLOCKED, "worker"))
 # This worker passes orders on in a transaction, but acknowledges them plainly, as its old program did. It has
 # begun its transaction, and the order's income is in flight. Click a message to deliver it, a timer to let it
 # run out, a lane to kill a process. *After how few choices is an order acknowledged and its income not
-# counted? At which moment?* No fault is needed to reach it. Then make the moment last, by a kill or by the
-# transaction's timeout.
+# counted? At which moment?* No fault is needed to reach it. Then make the moment last: kill a process, or let
+# the transaction time out.
 
 # %% jupyter={"source_hidden": true}
 play = continue_scenario(ALONE)
@@ -829,7 +829,7 @@ print(tabulate_searches())
 # | waits where | a pending-ack log for each subscription | `__consumer_offsets` | – |
 # | two transactions for one message | the second is refused | the older member of the group is fenced | – |
 # | after an abort | redelivered, or sent from mark-delete on, or only on request | the application must `seek` | no abort: a message that fails is delivered again, at most 16 times |
-# | when nobody ends it | aborted at its deadline | aborted at its deadline | – |
+# | when no client ends it | aborted at its deadline | aborted at its deadline | – |
 # | an old process | refused if it acknowledges; its sends can be fenced per topic, its commits cannot | fenced by its epoch | not stopped |
 #
 # Ask this of any queue that you meet: *after an abort, who receives the message next?*

@@ -208,7 +208,7 @@ print(compare_stages("coordinator"))
 print(compare_prices())
 
 # %% [markdown]
-# The outbox answers its caller first: one local commit. It pays later, with the relay's and the consumers'
+# The outbox answers its caller first: one local commit. Its cost comes later: the relay's and the consumers'
 # writes. Kafka and Pulsar show no flush, because no process waits for one: Kafka acknowledges when its
 # replicas have a record in memory, and the model counts what Pulsar's bookies store as a write. The four do
 # not do the same work: Kafka and Pulsar write two topics and what was read, RocketMQ writes one message.
@@ -246,7 +246,7 @@ print(compare_anomalies("outbox"))
 # | atomic | PrepareCommit decides for all partitions; markers follow | your database decides; the broker checks until it gets an answer | COMMITTING decides for all topics and subscriptions | the local commit decides for row and message |
 # | consistent | your program's business | your program's business | your program's business | your database's constraints |
 # | isolated | `read_committed`, which the Java consumer does not have by default; not at one moment in all partitions | a half message is in a topic that no consumer reads | maxReadPosition, for every consumer | a reader of the topic sees an order later than a reader of the table |
-# | durable | replicas; a power cut of all of them may take a commit | by default a half is acknowledged before it is on the disk | as its ledgers are stored | your database's log |
+# | durable | replicas; a power cut of all of them may take a commit | by default a half message is acknowledged before it is on the disk | as its ledgers are stored | your database's log |
 #
 # Articles say that all of them are two-phase commit. But no Kafka partition and no Pulsar topic votes: the
 # coordinator decides alone, and only the second phase is there. RocketMQ's half message is a prepare, and the

@@ -179,8 +179,8 @@ check(IT_DIES, survives)
 # starts there while the older one still acts as leader. In this trial the leaders demand no new producer
 # epoch, as before transaction.version 2, so two things are left to keep the older one out:
 #
-# 5. A record that it has written alone is no decision: the newer one does not have it. `Appended` comes when both have it. *What must not happen before?*
-# 6. A decision that both have, both will send. The older one's marker may arrive last, when the producer's next
+# 5. A record that only the older one has written is no decision: the newer one does not have it. `Appended` comes when both have it. *What must not happen before?*
+# 6. A decision that both have is sent by both. The older one's marker may arrive last, when the producer's next
 #    transaction is open. `recover` takes a fourth value, `epoch`, the *coordinator epoch*. Put it into each marker
 #    as `coordinator_epoch`; a partition refuses a lower one than it has seen, with TRANSACTION_COORDINATOR_FENCED.
 #    *Which of them gets that answer, and what should it do?*
@@ -210,7 +210,7 @@ check(NOT_ALONE, fenced)
 # ## Part 4: the producer does not come back
 
 # %% [markdown]
-# *60 to 90 minutes.* A producer opens a transaction and sends nothing more. Readers wait at it.
+# *60 to 90 minutes.* A producer opens a transaction and sends nothing more. Readers wait for its end.
 #
 # 1. A transaction that begins sets a timer: `SetTimer(TIMEOUT + txn_id, timeout_ms)`. Its end cancels it.
 # 2. When it runs out, the transaction is aborted like that of an older producer, with the next epoch.
@@ -331,9 +331,9 @@ card
 # 5. it commits a transaction that has timed out
 # 6. an old producer continues beside its successor
 #
-# You write an *invariant*: one function, `light`, that looks at a moment and returns True as long as all is
-# well. It is called in every moment of every execution. It must stay True for a right coordinator, and become
-# False for each of the six; for points it is also tried on two more.
+# You write an *invariant*: one function, `light`, that is given one moment of an execution and returns True as
+# long as all is well. It is called in every moment of every execution. It must stay True for a right
+# coordinator, and become False for each of the six; for points it is also tried on two more.
 #
 # | argument | an example |
 # |---|---|

@@ -28,7 +28,7 @@ from mqlab.lessons.lab15 import CONTROL, HALF, PENDING, open_marks, tabulate_oth
 # read.*
 #
 # You cannot ask the author of an article, and you cannot wait until your own brokers fail. But a sentence
-# predicts what would happen in an execution, and you can look whether it does.
+# predicts what happens in an execution, and you can check whether it does.
 
 # %% [markdown]
 # ## Predict
