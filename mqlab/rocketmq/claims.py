@@ -128,7 +128,7 @@ def progress_kept(cluster: Cluster, world: World) -> bool:
     return bool(read_offsets(node.disk) == node.roles[0].offsets)
 
 
-def parked_when_spent(cluster: Cluster, world: World) -> bool:
+def not_set_aside_early(cluster: Cluster, world: World) -> bool:
     """Nothing is given up before it was asked about as often as is allowed."""
     return all(
         stored.message.check_times >= cluster.config.check_max
@@ -370,7 +370,7 @@ def clean_read(cluster: Cluster, world: World) -> bool:
     )
 
 
-def no_half_lost(cluster: Cluster, world: World) -> bool:
+def no_half_message_lost(cluster: Cluster, world: World) -> bool:
     seen = read_world(cluster, world)
     return not any(is_forgotten(seen, txn) for txn in seen.book.txns.values())
 
@@ -406,7 +406,7 @@ def final(cluster: Cluster, world: World) -> bool:
     return not any(txn.rolled_back and txn.delivered for txn in txns)
 
 
-def parked_or_delivered(cluster: Cluster, world: World) -> bool:
+def set_aside_or_delivered(cluster: Cluster, world: World) -> bool:
     txns = read_world(cluster, world).book.txns.values()
     return not any(txn.parked and txn.delivered for txn in txns)
 
@@ -472,7 +472,9 @@ def _claim(
 
 
 CLEAN_READ = _claim("clean read", words.CLEAN_READ, clean_read)
-NO_HALF_LOST = _claim("no half lost", words.NO_HALF_LOST, no_half_lost)
+NO_HALF_MESSAGE_LOST = _claim(
+    "no half message lost", words.NO_HALF_MESSAGE_LOST, no_half_message_lost
+)
 #: shown as lights in every lesson's picture: they look at the database and at consumers
 LIT = (
     _claim("row with message", words.ROW_WITH_MESSAGE, row_with_message, "can_always", reads_rows),
@@ -480,7 +482,7 @@ LIT = (
     _claim("applied once", words.APPLIED_ONCE, applied_once, "always", look_at_applied),
 )
 #: the lights of a server, which sees neither: they are about the broker alone
-SERVED = (CLEAN_READ, NO_HALF_LOST)
+SERVED = (CLEAN_READ, NO_HALF_MESSAGE_LOST)
 ALWAYS = (
     *SERVED,
     _claim("applied or kept", words.APPLIED_OR_KEPT, applied_or_kept, "always", reads_applied),
@@ -488,7 +490,7 @@ ALWAYS = (
     _claim("delivered whole", words.DELIVERED_WHOLE, delivered_whole),
     _claim("names the copy", words.NAMES_THE_COPY, names_the_copy, "always", reads_questions),
     _claim("progress kept", words.PROGRESS_KEPT, progress_kept, "always", reads_progress),
-    _claim("parked when spent", words.PARKED_WHEN_SPENT, parked_when_spent),
+    _claim("not set aside early", words.NOT_SET_ASIDE_EARLY, not_set_aside_early),
 )
 LIVE = (
     _claim("ends", words.ENDS, ends, "can_always", reads_timers),
@@ -498,7 +500,7 @@ UNKEPT = (
     _claim("delivered once", words.DELIVERED_ONCE, delivered_once),
     _claim("passed over", words.PASSED_OVER, passed_over),
     _claim("final", words.FINAL, final),
-    _claim("parked or delivered", words.PARKED_OR_DELIVERED, parked_or_delivered),
+    _claim("set aside or delivered", words.SET_ASIDE_OR_DELIVERED, set_aside_or_delivered),
     _claim("asks the living", words.ASKS_THE_LIVING, asks_the_living, "always", reads_living),
     _claim("row delivered", words.ROW_DELIVERED, row_delivered, "can_always", reads_due),
     _claim("can be asked", words.CAN_BE_ASKED, can_be_asked, "can_always", reads_liveness),

@@ -33,7 +33,7 @@ ROW_WITH_MESSAGE = Words(
 MESSAGE_WITH_ROW = Words("no message can be read whose row is not committed")
 ROW_COMES = Words("each message that can be read has its row in the end")
 CLEAN_READ = Words("no undecided message is where consumers read")
-NO_HALF_LOST = Words("each half message is open, ended or set aside")
+NO_HALF_MESSAGE_LOST = Words("each half message is open, ended or set aside")
 ENDS = Words("each half message can still end")
 CAN_BE_ASKED = Words(
     "each committed row's message is delivered, or somebody can still be asked about its half "
@@ -42,7 +42,7 @@ CAN_BE_ASKED = Words(
 DELIVERED_ONCE = Words("no message is delivered twice")
 PASSED_OVER = Words("a message that was delivered is not delivered again because of a later check")
 FINAL = Words("a message that was rolled back is never delivered")
-PARKED_OR_DELIVERED = Words("no message is both set aside and delivered")
+SET_ASIDE_OR_DELIVERED = Words("no message is both set aside and delivered")
 ROW_DELIVERED = Words("each committed row's message is delivered or its half message is open")
 APPLIED_ONCE = Words("no consumer applies an order twice")
 APPLIED_OR_KEPT = Words(
@@ -56,7 +56,9 @@ DELIVERED_WHOLE = Words(
 NAMES_THE_COPY = Words("a question names the copy of the half message that was put back for it")
 ASKS_THE_LIVING = Words("no producer is asked of which the broker has heard that it is gone")
 PROGRESS_KEPT = Words("how far each group has come is on the disk, or about to be written")
-PARKED_WHEN_SPENT = Words("no half message is set aside before it was checked as often as allowed")
+NOT_SET_ASIDE_EARLY = Words(
+    "no half message is set aside before it was checked as often as allowed"
+)
 COMMITS = Words("a message can be committed")
 
 

@@ -150,10 +150,10 @@ DIES = Budget(kills=1, killable=("broker",))
 SHOP_DIES = Budget(kills=1, killable=("shop",))
 FAULTS = [
     (NoMoreRounds, PLAIN, DIES, "ends"),
-    (OneTooFar, ASKED + " " + ORDER, Budget(timers=1), "no half lost"),
+    (OneTooFar, ASKED + " " + ORDER, Budget(timers=1), "no half message lost"),
     (EndsOnly, PLAIN, Budget(), "row with message"),
     (TakesUnknownForYes, ASKED + " " + ORDER, Budget(timers=1), "message with row"),
-    (ParksNowhere, TWICE, Budget(timers=2), "no half lost"),
+    (ParksNowhere, TWICE, Budget(timers=2), "no half message lost"),
     (HalfInSight, PLAIN, Budget(), "clean read"),
     (EndsFirst, PLAIN, Budget(), "message with row"),
     (ReportsFirst, SHOP, SHOP_DIES, "applied or kept"),

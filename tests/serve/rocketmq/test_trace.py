@@ -114,9 +114,9 @@ def red(model: Model, *moments: tuple[int, tuple[int, ...]]) -> set[str]:
     [
         ([(0, ())], set()),
         ([(0, (0,)), (1, (0,))], set()),
-        ([(1, ())], {"no half lost"}),
-        ([(1, (0,)), (1, ())], {"no half lost"}),
-        ([(1, ()), (0, ())], {"no half lost"}),
+        ([(1, ())], {"no half message lost"}),
+        ([(1, (0,)), (1, ())], {"no half message lost"}),
+        ([(1, ()), (0, ())], {"no half message lost"}),
     ],
     ids=["open", "ended", "passed over", "end forgotten", "once red always red"],
 )

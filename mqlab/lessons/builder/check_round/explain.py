@@ -31,7 +31,7 @@ def explain(system: CheckRoundSystem, schedule: tuple[str, ...], claim: str) -> 
     seen = read_world(system.cluster, run_choices(system, schedule).world)
     half_at, op_at = read_progress(seen.offsets)
     lost = [txn for txn in seen.book.txns.values() if is_lost(seen, txn)]
-    if claim in ("no half lost", "row with message") and lost:
+    if claim in ("no half message lost", "row with message") and lost:
         at = max(lost[0].halves)
         why = _explain_lost(system, schedule, at)
         return LEFT(txn=lost[0].name, at=at, offset=half_at, why=why)
@@ -73,7 +73,7 @@ REASONS = {
         "The op offset is {op}, the half offset {half}: an op record before that names a half "
         "message that is still to come, and the next round cannot see that it has ended"
     ),
-    "parked when spent": Words(
+    "not set aside early": Words(
         "A half message is set aside before it was asked about {most} times: `times` says how "
         "often it was"
     ),

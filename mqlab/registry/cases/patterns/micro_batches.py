@@ -53,7 +53,7 @@ CLAIMS = (
     Case(
         "batch-in-doubt",
         tr("the output has the batch, and the checkpoint does not know it yet"),
-        tr("torn read (checkpoint behind the output)"),
+        tr("torn read (checkpoint older than the output)"),
         f"{ONE} claims=known_at_once",
         "known at once",
         Budget(timers=1),

@@ -19,7 +19,7 @@ from ....kernel import Got, Lane, Map, Reader, frozen, replace
 from ....kernel.trace import plain_of
 from ....rocketmq.broker import Broker
 from ....rocketmq.broker.timer import read_progress
-from ....rocketmq.claims import CLEAN_READ, NO_HALF_LOST, SERVED
+from ....rocketmq.claims import CLEAN_READ, NO_HALF_MESSAGE_LOST, SERVED
 from ....rocketmq.claims import is_forgotten as is_lost
 from ....rocketmq.config import DISCARD_TOPIC, HALF_TOPIC, OP_TOPIC
 from ....rocketmq.log import DISCARD_QUEUE, HALF_QUEUE, OP_QUEUE, Offsets, Stored
@@ -108,7 +108,7 @@ class Model(Seen):
         self._last = new
         if new.half_offset != old.half_offset or len(new.ops) < len(old.ops):
             lost = any(is_lost(new, txn) for txn in self.book.txns.values())
-            self.lights.judge(NO_HALF_LOST, not lost)
+            self.lights.judge(NO_HALF_MESSAGE_LOST, not lost)
 
     def note_given(self, conn: str, messages: tuple[Stored, ...]) -> None:
         self.changes += 1
