@@ -589,7 +589,7 @@ bench.try_resume(resume)
 print(recorded_kills())
 
 # %% [markdown]
-# Both jobs are right after every kill, if the sink is exactly once. *Seen twice* counts the minutes whose
+# Both jobs are right after every crash, if the sink is exactly once. *Seen twice* counts the minutes whose
 # rows were written, aborted and written again. Only a read_uncommitted consumer gets them twice. With
 # at-least-once sinks every reader gets them twice. Spark's total is then too *small*, because the batch that
 # is there twice holds two large cancellations. The seconds were measured on one busy machine; after “both

@@ -192,7 +192,7 @@ check(LOST, lost)
 # release, which steps, what should happen, what does happen, and a program that shows it on *their* machine.
 #
 # 1. **Check whether it is known.** This one is. Then a program that shows it is worth more than one more report.
-# 2. **Remove everything that is not needed.** No kill, no second producer, no load: three brokers, one record,
+# 2. **Remove everything that is not needed.** No crash, no second producer, no load: three brokers, one record,
 #    one orderly stop.
 # 3. **Say what you expected, and why**: a sentence of their documentation.
 # 4. **Run it on a release that does it right**, too, if there is one.

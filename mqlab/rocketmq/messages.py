@@ -293,7 +293,7 @@ class EndTransactionResponse(Answer):
 class CheckTransactionState:
     """CHECK_TRANSACTION_STATE 39, one-way, over the producer's own connection. `message` has its
     real topic and queue again; the offsets are those of the copy that was just put back,
-    `store_ms` is still that of the half it was made from."""
+    `store_ms` is still that of the half message it was made from."""
 
     message: Message
     queue_offset: int

@@ -102,14 +102,13 @@ PRIVATE = {
 #: how many texts of each kind may still have a private word. Lower them; never raise one.
 LEFT: dict[str, dict[str, int]] = {
     "labs": {
-        "behind": 41, "half": 8, "kill": 11, "light": 1, "owed": 1, "parked": 1, "room": 1,
-        "run": 5, "story": 18, "twin": 27,
+        "behind": 41, "half": 4, "owed": 1, "parked": 1, "room": 1, "story": 3, "twin": 27,
     },
     "program": {
-        "behind": 4, "half": 1, "light": 1, "parked": 5, "run": 1, "story": 1, "twin": 4,
+        "light": 1, "story": 1, "twin": 4,
     },
     "pages": {
-        "behind": 5, "half": 5, "kill": 1, "run": 4, "story": 1, "twin": 6,
+        "behind": 1, "run": 1,
     },
 }  # fmt: skip
 CODE = re.compile(

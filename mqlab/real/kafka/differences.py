@@ -19,7 +19,7 @@ IGNORED = (
      "hands out blocks of 1,000, and a restart begins a new one"),
     ("timestamps", "are left out, except where a program set them itself"),
     ("names", "of topics, groups, transactional ids and members are the program's own; on the "
-     "wire each run gives them a prefix, so that programs do not meet"),
+     "wire each execution gives them a prefix, so that programs do not meet"),
     ("the number of CONCURRENT_TRANSACTIONS", "a question is asked again until its answer is "
      "another, and only that one is noted; where the first answer itself is the point, the "
      "program notes it"),

@@ -18,8 +18,8 @@ IGNORED = (
      "its topic, counted over all its ledgers from 0"),
     ("transaction ids", "are counted from the first of a scenario, since a coordinator counts on "
      "through all of them; the coordinator's own number is 0, as a standalone broker has one"),
-    ("names", "of topics and namespaces are the program's own; on the wire each run gives them a "
-     "prefix"),
+    ("names", "of topics and namespaces are the program's own; on the wire each execution gives "
+     "them a prefix"),
     ("timestamps, request ids, ports and ids of producers and consumers", "are left out"),
     ("what an exception says", "is left out, its class is noted"),
     ("how many markers", "a frozen end has written is not noted: a retry comes about once a "

@@ -15,17 +15,18 @@ PAGE = RECORDINGS / "DIFFERENCES-rocketmq.md"
 #: what is not compared, and why
 IGNORED = (
     ("commit log offsets", "are bytes in a real broker and records in the engine: a committed "
-     "message is said to point to the half it was made from"),
+     "message is said to point to the half message it was made from"),
     ("timestamps, addresses and ids of messages", "are told by what they refer to, field by field, "
      "in every-field-*: a time is the sender's or not before that of the record it was made from, "
      "an id names a record or is the message's own key, an address is the sender's or the "
      "broker's. Elsewhere they are left out, except an age that a program brings about itself"),
-    ("names", "of topics, groups and clients are the program's own; on the wire each run gives "
-     "them a prefix"),
+    ("names", "of topics, groups and clients are the program's own; on the wire each execution "
+     "gives them a prefix"),
     ("the order of the checks", "that one round sends is not RocketMQ's to promise, since a pool "
-     "of threads sends them: they are noted by their half"),
+     "of threads sends them: they are noted by their half message"),
     ("how far the round of the last check comes", "is not noted: whether it finds the copy that it "
-     "has just put back, and parks it, is a race in a real broker; the round behind it is noted"),
+     "has just put back, and sets it aside, is a race in a real broker; the round after it is "
+     "noted"),
     ("how Java words a null pointer", "becomes NullPointerException; a remark loses the exception "
      "it came as and the place in the source"),
     ("the time until a timer", "is not waited for: a check round, a batch of op records and the "
@@ -48,9 +49,9 @@ TABLE: tuple[Listed, ...] = (
         )
     ),
     Listed("*/delay-never-comes", "*",
-           "the half is put among the delayed messages, which overwrites where it came from: it "
-           "never comes into the half topic, and no end delivers it",
-           "a half like any other",
+           "the half message is put among the delayed messages, which overwrites where it came "
+           "from: it never comes into the half topic, and no end delivers it",
+           "a half message like any other",
            "no client sends one: 4.9's takes the delay level away, 5.5's refuses the message "
            "(java-delay-level)"),
     Listed("*/end-of-what-is-no-half", "EndTransaction COMMIT p1",
@@ -61,7 +62,7 @@ TABLE: tuple[Listed, ...] = (
     Listed("5.5/end-of-what-is-no-half", "EndTransaction ROLLBACK o1",
            "SYSTEM_ERROR NullPointerException", "ok",
            "a committed message of 5.5.0 has lost REAL_TOPIC, by which the broker counts its open "
-           "halves; it stumbles over that and writes nothing, and nothing is written here",
+           "half messages; it stumbles over that and writes nothing, and nothing is written here",
            "ok"),
     Listed("*/administration-topics", "UPDATE_AND_CREATE_TOPIC topic=many", "ok",
            "refused: a topic has from 1 to 1024 queues here, not 0",
@@ -91,9 +92,9 @@ TABLE += (
             "4.9/limit-properties-batch",
             asked,
             "SUCCESS: CLUSTER makes the properties too long, which 4.9.7 writes all the same; the "
-            "queue can never be read behind that",
+            "queue can never be read past that",
             "MESSAGE_ILLEGAL, and the queue is read",
-            "a record that cannot be read must not hide those behind it",
+            "a record that cannot be read must not hide those after it",
             ours,
         )
         for asked, ours in (("*of 3276[67] bytes", "MESSAGE_ILLEGAL"), ("Pull @3", "*"))
@@ -130,8 +131,8 @@ OTHERS = (
      "has the same for all its rounds. Scenarios and tests of the engine"),
     ("stop-in-each-state",
      "recorded: a stop by SIGTERM wakes the check service of a real broker, which makes one "
-     "more round; where the store still takes it (5.5.0), each pending half has spent a check. "
-     "The server's stop makes none"),
+     "more round; where the store still takes it (5.5.0), each pending half message has used a "
+     "check. The server's stop makes none"),
     ("java-slave-not-available, slave-timeout",
      "recorded on 4.9.7 and on 5.5.0 with brokerRole=SYNC_MASTER, which the server does not "
      "take; the engine tells them as scenarios (in_sync=2)"),
@@ -144,16 +145,16 @@ OTHERS = (
      "them at once, and a body of more than 1 MiB of JSON"),
     ("FLUSH_DISK_TIMEOUT, FLUSH_SLAVE_TIMEOUT",
      "not recorded: a client cannot make a disk or a slave slow. Scenarios of the engine"),
-    ("the metric of open halves (TransactionMetrics)",
-     "not recorded: it is an exporter's, and goes below zero when a half is ended twice"),
+    ("the metric of open half messages (TransactionMetrics)",
+     "not recorded: it is an exporter's, and goes below zero when a half message is ended twice"),
     ("the proxy and its gRPC clients",
      "not recorded and not modelled: its table of transactions is another one than the broker's"),
     ("slave-reads",
      "recorded with a master and its slave; the server has no slave, and the engine tells it as a "
      "scenario (slave=read)"),
     ("a slave that acts as master (enableSlaveActingMaster)",
-     "not recorded and not modelled: an acting master of 5.5.0 checks no half, it moves each to "
-     "another master"),
+     "not recorded and not modelled: an acting master of 5.5.0 checks no half message, it moves "
+     "each to another master"),
     ("half messages in RocksDB (transRocksDBEnable)",
      "not recorded and not modelled: off by default in 5.5.0"),
 )  # fmt: skip
@@ -171,7 +172,8 @@ OTHERWISE = (
      "here it deletes"),
     ("timed messages", "have no recallHandle in their answer, since they cannot be taken back; "
      "nobody may send to rmq_sys_wheel_timer"),
-    ("a half message with a time of delivery", "is a half like any other; a real broker loses it"),
+    ("a half message with a time of delivery",
+     "is a half message like any other; a real broker loses it"),
     ("a second port for urgent clients", "(the broker's port less two), which clients before 4.5.1 "
      "use by default, is not served: they reach this broker with "
      "-Dcom.rocketmq.sendMessageWithVIPChannel=false"),

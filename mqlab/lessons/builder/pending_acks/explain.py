@@ -14,7 +14,7 @@ UNLIKE = Words(
     "log is taken as it was the first time, refusals, too"
 )
 NOT_GIVEN = Words(
-    "A load now does not give the cursor message {at}, which a transaction has committed: a kill "
+    "A load now does not give the cursor message {at}, which a transaction has committed: a crash "
     "may come before the cursor's row, so `load` gives what each commit in the log had"
 )
 TOO_MUCH = Words(
