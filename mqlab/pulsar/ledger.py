@@ -93,7 +93,7 @@ class Cursor:
         return replace(self, mark_delete=mark_delete, individual=(passed, *self.individual))
 
     def _settle(self, mark: int, stretches: list[Stretch], acked: tuple[int, ...]) -> Cursor:
-        """`mark`, the mark-delete position, moves over what touches it; acknowledged batches lose their
+        """The mark-delete position moves over what touches it; acknowledged batches lose their
         indexes."""
         reached = bisect_right(stretches, mark + 1, key=_first)
         if reached:

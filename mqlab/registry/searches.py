@@ -68,7 +68,7 @@ def without(
 class Searches:
     """What is searched of a broker. `lesson`: the system that a name stands for where a user gives
     bounds of his own; `quick`: what `mqlab explore NAME` searches in its plain form, half a
-    minute (CPU) of what shows most, or nothing but the lesson where there is none; `systems`: those of
+    minute of what shows most, or nothing but the lesson where there is none; `systems`: those of
     `--table`, in which nothing is found; `safeguards`: for each, by its name, the
     smallest system that needs it; `claims`: what the real broker does not promise; `models`:
     where several systems are side by side and each has a lesson, that of each by its name."""
@@ -253,15 +253,12 @@ def list_rows(systems: Sequence[Searched], verdicts: Iterable[Verdict]) -> Itera
 def sum_up(systems: Sequence[Searched], verdicts: Sequence[Verdict]) -> Iterator[str]:
     """The table of those that found something or were cut short; the names of all others, by their
     bounds, in few lines."""
-    told: list[tuple[Searched, Verdict]] = []
-    quiet: dict[str, list[str]] = {}
-    for searched, verdict in zip(systems, verdicts, strict=True):
-        if verdict.ok and verdict.complete:
-            quiet.setdefault(str(verdict.budget.text), []).append(in_words(searched.name))
-        else:
-            told.append((searched, verdict))
+    told = {s: v for s, v in zip(systems, verdicts, strict=True) if not (v.ok and v.complete)}
     if told:
-        yield from list_rows([one for one, _ in told], (verdict for _, verdict in told))
+        yield from list_rows(tuple(told), told.values())
+    quiet: dict[str, list[str]] = {}
+    for one in (one for one in systems if one not in told):
+        quiet.setdefault(str(one.budget.text), []).append(in_words(one.name))
     if quiet:
         yield str(NOTHING_FOUND)
     for bounds, names in quiet.items():

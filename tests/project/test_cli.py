@@ -18,8 +18,20 @@ from mqlab.cli.errors import UserError
 from mqlab.kernel.text import Text, count_columns
 
 
+def list_silent(parser: ArgumentParser) -> Iterator[str]:
+    """Of a parser and those below: the options, arguments and commands without a line of help."""
+    for action in parser._actions:
+        if isinstance(action, _SubParsersAction):
+            yield from action.choices.keys() - {r.dest for r in action._choices_actions if r.help}
+            for below in action.choices.values():
+                yield from list_silent(below)
+        elif not action.help:
+            yield f"{parser.prog} {action.dest}"
+
+
 @pytest.mark.parametrize("name", sorted(cli.commands()))
-def test_every_command_has_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_and_option_has_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert not list(list_silent(cli.build_parser(name)[0]))
     with pytest.raises(SystemExit) as ended:
         cli.main([name, "--help"])
     assert ended.value.code == 0
@@ -30,23 +42,6 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         cli.main(["--version"])
     assert capsys.readouterr().out == f"mqlab {__version__}\n"
-
-
-def list_silent(parser: ArgumentParser) -> Iterator[str]:
-    """Of a parser and those below: the options, arguments and commands without a line of help."""
-    for action in parser._actions:
-        if isinstance(action, _SubParsersAction):
-            told = {row.dest for row in action._choices_actions if row.help}
-            yield from (f"{parser.prog} {name}" for name in action.choices if name not in told)
-            for below in action.choices.values():
-                yield from list_silent(below)
-        elif not action.help:
-            yield f"{parser.prog} {'/'.join(action.option_strings) or action.dest}"
-
-
-@pytest.mark.parametrize("name", sorted(cli.commands()))
-def test_every_option_has_help(name: str) -> None:
-    assert not list(list_silent(cli.build_parser(name)[0]))
 
 
 @pytest.mark.parametrize("name", sorted(cli.commands()))

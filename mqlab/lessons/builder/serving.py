@@ -8,7 +8,7 @@ Kafka client of this machine commits through it. Two things differ from a search
   gets one far from the coordinator's. What an administrator asks is answered from the log.
 
 A coordinator whose code breaks says so once, on the server's standard error, and answers each
-request with UNKNOWN_SERVER_ERROR from then on. What is in the log stays: correct the file, and start
+request with UNKNOWN_SERVER_ERROR from then on. What is in the log stays: fix the file, and start
 the server again with the same `--data-dir`.
 """
 

@@ -88,8 +88,8 @@ class FeedbackExporter(HTMLExporter):
 
 def course_settings(folder: Path) -> Config:
     """nbgrader's settings for its formgrader, where an instructor reads and grades the submissions
-    of the course in this folder: what is handed in is collected and repaired, and made inert, so that
-    only its text is shown."""
+    of the course in this folder: what is handed in is collected and repaired, and made inert, so
+    that only its text is shown."""
     c = Config()
     # ours in place of nbgrader's: what is collected may have any form, and is checked
     c.ExchangeFactory.collect = Collect
@@ -100,8 +100,8 @@ def course_settings(folder: Path) -> Config:
     )
     c.OnlyFiles.submissions = str(folder / "submitted")
     c.Repair.releases = c.Inert.releases = str(folder / "release")
-    # OnlyFiles refuses a submission with a fault, Repair puts deleted cells back, Inert makes text of
-    # a submission, HideTests leaves hidden tests out of what a student is shown; the others
+    # OnlyFiles refuses a submission with a fault, Repair puts deleted cells back, Inert makes text
+    # of a submission, HideTests leaves hidden tests out of what a student is shown; the others
     # (`steps`, nbconvert's) are not ours
     c.Autograde.sanitize_preprocessors = [
         OnlyFiles,

@@ -15,7 +15,7 @@ What is durable: `uncertain` (a yes), `precommitted`, `committed`, `aborted`, ea
 
 What it needs: that a stop is noticed, and that only a stop is noticed. A broken connection to a
 node that lives breaks this assumption: then two of them may decide, each for its own side, and one
-side commits what the other aborts. **That is what three phases do not repair**, and no protocol that
+side commits what the other aborts. **Three phases do not prevent that**, and no protocol that
 always ends does (Fischer, Lynch and Paterson, 1985): with quorums the smaller side waits instead.
 
 Noticing is modelled as it is done: each party keeps a connection to every other (`Watch`, never

@@ -122,9 +122,9 @@ class Unsafe:
 #
 # A commit appends its marker even where the transaction has written nothing; an abort only once
 # the buffer is Ready, since before its first snapshot nothing can be open. (But what waits for that
-# very snapshot is appended afterwards, and then blocks the partition.) Then the low watermark
-# that came along is checked: if the oldest open transaction has certainly ended, an abort marker is appended
-# for it, and when that one is safe the next oldest is looked at.
+# very snapshot is appended afterwards, and then blocks the partition.) Then the low watermark that
+# came along is checked: if the oldest open transaction has certainly ended, an abort marker is
+# appended for it, and when that one is safe the next oldest is looked at.
 #
 # Source: TopicTransactionBuffer#commitTxn, #abortTxn, #handleLowWaterMark (4.2).
 
