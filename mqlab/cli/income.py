@@ -160,20 +160,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="keep the job's progress in this folder, or continue from there",
     )
+    # fmt: off
     parser.add_argument(
         "--sink", choices=SINKS, default="exactly-once",
         help="how the job writes to Kafka. at-least-once: without transactions. transactions: each "
-            "batch in a transaction. exactly-once (default): with the batch's number in it")  # fmt: skip
+            "batch in a transaction. exactly-once (default): with the batch's number in it")
     parser.add_argument(
         "--minutes-per-batch", type=_count, default=0, metavar="N",
-        help="each micro-batch takes the orders of N minutes (default: a day in 8 batches)")  # fmt: skip
+        help="each micro-batch takes the orders of N minutes (default: a day in 8 batches)")
     parser.add_argument(
         "--orders-per-batch", type=_count, default=0, metavar="N",
-        help="each micro-batch takes N orders")  # fmt: skip
+        help="each micro-batch takes N orders")
     parser.add_argument(
         "--allow-rejected", type=_allowed, default=0, metavar="N",
-        help="exit code 0 even if up to N lines of the file are not orders",
-    )  # fmt: skip
+        help="exit code 0 even if up to N lines of the file are not orders")
+    # fmt: on
     add_flag(parser, "--soft", help="chaos with exceptions instead of kill -9")
     add_arguments_income_flink(parser)
 
