@@ -35,6 +35,8 @@ from tests.project.chinese import compare
 from tests.project.sources import ROOT
 
 LABS = labs_in(ROOT / "labs")
+#: cell, belief on the instructor's page, belief or promise that the verdict names, its example
+VERDICTS = Path(__file__).with_name("verdicts.txt").read_text("utf-8")
 #: a test cell: its grade, which no student's copy has, and what the student sees
 HIDDEN = re.compile(
     r"""### BEGIN HIDDEN TESTS
@@ -203,19 +205,20 @@ def test_a_walk_through_the_frames_reaches_no_verdict(judge: Judge) -> None:
     assert not judge.judge(Task("lso", "lso", (WALKS,))).ok
 
 
-@pytest.mark.spread("mqlab/lessons", "labs/source")
+@pytest.mark.spread("mqlab/lessons", "labs/source", "labs/instructor")
 @pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
 def test_a_solution_gets_every_point_and_its_listed_wrong_answers_their_message(
-    lab: Any, judge: Judge, wordless: None, in_both: None
+    lab: Any, judge: Judge, wordless: None, in_both: list[Verdict]
 ) -> None:
     """Every word of every narration is another one here, and no grade depends on it. As they are
     the solutions are graded in their notebooks (`labs/solutions`). The message says the same in
-    Chinese."""
+    Chinese. Which belief or broken promise a wrong answer is told, and whether it opens an example,
+    stands in `verdicts.txt`."""
     right = classroom.answers(lab, classroom.SOLVED)
     for name, task in tasks(lab, right):
         result = judge.judge(task)
         assert result.ok, f"{name}: {result.says}"
-    said = []
+    said, found = [], []
     wrong = read_page(lab).wrong if page_of(lab).exists() else ()
     for answer in wrong:
         code = classroom.paste(answer.code)
@@ -226,9 +229,14 @@ def test_a_solution_gets_every_point_and_its_listed_wrong_answers_their_message(
                 english, chinese = result.says.replace("*", "·").split(AND)  # it is no Markdown
                 assert chinese.startswith("还不对：") and list(compare(english, chinese)) == []
                 said.append((answer.grade_id, english, chinese))
+                told = in_both[-1]
+                shown = "example" if told.trace() is not None else "no example"
+                cell = f"{lab.name[:2]} {answer.grade_id}"
+                found.append(f"{cell} | {answer.belief} | {told.misconception} | {shown}")
                 break
     assert len({(name, one) for name, one, _ in said}) == len(wrong), "a message of its own"
     assert len({(name, one) for name, _, one in said}) == len(wrong), "and in Chinese too"
+    assert found == [row for row in VERDICTS.splitlines() if row.startswith(f"{lab.name[:2]} ")]
 
 
 def test_who_answers_alike_gets_the_same_verdict_and_nobody_else() -> None:
@@ -264,10 +272,13 @@ def wordless(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def in_both(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A verdict says its sentence in both languages, and nobody has heard of it before."""
+def in_both(monkeypatch: pytest.MonkeyPatch) -> list[Verdict]:
+    """A verdict says its sentence in both languages, and nobody has heard of it before; each one
+    that was told."""
+    every: list[Verdict] = []
 
     def tell(verdict: Verdict) -> str:
+        every.append(verdict)
         said = []
         for lang in LANGUAGES:
             with speaking(lang):
@@ -276,6 +287,7 @@ def in_both(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Verdict, "__str__", tell)
     monkeypatch.setattr(mqlab.lessons.course.judging, "KNOWN", Known())
+    return every
 
 
 @pytest.fixture(scope="module")
