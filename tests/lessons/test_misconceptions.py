@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import re
-from difflib import SequenceMatcher
 from pathlib import Path
-from typing import Any
 
 import pytest
-from nbgrader import utils
 
 from mqlab.kernel import speaking
-from mqlab.lessons.course.answering import read_page
-from mqlab.lessons.course.graded import find_exercise
-from mqlab.lessons.course.notebooks import labs_in, read_source
 from mqlab.lessons.experiments import Experiment, holds
 from mqlab.lessons.misconceptions import (
     MISCONCEPTIONS,
@@ -29,9 +23,9 @@ from mqlab.lessons.misconceptions import (
 )
 from mqlab.registry import scenario
 from mqlab.registry.tables import wrap
+from tests.lessons.course.test_points import list_told
 from tests.project.sources import ROOT
 
-LABS = {lab.name[:2]: lab for lab in labs_in(ROOT / "labs")}
 ALL = list(MISCONCEPTIONS.values())
 TESTED = [(one, cell) for one in ALL for cell in one.cells]
 SHORT = """
@@ -108,40 +102,8 @@ def test_a_claim_of_no_kind_or_without_its_step_is_refused() -> None:
 )
 def test_who_holds_it_gets_no_points_and_hears_of_it(one: Misconception, cell: str) -> None:
     """One of the wrong answers on the instructor's page is told a name of this misconception."""
-    lab, name = LABS[cell[:2]], cell[3:]
-    found = _exercise(lab, name)
-    assert found is not None, f"{lab.name} has no cell {name}"
-    exercise, answer, grade_id, imports = found
-    wrong = [each for each in read_page(lab).wrong if each.grade_id == grade_id]
-    names = (*one.names, one.belief.en)
-    wrong.sort(key=lambda each: -max(_alike(each.belief, name) for name in names))
-    named = []
-    for each in wrong[:4]:
-        scope: dict[str, Any] = {}
-        exec(imports, scope)
-        exec(each.code, scope)
-        named.append(exercise.check(scope[answer]).misconception)
-        if named[-1] in names:
-            return
-    pytest.fail(f"{one.name}: its names are none of {named}")
-
-
-def _alike(one: str, other: str) -> float:
-    return SequenceMatcher(None, one, other).ratio()
-
-
-def _exercise(lab: Any, name: str) -> tuple[Any, str, str, str] | None:
-    """The exercise of a test cell, the name of its answer, the cell that one writes in, imports."""
-    written, cells = "", read_source(lab).cells
-    imports = next(c.source for c in cells if c.cell_type == "code" and "from mqlab" in c.source)
-    for cell in cells:
-        if utils.is_solution(cell):
-            written = cell.metadata["nbgrader"]["grade_id"]
-        if utils.is_grade(cell) and cell.metadata["nbgrader"]["grade_id"] == name:
-            asked = re.search(r'grade\("([\w ]+)", (\w+)\)', cell.source)
-            assert asked is not None
-            return find_exercise(asked[1])[0], asked[2], written, imports
-    return None
+    told = list_told(cell.removesuffix("-test").replace("/", " "))
+    assert told & {*one.names, one.belief.en}
 
 
 def test_the_page_is_fresh_and_whole() -> None:

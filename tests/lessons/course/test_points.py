@@ -36,7 +36,10 @@ from tests.project.sources import ROOT
 
 LABS = labs_in(ROOT / "labs")
 #: cell, belief on the instructor's page, belief or promise that the verdict names, its example
-VERDICTS = Path(__file__).with_name("verdicts.txt").read_text("utf-8")
+VERDICTS = [
+    row.split(" | ")
+    for row in Path(__file__).with_name("verdicts.txt").read_text("utf-8").splitlines()
+]
 #: a test cell: its grade, which no student's copy has, and what the student sees
 HIDDEN = re.compile(
     r"""### BEGIN HIDDEN TESTS
@@ -150,6 +153,11 @@ def lso(first_offsets, high_watermark):
 """
 
 
+def list_told(cell: str) -> set[str]:
+    """What the verdicts name on the page's wrong answers of "NN cell"."""
+    return {told for one, _, told, _ in VERDICTS if one == cell}
+
+
 def graded_cells() -> list[tuple[str, str, Any]]:
     """(lab, its own imports, test cell) of all graded cells."""
     found = []
@@ -230,13 +238,15 @@ def test_a_solution_gets_every_point_and_its_listed_wrong_answers_their_message(
                 assert chinese.startswith("还不对：") and list(compare(english, chinese)) == []
                 said.append((answer.grade_id, english, chinese))
                 told = in_both[-1]
-                shown = "example" if told.trace() is not None else "no example"
+                shown = "no example" if (trace := told.trace()) is None else "example"
+                lights = () if trace is None else trace.snapshot(-1).lights
+                assert all(not light.ok for light in lights if light.name == told.light)
                 cell = f"{lab.name[:2]} {answer.grade_id}"
-                found.append(f"{cell} | {answer.belief} | {told.misconception} | {shown}")
+                found.append([cell, answer.belief, told.misconception, shown])
                 break
     assert len({(name, one) for name, one, _ in said}) == len(wrong), "a message of its own"
     assert len({(name, one) for name, _, one in said}) == len(wrong), "and in Chinese too"
-    assert found == [row for row in VERDICTS.splitlines() if row.startswith(f"{lab.name[:2]} ")]
+    assert found == [row for row in VERDICTS if row[0].startswith(lab.name[:2])]
 
 
 def test_who_answers_alike_gets_the_same_verdict_and_nobody_else() -> None:

@@ -146,11 +146,6 @@ def test_a_wrong_order_hears_what_happens_between_its_writes(
     assert verdict.message.zh
 
 
-def test_the_shop_is_not_told() -> None:
-    verdict = CONSUME.judge(("begin", "count", "note", "end", "thank"))
-    assert verdict.misconception == "the sender waits until the receiver is done"
-
-
 # ---- the rule ------------------------------------------------------------------------------
 
 

@@ -6,21 +6,14 @@ import sqlite3
 from contextlib import closing
 from itertools import permutations
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from mqlab.explore import Budget, explore
-from mqlab.lessons.course.answering import WrongAnswer, read_page
-from mqlab.lessons.course.notebooks import labs_in
 from mqlab.lessons.rocketmq.asking import ANSWERS, OrderDeskSystem, answer
 from mqlab.lessons.rocketmq.exercises.ending import ENDING
 from mqlab.lessons.rocketmq.exercises.telling import BELIEFS, STATES, TELLING
 from mqlab.lessons.rocketmq.lab03 import (
-    COMMIT,
-    KEEPING,
-    ROLLBACK,
-    UNKNOWN,
     compare_properties,
     keep_orders,
     list_calls,
@@ -31,7 +24,6 @@ from mqlab.lessons.rocketmq.lab03 import (
 from mqlab.lessons.rocketmq.systems import SERVICES
 from mqlab.registry import scenario, system
 from mqlab.rocketmq.states import SendStatus
-from tests.project.sources import ROOT
 
 #: "" for the right orders
 JUDGED = {
@@ -116,27 +108,6 @@ def test_with_everything_on_no_desk_tells_what_is_not_so() -> None:
     assert isinstance(made, OrderDeskSystem)
     verdict = explore(made, Budget(kills=1, timers=1, killable=("app",)))
     assert verdict.ok and verdict.complete, verdict
-
-
-# ---- the instructor's page -----------------------------------------------------------------
-
-PAGE = read_page(next(lab for lab in labs_in(ROOT / "labs") if lab.name.startswith("03-")))
-CELLS = {
-    "order": (ENDING, "order"),
-    "telling": (TELLING, "create_order"),
-    "keeping": (KEEPING, "execute"),
-}
-
-
-@pytest.mark.parametrize("wrong", PAGE.wrong, ids=lambda wrong: f"{wrong.grade_id}: {wrong.belief}")
-def test_each_wrong_answer_of_the_page_is_told_a_belief(wrong: WrongAnswer) -> None:
-    exercise, name = CELLS[wrong.grade_id]
-    known: dict[str, Any] = {"COMMIT": COMMIT, "ROLLBACK": ROLLBACK, "UNKNOWN": UNKNOWN}
-    exec(wrong.code, known)
-    verdict = exercise.check(known[name])
-    assert not verdict.ok and verdict.misconception
-    if wrong.grade_id != "order":  # there, wrong orders have names of their own on the page
-        assert verdict.misconception == wrong.belief
 
 
 # ---- what the cells print --------------------------------------------------------------------

@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-from mqlab.lessons.course.answering import WrongAnswer, read_page
-from mqlab.lessons.course.notebooks import labs_in
 from mqlab.lessons.laid import compare_silence
 from mqlab.lessons.patterns.systems import list_orders
 from mqlab.lessons.rocketmq.endings import (
@@ -38,9 +36,10 @@ from mqlab.registry import scenario, system
 from mqlab.rocketmq.config import DELAY_LEVELS_S
 from mqlab.rocketmq.picture.view import read_world
 from mqlab.scenario import parse_script, perform
+from tests.lessons.course.test_points import list_told
 from tests.lessons.rocketmq import deciding
-from tests.lessons.rocketmq.deciding import COMMIT, RIGHT, ROLLBACK, UNKNOW, WRONG
-from tests.project.sources import ROOT
+from tests.lessons.rocketmq.deciding import RIGHT, WRONG
+from tests.lessons.rocketmq.listeners import check as ask_again  # as lab 03 has it
 
 # ---- how often ------------------------------------------------------------------------------
 
@@ -223,7 +222,8 @@ def test_each_belief_about_checks_meets_its_own_sentence(belief: str, pair: Any)
 
 
 def test_every_belief_about_checks_has_words_of_its_own() -> None:
-    assert {belief for belief, _ in WRONG} == set(MESSAGE_OF)
+    told = {belief for belief, _ in WRONG} | list_told("04 answering")
+    assert told == set(MESSAGE_OF)
     assert len(set(MESSAGE_OF.values())) == len(MESSAGE_OF)
     assert all(message.zh for message in MESSAGE_OF.values())
 
@@ -234,7 +234,7 @@ def test_no_listener_that_the_labs_show_is_an_answer(name: str) -> None:
 
 
 def test_a_half_that_a_check_leaves_open_is_parked() -> None:
-    trace = LISTENER.check((deciding.execute, deciding.ask_again)).trace()
+    trace = LISTENER.check((deciding.execute, ask_again)).trace()
     assert trace is not None
     assert any("discard 580538" in fact.text.en for fact in trace)
 
@@ -247,20 +247,6 @@ def test_a_row_that_says_refused_is_no_order() -> None:
     assert ("580538", "refused") in seen.tables[0].rows
     assert all(light.ok for light in seen.lights)
     assert read_world(made.cluster, run.world).orders == ()
-
-
-# ---- the instructor's page -------------------------------------------------------------------
-
-PAGE = read_page(next(lab for lab in labs_in(ROOT / "labs") if lab.name.startswith("04-")))
-CELLS = {"story": STORY, "answering": LISTENER}
-
-
-@pytest.mark.parametrize("wrong", PAGE.wrong, ids=lambda wrong: f"{wrong.grade_id}: {wrong.belief}")
-def test_each_wrong_answer_of_the_page_is_told_its_belief(wrong: WrongAnswer) -> None:
-    known: dict[str, Any] = {"COMMIT": COMMIT, "ROLLBACK": ROLLBACK, "UNKNOWN": UNKNOW}
-    exec(wrong.code, known)
-    verdict = CELLS[wrong.grade_id].check(known[wrong.grade_id])
-    assert not verdict.ok and verdict.misconception == wrong.belief
 
 
 def test_the_example_delivers_one_of_three_orders_where_nothing_fails() -> None:
