@@ -10,13 +10,11 @@ from mqlab.kernel import (
     Appended,
     Caller,
     CancelTimer,
-    ConnectionLost,
     Event,
     Fired,
     MemoryDisk,
     Reply,
     Request,
-    Response,
     Send,
     SetTimer,
 )
@@ -91,16 +89,9 @@ class Alone:
         (reply,) = self.replies
         return reply.body
 
-    def answer(self, send: Send, body: Any) -> None:
-        """The answer to something that it has sent."""
-        self.step(Response(send.to, send.corr, body, self.at_ms))
-
     def fire(self, timer: str) -> None:
         del self.timers[timer]
         self.step(Fired(timer, self.at_ms))
-
-    def lose(self, peer: str) -> None:
-        self.step(ConnectionLost(peer, self.at_ms))
 
     def take_sent(self) -> list[Send]:
         """What it has sent since this was asked last."""
