@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from mqlab_widgets.player import Player, document
 from mqlab_widgets.scene import xml
 from mqlab_widgets.style import css, page_css
+from mqlab_widgets.views.common import say_words
 from mqlab_widgets.views.logs import logs as draw_logs
 
 from ..brokers import find_broker
@@ -401,7 +402,12 @@ def _draw_strips(logs: Iterable[LogRead]) -> str:
     trace = Trace(system="", choices=(), facts=(), snapshots=(Snapshot(logs=tuple(strips)),))
     # width: the strip with the most offsets (room for 4 at least), each wide enough for the longest
     # label; the trace has no step but this one picture, number 0
-    scene = draw_logs(trace, 0, spoken(), BESIDE + PLACES[longest > SHORT] * max(most_offsets, 4))
+    scene = draw_logs(
+        say_words(trace, spoken()),
+        0,
+        spoken(),
+        BESIDE + PLACES[longest > SHORT] * max(most_offsets, 4),
+    )
     inner = "".join(node.svg() for node in scene.nodes)
     size = (scene.width, scene.height - ABOVE)
     words = xml(escape_unseen("; ".join(line for log in logs for line in _log_lines(log))))

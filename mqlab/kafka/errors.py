@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from ..kernel import phrase
+
 
 class Error(IntEnum):
     """`str()` gives the name; the value is the code of the protocol."""
@@ -75,4 +77,4 @@ class Error(IntEnum):
     @property
     def words(self) -> str:
         """How a reply says it: `ok`, or the error's name."""
-        return "ok" if self is Error.NONE else self.name
+        return phrase("ok") if self is Error.NONE else self.name

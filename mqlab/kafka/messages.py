@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar, Self
 
-from ..kernel import Words, frozen, worded
+from ..kernel import Words, frozen, phrase, worded
 from .errors import Error
 from .log import AbortedTxn, Batch
 
@@ -76,7 +76,8 @@ class InitProducerIdResponse(Answer):
     epoch: int = -1
 
     def __str__(self) -> str:
-        return self.error.words if self.error else f"ok pid={self.pid} epoch={self.epoch}"
+        given = "" if self.error else f" pid={self.pid} epoch={self.epoch}"
+        return f"{self.error.words}{given}"
 
 
 @frozen
@@ -93,7 +94,7 @@ class AddPartitionsToTxn:
     implicit: bool = False
 
     def __str__(self) -> str:
-        verify = " verify" if self.verify_only else ""
+        verify = f" {phrase('verify')}" if self.verify_only else ""
         return f"AddPartitionsToTxn {braces(self.partitions)}{verify}"
 
 
@@ -217,7 +218,7 @@ class ProduceResponse(Answer):
     start: int = 0
 
     def __str__(self) -> str:
-        return f"ok @{self.base_offset}" if not self.error else self.error.words
+        return self.error.words + ("" if self.error else f" @{self.base_offset}")
 
 
 @worded("Fetch @{offset} {isolation}")
@@ -244,7 +245,7 @@ class FetchResponse(Answer):
         if self.error:
             return self.error.words
         held = "; ".join(b.control.lower() if b.control else b.words for b in self.batches)
-        return held or "nothing"
+        return held or phrase("nothing")
 
 
 @worded("Watch @{offset}")
@@ -282,7 +283,9 @@ class DeleteRecords:
     offset: int
 
     def __str__(self) -> str:
-        return f"DeleteRecords before {self.offset if self.offset >= 0 else 'the end'}"
+        if self.offset < 0:
+            return phrase("DeleteRecords before the end")
+        return phrase("DeleteRecords before {}", self.offset)
 
 
 @frozen
@@ -293,7 +296,7 @@ class DeleteRecordsResponse:
     error: Error = Error.NONE
 
     def __str__(self) -> str:
-        return self.error.words if self.error else f"ok @{self.low_watermark}"
+        return self.error.words + ("" if self.error else f" @{self.low_watermark}")
 
 
 @worded("DeleteTopic")

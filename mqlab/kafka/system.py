@@ -28,6 +28,7 @@ from ..kernel import (
     System,
     Telling,
     Text,
+    Words,
     World,
 )
 from ..kernel.claims import check_named, select_lights
@@ -416,6 +417,7 @@ def _lead_group(
 PARTITIONS = Most(100, tr("a picture has room for 100"))
 INTERNAL = ("__consumer_offsets", "__transaction_state")
 GROUPS = Most(50, tr("a picture has room for 50"))
+CLIENT = Words("{label} · {client} client", context="label")
 
 
 @dataclass(frozen=True)
@@ -535,10 +537,10 @@ class KafkaSystem(System):
 
     def label(self) -> Text:
         """How a picture names the system."""
-        client = "" if self.transaction_version == 0 else f" · {self.client} client"
-        return Text(
-            f"Kafka · transaction.version {self.transaction_version}{client}{self.label_missing()}"
-        )
+        label = Text(f"Kafka · transaction.version {self.transaction_version}")
+        if self.transaction_version:
+            label = CLIENT(label=label, client=self.client)
+        return self.with_missing(label)
 
     # -- nodes ---------------------------------------------------------------------------
 

@@ -68,6 +68,7 @@ from .snapshot import (
     Snapshot,
     Stretch,
     Table,
+    Word,
 )
 from .stops import Named, name_plainly
 from .story import Stage
@@ -80,6 +81,8 @@ from .text import (
     Text,
     Words,
     escape_unseen,
+    phrase,
+    phrase_word,
     pick,
     say,
     shorten,
@@ -100,9 +103,8 @@ __all__ = [
     "MemoryDisk", "Money", "Named", "NodeSpec", "Option", "Outcome", "Play", "Program",
     "Progress", "Property", "Put", "Quiet", "Reader", "Reply", "Request", "Response",
     "Return", "Run", "Send", "SetTimer", "Single", "Snapshot", "Stage", "Stretch", "System",
-    "Table", "Telling", "Text", "Trace", "Truncate", "Words", "World", "build_failure",
-    "build_success", "escape_unseen", "frozen", "name_plainly", "parse", "pick", "replace",
-    "replay",
-    "run_choices",
+    "Table", "Telling", "Text", "Trace", "Truncate", "Word", "Words", "World", "build_failure",
+    "build_success", "escape_unseen", "frozen", "name_plainly", "parse", "phrase",
+    "phrase_word", "pick", "replace", "replay", "run_choices",
     "say", "shorten", "simulate", "speak", "speaking", "spoken", "tr", "translate", "worded",
 ]  # fmt: skip

@@ -16,7 +16,7 @@ from .role import Appended, AppendFailed, ConnectionLost, Effect, Response
 from .run import Run, put_in_words
 from .stops import describe_progress, join_names
 from .system import System
-from .text import NOTHING, Text, Words
+from .text import NOTHING, Text, Words, phrase_word, say_both
 from .world import Wire, World
 
 DELIVER = Words("{what} arrives from {src}")
@@ -194,7 +194,7 @@ def _option(system: System, world: World, choice: Choice, flights: Flights) -> O
         case "call":
             label, kind = CALLS(what=what), "call"
         case "fire":
-            what = Text(getattr(event, "timer", ""))
+            what = say_both(partial(phrase_word, getattr(event, "timer", "")))
             label, kind = TIMER(name=what), "timer"
         case _:
             label, kind = _name_own_event(event), "local"

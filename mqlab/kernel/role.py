@@ -23,7 +23,7 @@ from enum import Enum
 from typing import Any, Protocol
 
 from .maps import Map, frozen
-from .text import Text
+from .text import Text, phrase, phrase_word
 
 
 @frozen
@@ -260,7 +260,8 @@ OK, FAILED, UNKNOWN = "ok", "failed", "unknown"
 class Outcome:
     """`call`: the call as the application made it. `status`: `ok`, `failed` or `unknown`.
     `detail`: the error's name, or what was read. `meaning`: the same for programs, where they
-    distinguish several: the error itself, its kind, a state; None where they need not."""
+    distinguish several: the error itself, its kind, a state; None where they need not. A call whose
+    details hold words of the model's own says them by its `say_detail`."""
 
     call: object
     status: str = OK
@@ -274,10 +275,27 @@ class Outcome:
     @property
     def result(self) -> str:
         """What came back, in words: `ok @7`, `failed InvalidTxnStateException`."""
-        return f"{self.status} {self.detail}".rstrip()
+        return f"{phrase_word(self.status)} {self.say_detail()}".rstrip()
+
+    def say_detail(self) -> str:
+        """The detail as a `phrase`."""
+        if self.detail == "nothing":
+            return phrase_word(self.detail)
+        say = getattr(self.call, "say_detail", str) if self.ok else _say_failure
+        return str(say(self.detail))
 
     def __str__(self) -> str:
-        return f"{self.call}: {self.result}"
+        return phrase("{}: {}", self.call, self.result)
+
+
+def _say_failure(why: str) -> str:
+    """`InvalidTxnStateException, fatal`, `IllegalStateException: commit timed out`, or a sentence:
+    the error is a name, and what follows is said in words."""
+    for mark in (": ", ", "):
+        error, _, rest = why.rpartition(mark)
+        if error and (said := phrase_word(rest)) != rest:
+            return phrase("{}: {}", error, said)
+    return phrase_word(why)
 
 
 def build_success(call: object, detail: str = "", meaning: object = None) -> Outcome:

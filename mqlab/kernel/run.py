@@ -20,7 +20,6 @@ from .role import (
     Effect,
     Fired,
     Flush,
-    Outcome,
     Put,
     Reply,
     Request,
@@ -32,7 +31,7 @@ from .snapshot import Light, Snapshot
 from .stops import describe_stop
 from .story import SOME, tell, tell_again
 from .system import Property, System
-from .text import BadValue, Lang, Text, Words
+from .text import BadValue, Lang, Text, Words, phrase_word, say_both
 from .trace import GLYPHS, Fact, FactKind, Trace
 from .world import World
 
@@ -44,10 +43,9 @@ COMES_LATE = Words("{what} (late)")
 SENT_BEFORE = Words("{what} (sent before, arrives now)")
 IDLE = Words("{what}: nothing to do")
 TIMER = Words("timer {name}")
-NOTED = Words("{table}[{key}] = {value}")
+NOTED = Words("{named} = {value}")
 CUT = Words("{log} cut back to {end}")
 FLUSHED = Words("flushed")
-NOTHING_CAME = Words("{call}: ok nothing")
 
 #: Each fact has a Snapshot of the whole world, so the cost of an execution grows with the square of
 #: its facts, and more than these are too many to step through.
@@ -60,9 +58,7 @@ TOO_LONG = Words(
 
 def put_in_words(value: object) -> Text:
     """What a message, entry or call says of itself."""
-    if isinstance(value, Outcome) and value.detail == "nothing":
-        return NOTHING_CAME(call=value.call)
-    return value if isinstance(value, Text) else Text(str(value))
+    return value if isinstance(value, Text) else say_both(partial(str, value))
 
 
 @dataclass
@@ -257,7 +253,8 @@ class Run:
             yield new_fact(FactKind.LATE, event.caller.name, text, move.role, body)
         elif isinstance(event, Fired):
             name = event.timer
-            yield new_fact(FactKind.TIMER, move.role, TIMER(name=name), body=name)
+            text = TIMER(name=say_both(partial(phrase_word, name)))
+            yield new_fact(FactKind.TIMER, move.role, text, body=name)
         role_index = placements(self.system)[move.role][1]
         role_after = move.world.nodes[move.node].roles[role_index]
         if move.what == "recover":
@@ -316,7 +313,8 @@ def describe_effect(role: str, effect: Effect) -> Fact | None:
         case Put(table=table) if table.startswith("."):
             return None  # a checkpoint that only the role itself reads
         case Put(table=table, key=key, value=value):
-            text = NOTED(table=table, key=key, value=value)
+            named = say_both(lambda: f"{phrase_word(table)}[{phrase_word(str(key))}]")
+            text = NOTED(named=named, value=value)
             return new_fact(FactKind.PUT, role, text, "disk", value, fold=True)
         case Flush():
             return new_fact(FactKind.FLUSH, role, FLUSHED(), "disk", fold=True)

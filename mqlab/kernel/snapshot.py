@@ -27,6 +27,13 @@ class Lane:
     part: Text = NOTHING
 
 
+class Word(str):
+    """A label that is a word of the model's own, which a picture says in its language; any other
+    is a record's content. A saved trace does not distinguish them."""
+
+    __slots__ = ()
+
+
 @frozen
 class Cell:
     """One offset of a log.

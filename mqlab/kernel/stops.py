@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 
 from .maps import frozen
 from .role import Append, Effect, Flush, Put, Reply, Return, Send, Truncate
-from .text import Text, Words
+from .text import Text, Words, phrase_word, say_both
 
 KILLED = Words("killed")
 POWER_CUT = Words("power cut")
@@ -121,7 +122,9 @@ def name_plainly(effect: Effect) -> Named | None:
         case Put(table=word) if not word.startswith("."):
             many = RECORDS
         case Return(value=value):
-            word, many = re.split("[: ]", str(value), maxsplit=1)[0], CALLS
+            call = Text(re.split("[: ]", str(value), maxsplit=1)[0])
+            return Named(call, CALLS(name=call))
         case _:
             return None
-    return Named(Text(word), many(name=word))
+    named = say_both(partial(phrase_word, word))
+    return Named(named, many(name=named))

@@ -15,9 +15,11 @@ from .role import Effect, Event
 from .snapshot import Snapshot
 from .stops import Named, name_plainly
 from .story import Stage, Story
-from .text import NOTHING, Text
+from .text import NOTHING, Text, Words
 from .trace import Fact
 from .world import NodeState, World
+
+OFF = Words("{label} · off: {off}", context="label")
 
 
 @frozen
@@ -92,10 +94,10 @@ class System(Written):
         """How a picture names the system; the system line where nothing shorter is said."""
         return Text(self.line())
 
-    def label_missing(self) -> str:
-        """The end of a label that names the safeguards which are off; nothing where all are on."""
+    def with_missing(self, label: Text) -> Text:
+        """A label that also names the safeguards which are off, if any."""
         off = getattr(self, "off", ())
-        return f" · off: {', '.join(off)}" if off else ""
+        return OFF(label=label, off=", ".join(off)) if off else label
 
     def terms(self) -> tuple[tuple[Text, Text], ...]:
         """The words of its glossary, each with its sentence."""

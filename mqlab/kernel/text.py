@@ -12,18 +12,20 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import field
 from difflib import get_close_matches
 from string import digits
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from .catalogue import translate
 from .maps import frozen
 
 Lang = Literal["en", "zh"]
 LANGUAGES: tuple[Lang, ...] = ("en", "zh")
+T = TypeVar("T")
 
 
 class _Speech:
@@ -122,6 +124,42 @@ class Text:
 
 NOTHING = Text("")
 
+#: the language in which what has a line of its own says it: Chinese only within `in_chinese`
+_LINE: ContextVar[Lang] = ContextVar("line", default="en")
+
+
+def phrase(english: str, /, *some: object, **named: object) -> str:
+    """The line that something says of itself, or a part of it: a template, filled. Its Chinese is
+    in the catalogue with the context "label", where it is no name alone."""
+    said = english if _LINE.get() == "en" else translate(english, "label") or english
+    return said.format(*some, **named) if some or named else said
+
+
+def phrase_word(word: str) -> str:
+    """A word of the model's own as a `phrase`: a state, a timer, a table, why a call failed. The
+    catalogue has its Chinese with the context "word". What follows the last blank may be whose it
+    is (`timeout order-service`). What is unknown stays as it is."""
+    if _LINE.get() == "en":
+        return word
+    of, _, whose = word.rpartition(" ")
+    said = translate(of, "word") and f"{translate(of, 'word')} {whose}"
+    return translate(word, "word") or said or word
+
+
+def in_chinese(make: Callable[[], T]) -> T:
+    """What `make` gives where each `phrase` in it is Chinese."""
+    before = _LINE.set("zh")
+    try:
+        return make()
+    finally:
+        _LINE.reset(before)
+
+
+def say_both(make: Callable[[], str]) -> Text:
+    """A line of `phrase`s in both languages."""
+    english, chinese = make(), in_chinese(make)
+    return Text(english, "" if chinese == english else chinese)
+
 
 def tr(english: str, context: str = "") -> Text:
     """Words as they are, without a template; the catalogue has their Chinese."""
@@ -188,7 +226,8 @@ class Words:
             )
 
         chinese = self.zh or translate(self.en, self.context) or self.en
-        return Text(fill(self.en, "en"), fill(chinese, "zh"), Made(self, args))
+        said = in_chinese(lambda: fill(chinese, "zh"))
+        return Text(fill(self.en, "en"), said, Made(self, args))
 
     def has_made(self, text: Text) -> bool:
         """Whether the text is this template, filled in."""

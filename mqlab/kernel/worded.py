@@ -15,6 +15,7 @@ from string import Formatter
 from typing import TypeVar, dataclass_transform
 
 from .maps import frozen
+from .text import phrase
 
 C = TypeVar("C")
 
@@ -22,8 +23,9 @@ C = TypeVar("C")
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def worded(template: str) -> Callable[[type[C]], type[C]]:
     """A class decorator: makes a frozen dataclass with slots whose `str` is the template, filled
-    with its fields and properties as in `str.format` (`{txn}`, `{batch.base}`). Raises TypeError,
-    when the class is made, for a name in the template that the class does not have."""
+    with its fields and properties as in `str.format` (`{txn}`, `{batch.base}`). It is a `phrase`.
+    Raises TypeError, when the class is made, for a name in the template that the class does not
+    have."""
     named = [name.partition(".")[0] for _, name, _, _ in Formatter().parse(template) if name]
 
     def make(cls: type[C]) -> type[C]:
@@ -33,7 +35,7 @@ def worded(template: str) -> Callable[[type[C]], type[C]]:
             raise TypeError(f"{cls.__name__} has no {unknown[0]}, which its words name: {template}")
 
         def say(self: C) -> str:
-            return template.format(**{name: getattr(self, name) for name in named})
+            return phrase(template, **{name: getattr(self, name) for name in named})
 
         cls.__str__ = say  # type: ignore[method-assign,assignment]
         return frozen(cls)

@@ -20,6 +20,7 @@ from ..kernel import (
     Return,
     Send,
     frozen,
+    phrase_word,
     replace,
 )
 
@@ -37,7 +38,7 @@ class Answer:
         return f"answer {self.status}"
 
     def __str__(self) -> str:
-        return f"{self.status} {self.detail}".rstrip()
+        return f"{phrase_word(self.status)} {phrase_word(self.detail)}".rstrip()
 
 
 @frozen

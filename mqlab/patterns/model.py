@@ -67,8 +67,7 @@ class Model(System):
 
     def label(self) -> Text:
         """How a picture names the system."""
-        off = self.label_missing()
-        return Text(self.title.en + off, self.title.of("zh") + off)
+        return self.with_missing(self.title)
 
     @cached_property
     def config(self) -> Config:

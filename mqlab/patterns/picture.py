@@ -33,6 +33,7 @@ from ..kernel import (
     System,
     Telling,
     Text,
+    Word,
     Words,
     World,
     frozen,
@@ -77,7 +78,7 @@ def draw_log(
     cells = (
         Cell(
             record.base,
-            label(record),
+            Word(label(record)),
             "control" if record.what in decisions else "data",
             record.txn,
             readable=record.what not in unseen,

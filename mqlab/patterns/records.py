@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..kernel import Append, Disk, Effects, Flush, Single, frozen
+from ..kernel import Append, Disk, Effects, Flush, Single, frozen, phrase_word
 
 
 @frozen
@@ -21,7 +21,7 @@ class Record(Single):
         return self.what
 
     def __str__(self) -> str:
-        return f"{self.what} {self.txn} {self.more}".rstrip()
+        return f"{phrase_word(self.what)} {self.txn} {phrase_word(self.more)}".rstrip()
 
 
 def write(disk: Disk, log: str, what: str, txn: str, more: str = "", behind: int = 0) -> Append:

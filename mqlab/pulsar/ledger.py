@@ -11,7 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 
-from ..kernel import Map, frozen, replace
+from ..kernel import Map, frozen, phrase, replace
 from ..kernel.role import LogView
 from .messages import TxnID
 
@@ -122,7 +122,7 @@ class Cursor:
     def __str__(self) -> str:
         beyond = "".join(f" {words}" for words in map(_name, self.individual))
         parts = "".join(f" {at}:{','.join(map(str, _list(done)))}" for at, done in self.batches)
-        more = f", acked{beyond}{parts}" if beyond or parts else ""
+        more = phrase(", acked{}", beyond + parts) if beyond or parts else ""
         return f"mark-delete {self.mark_delete}{more}"
 
 

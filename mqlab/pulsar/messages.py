@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..kernel import Single, Words, frozen, worded
+from ..kernel import Single, Words, frozen, phrase, phrase_word, worded
 from .errors import ServerError
 from .states import AccessMode, AckType, MarkerType, SubType, TxnAction, TxnStatus
 
@@ -52,7 +52,7 @@ WAITS = Words("{what}: waits for the buffer")
 
 def name_txn(txn: TxnID | None) -> str:
     """ " in (0,1)", or nothing for what belongs to no transaction."""
-    return "" if txn is None else f" in {txn}"
+    return "" if txn is None else f" {phrase('in {}', txn)}"
 
 
 # ---- what is in a partition's ledger -------------------------------------------------
@@ -73,8 +73,9 @@ class LedgerEntry(Single):
 
     def __str__(self) -> str:
         if self.marker is not None:
-            kind = "commit" if self.marker is MarkerType.TXN_COMMIT else "abort"
-            return f"{kind} marker of {self.txn} @{self.base}"
+            commits = self.marker is MarkerType.TXN_COMMIT
+            said = phrase("commit marker of {}" if commits else "abort marker of {}", self.txn)
+            return f"{said} @{self.base}"
         return f"{', '.join(map(str, self.values))}{name_txn(self.txn)} @{self.base}"
 
 
@@ -164,7 +165,7 @@ class Answer:
 
     @property
     def words(self) -> str:
-        return "ok" if self.ok else f"{self.error.name} {self.message}".rstrip()
+        return phrase("ok") if self.ok else f"{self.error.name} {self.message}".rstrip()
 
 
 # ---- client → coordinator --------------------------------------------------------------
@@ -195,7 +196,7 @@ class NewTxnResponse(Answer):
     txn: TxnID | None = None
 
     def __str__(self) -> str:
-        return f"ok {self.txn}" if self.ok else self.words
+        return f"{self.words} {self.txn}" if self.ok else self.words
 
 
 @frozen
@@ -326,8 +327,9 @@ class ProducerOpened(Answer):
     def __str__(self) -> str:
         if not self.ok:
             return f"ProducerOpened {self.error.name}"
-        epoch = "" if self.topic_epoch is None else f" epoch {self.topic_epoch}"
-        return f"ProducerOpened ok{epoch}" if self.ready else "ProducerOpened waits"
+        known = self.ready and self.topic_epoch is not None
+        epoch = f" epoch {self.topic_epoch}" if known else ""
+        return f"ProducerOpened {self.words if self.ready else phrase('waits')}{epoch}"
 
 
 @worded("CloseProducer {partition}")
@@ -357,7 +359,9 @@ class SendMessage:
     idle = WAITS
 
     def __str__(self) -> str:
-        remark = "" if self.metadata is None or self.metadata.txn == self.txn else UNNAMED
+        remark = (
+            "" if self.metadata is None or self.metadata.txn == self.txn else phrase_word(UNNAMED)
+        )
         return f"Send {', '.join(map(str, self.values))}{name_txn(self.txn)}{remark}"
 
 
@@ -368,7 +372,7 @@ class SendReceipt(Answer):
     position: int = -1
 
     def __str__(self) -> str:
-        return f"ok @{self.position}" if self.ok else self.words
+        return f"{self.words} @{self.position}" if self.ok else self.words
 
 
 # ---- consumer ↔ partition ----------------------------------------------------------------
@@ -425,9 +429,10 @@ class PushMessage:
     quiet = True
 
     def __str__(self) -> str:
-        again = f" redelivered {self.redelivery_count}" if self.redelivery_count else ""
         values = ", ".join(map(str, self.values))
-        return f"Message {values} @{self.message_id.position}{again}"
+        said = f"Message {values} @{self.message_id.position}"
+        again = self.redelivery_count
+        return phrase("{} redelivered {}", said, again) if again else said
 
 
 @frozen
@@ -443,7 +448,7 @@ class Ack:
 
     def __str__(self) -> str:
         where = ", ".join(map(str, self.positions))
-        kind = "" if self.ack_type is AckType.INDIVIDUAL else " cumulative"
+        kind = "" if self.ack_type is AckType.INDIVIDUAL else f" {phrase('cumulative')}"
         return f"Ack{kind} {self.subscription} {where}{name_txn(self.txn)}"
 
 
@@ -476,8 +481,9 @@ class Seek:
     done: tuple[int, tuple[int, ...]] | None = None
 
     def __str__(self) -> str:
-        where = "what comes next" if self.after is None else self.after + 1
-        return f"Seek {self.subscription} to {where}"
+        if self.after is None:
+            return phrase("Seek {} to what comes next", self.subscription)
+        return phrase("Seek {} to {}", self.subscription, self.after + 1)
 
 
 @worded("CloseConsumer {subscription}")
@@ -520,7 +526,9 @@ class Deleted(Single):
     end: int | None
 
     def __str__(self) -> str:
-        return "the last one" if self.end is None else f"records before {self.end}"
+        if self.end is None:
+            return phrase("the last one")
+        return phrase("records before {}", self.end)
 
 
 @worded("GetLastMessageId {partition}")
@@ -536,7 +544,7 @@ class LastMessageId(Answer):
     position: int = -1
 
     def __str__(self) -> str:
-        return f"ok @{self.position}" if self.ok else self.words
+        return f"{self.words} @{self.position}" if self.ok else self.words
 
 
 # ---- inside a broker ---------------------------------------------------------------------
@@ -579,7 +587,7 @@ class Described(Answer):
 
     def __str__(self) -> str:
         facts = " ".join(f"{name}={value}" for name, value in self.facts)
-        return f"ok {facts}".rstrip() if self.ok else self.words
+        return f"{self.words} {facts}".rstrip() if self.ok else self.words
 
 
 @worded("GetBufferStats {partition}")

@@ -326,7 +326,7 @@ class PulsarSystem(System):
 
     def label(self) -> Text:
         """How a picture names the system."""
-        return Text(f"Pulsar{self.label_missing()}")
+        return self.with_missing(Text("Pulsar"))
 
     @cached_property
     def config(self) -> PulsarConfig:

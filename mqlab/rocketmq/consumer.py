@@ -47,6 +47,7 @@ from ..kernel import (
     build_failure,
     build_success,
     frozen,
+    phrase_word,
     replace,
 )
 from ..kernel.usages import quote
@@ -87,6 +88,12 @@ class Outcome(StrEnum):
     WORKING = "working"
 
 
+def say_ends(detail: str) -> str:
+    """`o1, o2 sent back`: after each order, what became of it."""
+    parts = (one.partition(" ") for one in detail.split(", "))
+    return ", ".join(order + blank + phrase_word(end) for order, blank, end in parts)
+
+
 @frozen
 class Consume:
     """One turn of a push consumer: pull every queue it reads, and hand what came to the listener.
@@ -94,6 +101,8 @@ class Consume:
 
     outcome: Outcome = Outcome.SUCCESS
     only: tuple[str, ...] = ()
+
+    say_detail = staticmethod(say_ends)
 
     def of(self, order: str) -> Outcome:
         return self.outcome if not self.only or order in self.only else Outcome.SUCCESS
@@ -108,6 +117,7 @@ class Done:
     """The listener that is still working on this order finishes with success."""
 
     order: str
+    say_detail = staticmethod(say_ends)
 
     def __str__(self) -> str:
         return f"done {quote(self.order)}"

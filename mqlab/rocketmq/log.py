@@ -24,7 +24,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from ..kernel import Append, Disk, Effect, Effects, Map, Put, Single, frozen, worded
+from ..kernel import (
+    Append,
+    Disk,
+    Effect,
+    Effects,
+    Map,
+    Put,
+    Single,
+    frozen,
+    phrase,
+    phrase_word,
+    worded,
+)
 from .config import DISCARD_TOPIC, HALF_TOPIC, OP_TOPIC, RETRY_PREFIX, SCHEDULE_TOPIC, TRANS_GROUP
 from .messages import Message, name_queue
 from .states import TransactionType
@@ -59,9 +71,11 @@ class Stored(Single):
         return KINDS.get(self.message.topic, "message")
 
     def __str__(self) -> str:
-        where = "" if self.kind in ("half", "op", "discard") else f" in {self.message.queue}"
         times = f" ({self.message.check_times})" if self.message.check_times else ""
-        return f"{self.kind} {self.message.words}{times} @{self.queue_offset}{where}"
+        said = f"{phrase_word(self.kind)} {self.message.words}{times} @{self.queue_offset}"
+        if self.kind in ("half", "op", "discard"):
+            return said
+        return phrase("{} in {}", said, self.message.queue)
 
 
 @worded("entry @{base} points to {commit_log_offset}")

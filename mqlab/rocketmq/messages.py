@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from ..kernel import Map, frozen, replace, worded
+from ..kernel import Map, frozen, phrase, phrase_word, replace, worded
 from .errors import ResponseCode
 from .states import SendStatus, TransactionType, read_type, set_type
 
@@ -100,7 +100,7 @@ class Message:
     @property
     def words(self) -> str:
         """How a lesson names it: its body, or the key it is known by."""
-        return self.body if isinstance(self.body, str) else str(self.get(KEYS) or "message")
+        return self.body if isinstance(self.body, str) else str(self.get(KEYS) or phrase("message"))
 
     @property
     def check_times(self) -> int:
@@ -162,7 +162,7 @@ class Answer:
 
     @property
     def words(self) -> str:
-        name = "ok" if self.code is ResponseCode.SUCCESS else self.code.name
+        name = phrase("ok") if self.code is ResponseCode.SUCCESS else self.code.name
         return f"{name} {self.remark}".rstrip()
 
 
@@ -197,8 +197,8 @@ class SendMessage:
     group: str
 
     def __str__(self) -> str:
-        half = " half" if self.message.is_half else ""
-        return f"SendMessage{half} {self.message.queue} {self.message.words}"
+        half = phrase("SendMessage half") if self.message.is_half else "SendMessage"
+        return f"{half} {self.message.queue} {self.message.words}"
 
 
 @frozen
@@ -209,7 +209,7 @@ class SendBatchMessage:
     group: str
 
     def __str__(self) -> str:
-        return f"SendBatchMessage {self.messages[0].queue} of {len(self.messages)}"
+        return phrase("SendBatchMessage {} of {}", self.messages[0].queue, len(self.messages))
 
 
 @frozen
@@ -267,7 +267,7 @@ class EndTransaction:
 
     def __str__(self) -> str:
         name = NAMES.get(self.end, str(self.end))
-        more = " from check" if self.from_check else ""
+        more = f" {phrase('from check')}" if self.from_check else ""
         if not self.oneway:
             more += f" {self.group} half@{self.queue_offset} log@{self.commit_log_offset}"
         return f"EndTransaction {name} {self.words}{more}"
@@ -313,7 +313,7 @@ class Statement:
     value: str = ""
 
     def __str__(self) -> str:
-        return " ".join(filter(None, (self.verb, self.key, self.value)))
+        return " ".join(filter(None, (phrase_word(self.verb), self.key, self.value)))
 
 
 @frozen
@@ -323,7 +323,7 @@ class StatementResponse:
     value: str | None = None
 
     def __str__(self) -> str:
-        return "ok" if self.value is None else self.value
+        return phrase("ok") if self.value is None else self.value
 
 
 # ---- an operator -----------------------------------------------------------------------
@@ -365,7 +365,7 @@ class HaTransfer:
         return not self.records
 
     def __str__(self) -> str:
-        return f"HaTransfer {'; '.join(map(str, self.records)) or 'nothing'}"
+        return f"HaTransfer {'; '.join(map(str, self.records)) or phrase('nothing')}"
 
 
 @worded("GetAllConsumerOffset")
@@ -383,7 +383,7 @@ class AllConsumerOffset:
 
     def __str__(self) -> str:
         far = [f"{key}@{at}" for key, at in self.offsets.items()]
-        return ", ".join((*far, *["pullOffsetTable"] * self.pulled)) or "nothing"
+        return ", ".join((*far, *["pullOffsetTable"] * self.pulled)) or phrase("nothing")
 
 
 # ---- the name server -------------------------------------------------------------------
@@ -416,4 +416,4 @@ class RouteInfo:
     brokers: tuple[str, ...]
 
     def __str__(self) -> str:
-        return ", ".join(self.brokers) or "nobody"
+        return ", ".join(self.brokers) or phrase("nobody")

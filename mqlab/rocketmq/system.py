@@ -263,7 +263,7 @@ class RocketMQSystem(System):
 
     def label(self) -> Text:
         """How a picture names the system."""
-        return Text(f"RocketMQ {self.release}{self.label_missing()}")
+        return self.with_missing(Text(f"RocketMQ {self.release}"))
 
     @property
     def registers_early(self) -> bool:

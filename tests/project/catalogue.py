@@ -17,6 +17,7 @@ import tomllib
 from collections.abc import Iterator
 from functools import cache
 from itertools import groupby, takewhile
+from pathlib import PurePath
 from string import Formatter
 from typing import Any
 
@@ -26,6 +27,7 @@ from babel.messages.pofile import read_po, write_po
 from jinja2.ext import babel_extract
 
 from mqlab import __version__
+from mqlab.brokers import list_brokers
 from mqlab.cli.scenario import explain
 from mqlab.kernel.catalogue import PARAGRAPH, find_catalogue, unwrap
 from mqlab.lessons.decision import list_ways
@@ -34,7 +36,7 @@ from mqlab.lessons.lab15 import list_rows
 from mqlab.lessons.questions import load_questions
 from mqlab.registry import SYSTEMS
 from mqlab.scenario.golden import DASHES, split_blocks
-from mqlab.scenario.language import ASKS, HEAD
+from mqlab.scenario.language import ASKS, COMMANDS, HEAD
 
 from .sources import ROOT, list_committed, relative
 
@@ -68,9 +70,11 @@ TEMPLATES, LABS = ROOT / "labs" / "site", ROOT / "labs" / "source"
 #: a scenario begins with its title, and has a system line
 STORY = re.compile(r"\s*# .*\n(?s:.*?)^ *system ", re.MULTILINE)
 PUT_IN = re.compile(r"\{.*\}")
-#: contexts of texts that a program looks up by what they are: cells of tables, heads of those in
+FIELD = re.compile(r"\{[^{}]*\}")
+#: contexts of texts that a program looks up by what they are: cells of tables, words of a model
+#: (its states, timers, kinds of record), heads of those in
 #: pictures, names of beliefs, claims and trials, titles of documents, what pages take out of a run
-LOOKED_UP = ("cell", "head", "belief", "claim", "page", "trial")
+LOOKED_UP = ("cell", "word", "head", "belief", "claim", "page", "trial")
 
 #: of the command line: constants with its help; what is called with a template and its values
 HELP = ("HELP", "EPILOG", "EXIT_CODES", "TARGETS", "epilog")
@@ -116,8 +120,10 @@ def _list_messages(domain: str) -> Iterator[tuple[str, Message]]:
         for path in list_committed():
             if path.suffix == ".py" and relative(path).startswith(SPEAKING):
                 tree = ast.parse(path.read_text("utf-8"))
-                for message in (*_list_said(tree), *_list_told(tree, relative(path))):
-                    yield relative(path), message
+                name = relative(path)
+                told = _list_told(tree, name)
+                for message in (*_list_said(tree), *told, *_list_labels(tree, name)):
+                    yield name, message
         for system in SYSTEMS.values():
             for text in (explain(call).en for call in system().usages().by_verb.values()):
                 if " " in text:  # more than the name of a method
@@ -219,6 +225,38 @@ def _list_said(tree: ast.AST) -> Iterator[Message]:
                     continue  # with its Chinese beside it: put together there
                 given = [*rest, *(one.value for one in node.keywords if one.arg == "context")]
                 yield text, given[0].value if given else ""
+
+
+#: what is no name in a template: a word in small letters, neither joined nor before a value
+WORD = re.compile(r"(?<![\w.@#%-])[a-z]{2,}(?![\w=-]|\.\w)")
+
+
+def list_words(text: str, name: str) -> list[str]:
+    """The ordinary English words of a line's template, without its fields. In a real broker's
+    package the verbs of its calls are names (`seek {partition}@{offset}`), in the command's those
+    of scenarios; the classical models are no system's, so all their words are words."""
+    names = find_verbs(name)
+    return [word for word in WORD.findall(FIELD.sub(" ", text)) if word not in names]
+
+
+@cache
+def find_verbs(name: str) -> frozenset[str]:
+    """The verbs of the calls of the broker to whose package a file belongs, and of scenarios."""
+    parts = {part for part in PurePath(name).parts if part in list_brokers("real")}
+    verbs = (verb for part in parts for verb in SYSTEMS[part]().usages().by_verb)
+    return frozenset((*COMMANDS, *verbs))
+
+
+def _list_labels(tree: ast.AST, name: str) -> Iterator[Message]:
+    """The lines that messages, calls and records say of themselves, where they hold more than
+    names, or a colon, which Chinese writes otherwise."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(ast.Name("worded" | "phrase"), [text, *_]):
+                for one in ast.walk(text):
+                    if isinstance(one, ast.Constant) and isinstance(one.value, str):
+                        if ": " in one.value or list_words(one.value, name):
+                            yield one.value, "label"
 
 
 def _list_told(tree: ast.AST, name: str) -> Iterator[Message]:

@@ -31,9 +31,7 @@ SIGNS: dict[str, Text] = {
     "clock": tr("a timer runs out"),
     "span": tr("bar on a lane: this transaction is open there, in the transaction's colour"),
     "fold": tr("+3: three steps that teach nothing here are folded; a click shows them"),
-    "record": tr(
-        "square: a record; paler and dashed, a copy of one earlier in the log"
-    ),
+    "record": tr("square: a record; paler and dashed, a copy of one earlier in the log"),
     "diamond": tr(
         "diamond: a control record; C ends a transaction by commit, A by abort, a number is "
         "the offset of a half message that has ended"
@@ -87,7 +85,8 @@ def list_signs(trace: Trace, lang: Lang) -> list[list[str]]:
     may be drawn, then the flags at its logs' frontiers (high watermark …), then the kinds of its
     steps' evidence."""
     colon = "：" if lang == "zh" else ": "
-    meanings = {name.en: text for name, text in trace.terms}  # of the system's own words
+    terms = trace.terms  # the system's own words
+    meanings = {said: text for name, text in terms for said in (name.en, name.of(lang))}
     signs = SIGNS | (MONEY_SIGNS if any(s.money is not None for s in trace.snapshots) else {})
     if any(log.progress for s in trace.snapshots for log in s.logs):
         signs |= READER_SIGNS

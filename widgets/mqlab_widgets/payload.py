@@ -17,6 +17,7 @@ from .encoding import encode
 from .legend import SHAPES, explain_evidence, find_kind, list_signs, list_terms
 from .scene import Scene
 from .views import HALF, LEVELS, MOST_ROWS, PANELS, WIDE, Level, Panel, has_story, say_money
+from .views.common import say_words
 
 HERE = Path(__file__).parent
 
@@ -179,6 +180,7 @@ def build(
     and the words, as plain data that the browser's module plays. Positions before `first` are not
     drawn: the browser asks for them. `sizes`: by panel, width and height (px) so far; it is drawn
     at least so large again, and `sizes` gets what this payload needs."""
+    trace = say_words(trace, look.lang)
     names = look.names(trace)
     wide = HALF if look.half else WIDE
     sizes = {} if sizes is None else sizes

@@ -25,6 +25,7 @@ from .player import Player
 from .scene import Node
 from .style import page_css
 from .views import PANELS
+from .views.common import say_words
 from .widget import SET_BY_READER, PictureWidget, find_running_cell, join_modules, say
 
 KNOWN = (
@@ -283,7 +284,8 @@ class AskedRun:
             raise ValueError(f"shows={name!r}: this run has nothing for that panel")
         if not words:
             return ""
-        scene = PANELS[name].view(self.trace, self.until, lang=self.look.lang)
+        trace = say_words(self.trace, self.look.lang)
+        scene = PANELS[name].view(trace, self.until, lang=self.look.lang)
         key = _key_of(scene.nodes, words)
         if key is None:
             raise ValueError(f"shows: nothing in the panel {name!r} says {words!r} at that step")

@@ -16,6 +16,7 @@ from .payload import WINDOW, WORDS, Look, chip, facts, is_told, list_levels
 from .scene import Scene, xml
 from .style import svg_css
 from .views import PANELS, find_told
+from .views.common import say_words
 from .widths import fit, width, wrap
 
 EDGE, GUTTER, TOP = 24, 38, 62
@@ -79,6 +80,7 @@ def stills(trace: Trace, steps: Sequence[int], look: Look, theme: str = "") -> I
 
 def _draw_panels(trace: Trace, step: int, look: Look) -> list[tuple[str, Scene]]:
     """The panels of one position, each drawn."""
+    trace = say_words(trace, look.lang)
     unfold = bool(step) and trace.facts[step - 1].fold
     level = look.level if look.level in list_levels(trace) else "protocol"
     shown = [name for name in look.names(trace) if level in look.find_levels(name)]

@@ -6,7 +6,7 @@ is fenced before it asks again, hears ProducerFencedException although it was co
 
 from __future__ import annotations
 
-from ...kernel import frozen, worded
+from ...kernel import frozen, phrase_word, worded
 from ...kernel.usages import quote
 from ..messages import READ_COMMITTED, Position, braces
 
@@ -168,6 +168,9 @@ class Lag:
     """currentLag: the end as of the last fetch, less the position"""
 
     partition: str
+
+    def say_detail(self, detail: str) -> str:
+        return phrase_word(detail)
 
 
 @worded("seek {partition}@{offset}")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...kernel import Caller, Single, frozen, replace, worded
+from ...kernel import Caller, Single, frozen, phrase, replace, worded
 from ..errors import Error
 from ..messages import (
     AddOffsetsToTxn,
@@ -78,7 +78,7 @@ class StateRecord(Single):
     def __str__(self) -> str:
         e = self.entry
         if e.state is TxnState.DEAD:
-            return f"tombstone of {e.txn_id}"
+            return phrase("tombstone of {}", e.txn_id)
         if e.state is TxnState.EMPTY:
             return f"Empty pid={e.pid} epoch={e.epoch}"
         return f"{e.state} {braces(e.partitions)}" if e.partitions else str(e.state)

@@ -52,6 +52,7 @@ from ...kernel import (
     Text,
     Words,
     frozen,
+    phrase,
     replace,
     worded,
 )
@@ -142,7 +143,7 @@ class OffsetTombstones:
     partitions: tuple[str, ...]
 
     def __str__(self) -> str:
-        return f"{self.group}: tombstones of {braces(self.partitions)}"
+        return phrase("{}: tombstones of {}", self.group, braces(self.partitions))
 
     @property
     def label(self) -> str:

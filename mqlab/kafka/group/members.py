@@ -14,7 +14,7 @@ from collections.abc import Collection
 from enum import StrEnum
 from typing import Any
 
-from ...kernel import Caller, Map, frozen, replace, worded
+from ...kernel import Caller, Map, Word, frozen, phrase, replace, worded
 from ..errors import Error
 
 # ---- The messages of group membership: who is in a group, and who reads what ---------
@@ -81,7 +81,8 @@ class JoinGroupResponse:
         if self.error:
             return self.error.words
         lead = " leader" if self.member == self.leader else ""
-        return f"ok member={self.member} generation={self.generation}{lead}"
+        said = self.error.words
+        return f"{said} member={self.member} generation={self.generation}{lead}"
 
 
 @frozen
@@ -115,11 +116,8 @@ class SyncGroupResponse:
     protocol_type: str = ""
 
     def __str__(self) -> str:
-        return (
-            self.error.words
-            if self.error
-            else f"ok {describe_assignment(self.assignment)}".rstrip()
-        )
+        given = "" if self.error else describe_assignment(self.assignment)
+        return f"{self.error.words} {given}".rstrip()
 
 
 @worded("Heartbeat {group} generation={generation}")
@@ -191,7 +189,7 @@ class DescribeGroupResponse:
     message: str = ""
 
     def __str__(self) -> str:
-        return f"{self.state}, {len(self.members)} members"
+        return phrase("{}, {} members", self.state, len(self.members))
 
 
 @worded("ListGroups")
@@ -349,16 +347,16 @@ class GroupMetadata:
 
     def __str__(self) -> str:
         if not self.members:
-            return f"{self.group}: generation {self.generation}, empty"
+            return phrase("{}: generation {}, empty", self.group, self.generation)
         rows = ", ".join(
             f"{m.id} {describe_assignment(m.assignment)}".rstrip() for m in self.members
         )
-        return f"{self.group}: generation {self.generation}, {rows}"
+        return phrase("{}: generation {}, {}", self.group, self.generation, rows)
 
     @property
     def label(self) -> str:
         """What a picture's cell has room for."""
-        return f"gen {self.generation}"
+        return Word(f"gen {self.generation}")
 
 
 @frozen

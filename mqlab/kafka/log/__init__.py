@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...kernel import Single, frozen, worded
+from ...kernel import Single, frozen, phrase, worded
 from ...kernel.role import LogView
 
 # ---- Record batches: the unit in which a partition log is written, checked and read --
@@ -82,11 +82,12 @@ class Batch:
         """The values of a lesson's records; a server's batch says how many it holds."""
         if isinstance(self.records, tuple):
             return ", ".join(map(str, self.records))
-        return f"{self.count} record{'s' if self.count != 1 else ''}"
+        return phrase("{} record" if self.count == 1 else "{} records", self.count)
 
     def __str__(self) -> str:
         if self.control:
-            return f"{self.control.lower()} marker @{self.base}"
+            said = phrase("commit marker" if self.control == COMMIT else "abort marker")
+            return f"{said} @{self.base}"
         at = f"@{self.base}" if self.count == 1 else f"@{self.base}-{self.last}"
         return f"{self.words} {at}"
 

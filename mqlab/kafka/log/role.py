@@ -26,6 +26,7 @@ from ...kernel import (
     Text,
     Words,
     frozen,
+    phrase,
     replace,
     worded,
 )
@@ -796,7 +797,7 @@ class ActiveProducer:
     txn_first: int
 
     def __str__(self) -> str:
-        since = f" open since @{self.txn_first}" if self.txn_first >= 0 else ""
+        since = f" {phrase('open since @{}', self.txn_first)}" if self.txn_first >= 0 else ""
         return f"pid={self.pid} epoch={self.epoch} lastSequence={self.last_seq}{since}"
 
 

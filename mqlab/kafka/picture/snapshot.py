@@ -127,7 +127,8 @@ def label_record(batch: Batch, i: int) -> str:
     records = batch.records
     if not isinstance(records, tuple):
         return str(records.label(i)) if hasattr(records, "label") else "·"
-    return str(getattr(records[i], "label", records[i])) if i < len(records) else "·"
+    said = getattr(records[i], "label", records[i]) if i < len(records) else "·"
+    return said if isinstance(said, str) else str(said)
 
 
 # ---- What readers of either isolation level get now, and in words what is odd about it

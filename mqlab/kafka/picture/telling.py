@@ -30,8 +30,11 @@ from ...kernel import (
     frozen,
     name_plainly,
     replace,
+    tr,
 )
+from ...kernel.run import put_in_words
 from ...kernel.story import TOLD_YES
+from ...kernel.text import say_both
 from ..clients.calls import Abort, Commit, Flush, Poll
 from ..coordinator.entry import Entry, StateRecord
 from ..errors import Error
@@ -80,6 +83,8 @@ from .view import Cluster, Txn, find_current, find_last, name_by_turn, read_tran
 # `fold` is for what a reader knows by heart after the first transaction: every id's first
 # handshake but the first, answers that say ok, what leaders and coordinators only repeat.
 
+ANSWERED = tr("ok", "label")
+GENERATION = Words("generation {n}", context="label")
 #: part of every execution, and no news
 EXPECTED = frozenset({Error.CONCURRENT_TRANSACTIONS, Error.MEMBER_ID_REQUIRED})
 WHY_STATE = {
@@ -142,7 +147,7 @@ def explain_request(known: Known, sender: str, body: object) -> Telling:
     match body:
         case Produce(batch=batch, txn_id=txn_id):
             txn_name = _current(known, txn_id, batch.epoch) if batch.transactional else ""
-            return Telling(txn_name, label=Text(f"Produce {batch.words}"))
+            return Telling(txn_name, label=_name_batch(batch))
         case TxnOffsetCommit(txn_id=txn_id, epoch=epoch):
             return Telling(_current(known, txn_id, epoch), label=Text("TxnOffsetCommit"))
         case AddOffsetsToTxn(txn_id=txn_id, epoch=epoch):
@@ -165,11 +170,15 @@ def explain_request(known: Known, sender: str, body: object) -> Telling:
         case FetchReplica():
             return Telling(hide=True)
         case Leadership():
-            return Telling(fold=True, label=Text("leadership"))
+            return Telling(fold=True, label=tr("leadership", "label"))
         case Load() | Metadata() | Heartbeat():
             return Telling(fold=True)
     # a coordinator's message to itself (SendMarkers) is folded; others, an operator's say, are not
     return Telling(fold=known.find_kind(sender) is Kind.COORDINATOR)
+
+
+def _name_batch(batch: Batch) -> Text:
+    return say_both(lambda: f"Produce {batch.words}")
 
 
 def _current(known: Known, txn_id: str | None, epoch: int, begins: bool = False) -> str:
@@ -194,7 +203,7 @@ def explain_answer(
     known, and then `txn_id` says whose answer it is ("" : unknown)."""
     if isinstance(body, FetchReplicaResponse):
         has_news = any(copied.entries or copied.cut >= 0 for copied in body.logs)
-        return Telling(hide=not has_news, label=Text("replicate"))
+        return Telling(hide=not has_news, label=tr("replicate", "label"))
     if isinstance(body, Found):  # who leads a partition, to a client that has asked for it
         return Telling(fold=True)
     txn_name, error = _name_txn(known, request, txn_id), getattr(body, "error", Error.NONE)
@@ -214,17 +223,18 @@ def explain_answer(
             mine = known.list_txns(getattr(request, "txn_id", txn_id))
             over = not mine or mine[-1].state in COMPLETED
             why = (words.WHY_ENDED if over else words.WHY_ANSWERED)()
-            return Telling(txn_name, label=Text("ok"), why=why)
+            return Telling(txn_name, label=ANSWERED, why=why)
         case FetchResponse(lso=lso, hw=hw):
             return Telling(why=words.WHY_FETCHED(lso=lso, hw=hw))
         case OffsetFetchResponse(unstable=unstable):
             why = words.WHY_UNSTABLE() if unstable else NOTHING
-            return Telling(fold=not unstable, label=Text(str(body)), why=why)
+            return Telling(fold=not unstable, label=put_in_words(body), why=why)
         case JoinGroupResponse(generation=generation):
-            return Telling(fold=True, label=Text(f"generation {generation}"))
+            return Telling(fold=True, label=GENERATION(n=generation))
         case SyncGroupResponse(assignment=assignment):
-            return Telling(fold=True, label=Text(describe_assignment(assignment) or "ok"))
-    return Telling(txn_name, fold=True, label=Text("ok"))
+            given = describe_assignment(assignment)
+            return Telling(fold=True, label=Text(given) if given else ANSWERED)
+    return Telling(txn_name, fold=True, label=ANSWERED)
 
 
 def is_expected(error: Error, sender: str) -> bool:
@@ -368,11 +378,10 @@ def annotate(
             request = event.body if isinstance(event, Request) else None
             txn_id = dict(cluster.producers).get(caller.name, "")
             return explain_answer(known, role, request, body, txn_id)
-        case Return(value=Outcome(call=call, status="ok", detail=detail)):
+        case Return(value=Outcome(call=call, status="ok", detail=detail) as outcome):
             story, read = RETURNS.get(type(call)), NOTHING
             if isinstance(call, Poll) and detail:
-                story = words.TOLD_READ
-                read = Text(detail, "无" if detail == "nothing" else detail)  # Chinese: nothing
+                story, read = words.TOLD_READ, say_both(outcome.say_detail)
             return Telling(fold=True, story=story, record=read)
         case Return(value=value):  # a call that failed is not folded
             return Telling(fold=getattr(value, "ok", True))
@@ -420,7 +429,7 @@ def name_effect(role: str, effect: Effect) -> Named | None:
         case Send(to=to, body=WriteTxnMarkers()):
             return Named(MARKER_TO(to=to), MARKERS())
         case Send(body=Produce(batch=batch)):
-            return Named(Text(f"Produce {batch.words}"), BATCHES())
+            return Named(_name_batch(batch), BATCHES())
         case Reply():
             return Named(ANSWER(), ANSWERS())
         case Append(entry=StateRecord(entry=entry)):

@@ -32,6 +32,7 @@ from ...kernel import (
     build_failure,
     build_success,
     frozen,
+    phrase,
     worded,
 )
 from ..errors import Error
@@ -61,7 +62,7 @@ class Leadership:
 
     def __str__(self) -> str:
         isr = braces(tuple(map(str, self.isr)))
-        leader = self.leader if self.leader > 0 else "none"
+        leader = self.leader if self.leader > 0 else phrase("none")
         return f"{self.partition}: leader {leader} epoch={self.epoch} ISR {isr}"
 
     @property
@@ -133,7 +134,7 @@ class FetchReplicaResponse:
             return self.error.words
         logs = []
         for copied in self.logs:
-            parts = [f"cut back to {copied.cut}"] if copied.cut >= 0 else []
+            parts = [phrase("cut back to {}", copied.cut)] if copied.cut >= 0 else []
             parts += [str(entry) for entry in copied.entries]
             logs.append("; ".join([*parts, f"HW={copied.hw}"]))
         return " | ".join(logs)

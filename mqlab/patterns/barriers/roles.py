@@ -29,6 +29,7 @@ from ...kernel import (
     Text,
     Words,
     frozen,
+    phrase,
     replace,
     worded,
 )
@@ -94,7 +95,9 @@ class Deploy(OfCheckpoint):
     state: int
 
     def __str__(self) -> str:
-        return f"Deploy attempt {self.attempt} from {self.txn or 'nothing'}"
+        if not self.txn:
+            return phrase("Deploy attempt {} from nothing", self.attempt)
+        return phrase("Deploy attempt {} from {}", self.attempt, self.txn)
 
 
 @worded("running")

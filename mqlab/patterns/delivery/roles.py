@@ -34,6 +34,7 @@ from ...kernel import (
     Words,
     build_success,
     frozen,
+    phrase,
     replace,
     worded,
 )
@@ -115,7 +116,8 @@ class FetchResponse:
     again: bool = False
 
     def __str__(self) -> str:
-        return f"{self.order} @{self.offset}{', again' if self.again else ''}"
+        said = f"{self.order} @{self.offset}"
+        return phrase("{}, again", said) if self.again else said
 
 
 @worded("Commit {position}")
@@ -151,8 +153,9 @@ class Booking(Single):
     position: int | None = None
 
     def __str__(self) -> str:
-        read = "" if self.position is None else f" (read up to {self.position})"
-        return f"{self.order}{read}"
+        if self.position is None:
+            return str(self.order)
+        return phrase("{} (read up to {})", self.order, self.position)
 
 
 AFTER, BEFORE = "after", "before"

@@ -23,6 +23,7 @@ from ...kernel import (
     Send,
     SetTimer,
     frozen,
+    phrase,
     replace,
     worded,
 )
@@ -88,7 +89,7 @@ class FetchResponse(OfBatch):
     rows: tuple[str, ...]
 
     def __str__(self) -> str:
-        return f"records {{{', '.join(self.rows)}}}"
+        return phrase("records {{{}}}", ", ".join(self.rows))
 
 
 @worded("InitProducerId for {txn}")
@@ -116,7 +117,7 @@ class Write(OfBatch):
     rows: tuple[str, ...]
 
     def __str__(self) -> str:
-        return f"write {self.txn} {{{', '.join(self.rows)}}}"
+        return phrase("write {} {{{}}}", self.txn, ", ".join(self.rows))
 
 
 @worded("written")
@@ -296,7 +297,7 @@ ORDERS = "orders"
 ORDER = "order"
 
 
-@worded("{what} {more}")
+@worded("order {more}")
 class Order(Record):
     """An order is no batch's before one is planned."""
 

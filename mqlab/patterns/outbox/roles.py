@@ -26,6 +26,7 @@ from ...kernel import (
     Send,
     SetTimer,
     frozen,
+    phrase,
     replace,
     worded,
 )
@@ -49,7 +50,7 @@ class ReadOutbox:
     after: int = -1
 
     def __str__(self) -> str:
-        return "ReadOutbox" if self.after < 0 else f"ReadOutbox behind #{self.after}"
+        return "ReadOutbox" if self.after < 0 else phrase("ReadOutbox behind #{}", self.after)
 
 
 @worded("row #{number} {txn}")

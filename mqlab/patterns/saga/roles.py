@@ -22,6 +22,7 @@ from ...kernel import (
     Send,
     SetTimer,
     frozen,
+    phrase,
     replace,
     worded,
 )
@@ -55,7 +56,7 @@ class DoResponse:
         return "step done" if self.ok else "step refused"
 
     def __str__(self) -> str:
-        return "done" if self.ok else "cannot be done"
+        return phrase("done" if self.ok else "cannot be done")
 
 
 @worded("Undo {txn}")

@@ -22,6 +22,7 @@ from ...kernel import (
     Send,
     SetTimer,
     frozen,
+    phrase_word,
     replace,
     worded,
 )
@@ -45,7 +46,7 @@ class Try:
     txn: str
 
 
-@worded("{key}")
+@worded("{words}")
 class TryResponse:
     txn: str
     ok: bool
@@ -53,6 +54,10 @@ class TryResponse:
     @property
     def key(self) -> str:
         return "reserved" if self.ok else "not reserved"
+
+    @property
+    def words(self) -> str:
+        return phrase_word(self.key)
 
 
 @worded("Confirm {txn}")

@@ -27,6 +27,7 @@ from ...kernel import (
     Text,
     Words,
     frozen,
+    phrase_word,
     replace,
     worded,
 )
@@ -54,7 +55,7 @@ class CanCommit:
     txn: str
 
 
-@worded("{key}")
+@worded("{words}")
 class CanCommitResponse:
     """The vote."""
 
@@ -64,6 +65,10 @@ class CanCommitResponse:
     @property
     def key(self) -> str:
         return "vote yes" if self.yes else "vote no"
+
+    @property
+    def words(self) -> str:
+        return phrase_word(self.key)
 
 
 @worded("PreCommit {txn}")
@@ -102,10 +107,14 @@ class AskState:
         return "AskState" if self.takes_over else "AskState after a restart"
 
 
-@worded("{state}")
+@worded("{words}")
 class AskStateResponse:
     txn: str
     state: str
+
+    @property
+    def words(self) -> str:
+        return phrase_word(self.state)
 
 
 # ---- the coordinator ------------------------------------------------------------------

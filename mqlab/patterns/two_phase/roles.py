@@ -24,6 +24,8 @@ from ...kernel import (
     Text,
     Words,
     frozen,
+    phrase,
+    phrase_word,
     replace,
     worded,
 )
@@ -55,7 +57,7 @@ class PrepareResponse:
         return "vote yes" if self.yes else "vote no"
 
     def __str__(self) -> str:
-        return f"vote {'yes' if self.yes else 'no'}"
+        return phrase("vote yes" if self.yes else "vote no")
 
 
 @worded("Commit {txn}")
@@ -96,7 +98,7 @@ class InquireResponse:
         return f"told {self.outcome or 'to wait'}"
 
     def __str__(self) -> str:
-        return self.outcome or "not decided yet"
+        return phrase_word(self.outcome or "not decided yet")
 
 
 # ---- the coordinator ------------------------------------------------------------------

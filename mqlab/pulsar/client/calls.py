@@ -5,9 +5,10 @@ An application has several transactions at once, so each has a name of its own: 
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-from ...kernel import frozen, worded
+from ...kernel import frozen, phrase, worded
 from ...kernel.usages import quote
 from ..messages import MessageId, TxnID
 from ..states import AccessMode, SubType, TxnAction
@@ -133,12 +134,19 @@ class SubscribeTo:
         return f"{verb} {self.partition} {self.subscription}{more}"
 
 
+#: of a message that came before, how often
+AGAIN = re.compile(r"\bagain (\d+)")
+
+
 @worded("receive {subscription}")
 class Receive:
     """consumer.receive(), until no more message is there; returns those that came, or "nothing".
     With a queue of 0: one message, for which it waits."""
 
     subscription: str
+
+    def say_detail(self, detail: str) -> str:
+        return AGAIN.sub(lambda found: phrase("again {}", found[1]), detail)
 
 
 @frozen

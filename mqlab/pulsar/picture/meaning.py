@@ -25,7 +25,7 @@ from ...kernel import (
 from ...kernel.reasons import read_sentences
 from ...kernel.role import Outcome
 from ...kernel.story import TOLD_YES
-from ...kernel.text import NOTHING
+from ...kernel.text import NOTHING, say_both
 from ..client import Client, calls
 from ..config import CURSORS
 from ..errors import ServerError
@@ -136,9 +136,7 @@ def annotate(
             if outcome.ok and isinstance(call, (calls.Commit, calls.Abort)):
                 story = TOLD_YES
             elif outcome.ok and isinstance(call, calls.Receive):
-                story, read_values = sentences.TOLD_READ, outcome.detail
-                # the second is Chinese, for "nothing"
-                read = Text(read_values, "无" if read_values == "nothing" else read_values)
+                story, read = sentences.TOLD_READ, say_both(outcome.say_detail)
             return Telling(
                 name, fold=isinstance(call, calls.AskAdmin), label=label, story=story, record=read
             )

@@ -34,8 +34,11 @@ from ...kernel import (
     Stretch,
     Table,
     Text,
+    Word,
     World,
     frozen,
+    phrase,
+    phrase_word,
     replace,
     tr,
 )
@@ -43,6 +46,7 @@ from ...kernel.claims import keep_last_world
 from ...kernel.role import Outcome
 from ...kernel.snapshot import Part, draw_part
 from ...kernel.story import BROKER
+from ...kernel.text import say_both
 from ..client import Client, Consumer
 from ..config import (
     COORDINATOR,
@@ -62,6 +66,7 @@ from ..messages import (
     PendingAckEntry,
     TransactionMetadataEntry,
     TxnID,
+    name_txn,
 )
 from ..pending_ack import PendingAck, apply_record
 from ..states import ENDED, PREVIOUS, AckType, MarkerType, TxnStatus
@@ -280,11 +285,13 @@ def label_effect(effect: Effect | None, txn: str) -> Text:
     """`txn`: the name of its transaction, "" for none. Nothing where the line is short enough."""
     match effect:
         case Append(entry=said) | Send(body=said) if txn:
-            return Text(KNOWN.sub("", str(said)))
+            own = getattr(said, "txn", None)
+            return say_both(lambda: KNOWN.sub("", str(said).replace(name_txn(own), "")))
         case Reply(body=Answer(error=error)) if error:
             return Text(error.name)
         case Return(value=Outcome(call=call, status=status, detail=detail)) if status == FAILED:
-            return Text(f"{str(call).partition(' ')[0]}: {detail}")
+            verb = str(call).partition(" ")[0]
+            return say_both(lambda: phrase("{}: {}", verb, phrase_word(detail)))
     return NOTHING
 
 
@@ -574,7 +581,7 @@ def draw_records(seen: Seen, coordinator: str) -> Log:
 
 
 def draw_record(record: TransactionMetadataEntry, written: Written) -> Cell:
-    return Cell(record.base, _label(record), _shape(record), written.name(record.txn))
+    return Cell(record.base, Word(_label(record)), _shape(record), written.name(record.txn))
 
 
 def _shape(record: TransactionMetadataEntry) -> str:

@@ -21,8 +21,10 @@ from ...kernel import (
     Words,
     World,
     name_plainly,
+    tr,
 )
 from ...kernel.role import Outcome
+from ...kernel.run import put_in_words
 from ...kernel.story import TOLD_YES
 from ..application import TABLE
 from ..check import parse_op
@@ -76,6 +78,8 @@ from .why import SENTENCES, Kind
 #     statement, row             that of the order
 #     record                     whose it is, and what it being durable decides
 
+SENT_HALF = Words("half {words}", context="label")
+OFFSET = Words("offset {at}", context="label")
 TOLD_ENDS: dict[int, Words] = {
     TransactionType.COMMIT_TYPE: sentences.TOLD_COMMIT,
     TransactionType.ROLLBACK_TYPE: sentences.TOLD_ROLLBACK,
@@ -102,7 +106,7 @@ def explain_request(book: Book, body: object, most: int = 15) -> Telling:
     match body:
         case SendMessage(message=message) if message.is_half:
             return Telling(
-                book.name(message), label=Text(f"half {message.words}"), why=sentences.HALF()
+                book.name(message), label=SENT_HALF(words=message.words), why=sentences.HALF()
             )
         case SendMessage(message=message):
             return Telling(label=Text(f"send {message.words}"), why=sentences.PLAIN())
@@ -119,7 +123,7 @@ def explain_request(book: Book, body: object, most: int = 15) -> Telling:
             )
         case Statement(verb=verb, key=key):
             return Telling(
-                book.name_order(key), label=Text(str(body)), why=SENTENCES["statements"][verb]()
+                book.name_order(key), label=put_in_words(body), why=SENTENCES["statements"][verb]()
             )
         case Heartbeat():
             return Telling(fold=True, label=Text("Heartbeat"), why=sentences.HEARTBEAT())
@@ -128,7 +132,7 @@ def explain_request(book: Book, body: object, most: int = 15) -> Telling:
         case ResumeCheckHalfMessage():
             return Telling(why=sentences.RESUME())
         case HaTransfer(records=records):
-            return Telling(fold=not records, label=Text("copy"), why=sentences.COPIED())
+            return Telling(fold=not records, label=tr("copy", "label"), why=sentences.COPIED())
         case HaReport():
             return Telling(fold=True, why=sentences.HA_REPORT())
         case RegisterBroker():
@@ -136,7 +140,7 @@ def explain_request(book: Book, body: object, most: int = 15) -> Telling:
         case GetRouteInfoByTopic():
             return Telling(fold=True, why=sentences.ROUTE())
         case GetAllConsumerOffset():
-            return Telling(label=Text("offsets?"), why=sentences.ASK_OFFSETS())
+            return Telling(label=tr("offsets?", "label"), why=sentences.ASK_OFFSETS())
     return _explain_consumer(book, body)
 
 
@@ -144,12 +148,12 @@ def _explain_consumer(book: Book, body: object) -> Telling:
     match body:
         case PullMessage(queue=queue):  # of what was sent back there is rarely any
             again = queue.startswith(RETRY_PREFIX)
-            return Telling(fold=again, label=Text(str(body)), why=sentences.PULL())
+            return Telling(fold=again, label=put_in_words(body), why=sentences.PULL())
         case ConsumerSendMsgBack(words=order):
             label = sentences.SENT_BACK(order=order)
             return Telling(book.name_order(order), label=label, why=sentences.SEND_BACK())
         case UpdateConsumerOffset(queue=queue, offset=offset):
-            return Telling(label=Text(f"offset {queue}@{offset}"), why=sentences.UPDATE_OFFSET())
+            return Telling(label=OFFSET(at=f"{queue}@{offset}"), why=sentences.UPDATE_OFFSET())
         case QueryConsumerOffset() | GetConsumerListByGroup():
             return Telling(fold=True, why=sentences.WHO_READS())
     return Telling(fold=True)
@@ -193,28 +197,30 @@ def explain_answer(book: Book, request: object, body: object) -> Telling:
             is_stored = body.status is SendStatus.SEND_OK
             half_words = sentences.HALF_STORED if is_stored else sentences.HALF_DOUBTFUL
             words = half_words if name else sentences.PLAIN_STORED
-            return Telling(name, fold=not name and is_stored, label=Text(str(body)), why=words())
+            return Telling(name, fold=not name and is_stored, label=put_in_words(body), why=words())
         case StatementResponse():
             name = book.name_order(request.key) if isinstance(request, Statement) else ""
             if not isinstance(request, Statement) or request.verb not in ("get", "insert"):
-                return Telling(name, fold=True, label=Text("ok"))
+                return Telling(name, fold=True, label=tr("ok", "label"))
             if request.verb == "insert":
-                return Telling(name, label=Text(str(body)), why=sentences.ROW_INSERTED())
+                return Telling(name, label=put_in_words(body), why=sentences.ROW_INSERTED())
             label = sentences.NO_ROW() if body.value is None else Text(body.value)
             return Telling(name, label=label, why=sentences.ROW_READ())
         case EndTransactionResponse():
             name = find_ended(book, request) if isinstance(request, EndTransaction) else ""
-            return Telling(name, label=Text(str(body)), why=sentences.RAW_ANSWER())
+            return Telling(name, label=put_in_words(body), why=sentences.RAW_ANSWER())
         case PullMessageResponse(messages=messages):
             # a name only where all messages are of one transaction
             names = {book.name(stored.message) for stored in messages}
             name = names.pop() if len(names) == 1 else ""
-            return Telling(name, fold=not messages, label=Text(str(body)), why=sentences.PULLED())
+            return Telling(
+                name, fold=not messages, label=put_in_words(body), why=sentences.PULLED()
+            )
         case AllConsumerOffset(pulled=True):
-            return Telling(label=Text("offsets"), why=sentences.UNREADABLE())
+            return Telling(label=tr("offsets", "label"), why=sentences.UNREADABLE())
         case ConsumerSendMsgBackResponse(code=code):
             if not code:
-                return Telling(fold=True, label=Text("ok"))
+                return Telling(fold=True, label=tr("ok", "label"))
             return Telling(label=Text(code.name), why=sentences.NOT_TAKEN_BACK())
     return Telling(fold=True)
 

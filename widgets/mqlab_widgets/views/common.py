@@ -7,12 +7,12 @@ import re
 import weakref
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import update_wrapper
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, update_wrapper
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from mqlab.kernel.snapshot import Lane, Snapshot
-from mqlab.kernel.text import Lang, Text
+from mqlab.kernel.snapshot import Graph, Lane, Log, Reader, Snapshot, Table, Word
+from mqlab.kernel.text import Lang, Text, in_chinese, phrase_word
 from mqlab.kernel.trace import Trace
 
 from ..scene import Part, Scene
@@ -50,6 +50,71 @@ def per_trace(fn: Callable[Concatenate[Trace, P], R]) -> Callable[Concatenate[Tr
 
     update_wrapper(cached, fn)
     return cached
+
+
+#: columns of tables with what users have named
+GIVEN = frozenset((
+    "client", "group", "member", "order", "partition", "partitions", "producer group", "queue",
+    "row", "subscription", "transactionalId",
+))  # fmt: skip
+
+
+def say_words(trace: Trace, lang: Lang) -> Trace:
+    """The trace as it is drawn in a language: in its Snapshots, the words of the model's own (its
+    states, timers and flags, the kinds of its records) are said in it. Names and records stay."""
+    return trace if lang == "en" else _say_in_chinese(trace)
+
+
+@per_trace
+def _say_in_chinese(trace: Trace) -> Trace:
+    snapshots = in_chinese(lambda: tuple(map(_say_snapshot, trace.snapshots)))
+    return replace(trace, snapshots=snapshots)
+
+
+def _say_snapshot(snapshot: Snapshot) -> Snapshot:
+    return replace(
+        snapshot,
+        logs=tuple(map(_say_log, snapshot.logs)),
+        readers=tuple(map(_say_reader, snapshot.readers)),
+        graphs=tuple(map(_say_graph, snapshot.graphs)),
+        tables=tuple(map(_say_table, snapshot.tables)),
+    )
+
+
+def _say_log(log: Log) -> Log:
+    cells, flags = log.cells, log.frontiers
+    if any(isinstance(cell.label, Word) for cell in cells):
+        cells = tuple(replace(cell, label=_say_label(cell.label)) for cell in cells)
+    flags = tuple(replace(flag, name=phrase_word(flag.name)) for flag in flags)
+    return replace(log, cells=cells, frontiers=flags)
+
+
+def _say_label(label: str) -> str:
+    return phrase_word(label) if isinstance(label, Word) else label
+
+
+@lru_cache(1_024)
+def _say_reader(reader: Reader) -> Reader:
+    got = tuple(replace(one, log=phrase_word(one.log)) for one in reader.got)
+    return replace(reader, name=phrase_word(reader.name), got=got)
+
+
+@lru_cache(1_024)
+def _say_graph(graph: Graph) -> Graph:
+    return replace(
+        graph,
+        states=tuple(replace(state, name=phrase_word(state.name)) for state in graph.states),
+        edges=tuple((phrase_word(a), phrase_word(b)) for a, b in graph.edges),
+        path=tuple(map(phrase_word, graph.path)),
+    )
+
+
+@lru_cache(1_024)
+def _say_table(table: Table) -> Table:
+    given = [column in GIVEN for column in table.columns]
+    rows = (zip(row, given, strict=False) for row in table.rows)
+    said = tuple(tuple(one if own else phrase_word(one) for one, own in row) for row in rows)
+    return replace(table, rows=said)
 
 
 @per_trace

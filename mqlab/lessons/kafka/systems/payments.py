@@ -56,6 +56,7 @@ from ....kernel import (
     build_success,
 )
 from ....kernel.options import LISTED, Pairs
+from ....kernel.run import put_in_words
 from ....kernel.story import BROKER as PART
 from ....kernel.usages import one_of
 from ....kernel.world import NodeState
@@ -304,7 +305,7 @@ class PaymentsSystem(KafkaSystem):
 
     def label(self) -> Text:
         """No transactions here, so nothing is said of their version."""
-        return Text("Kafka 4.3" + self.label_missing())
+        return self.with_missing(Text("Kafka 4.3"))
 
     # -- what is drawn -----------------------------------------------------------------------
 
@@ -359,7 +360,7 @@ class PaymentsSystem(KafkaSystem):
             case Send(body=Produce(batch=batch)):
                 return replace(telling, label=Text(_numbered(batch)))
             case Reply(body=ProduceResponse() as response) if not response.error:
-                return replace(telling, fold=False, label=Text(str(response)))
+                return replace(telling, fold=False, label=put_in_words(response))
             case None if isinstance(event, Request) and isinstance(event.body, Produce):
                 return replace(telling, label=Text(_numbered(event.body.batch)))
         return telling
