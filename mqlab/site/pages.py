@@ -19,7 +19,7 @@ from markdown_it.token import Token
 from mqlab_widgets import Compare, Player
 from mqlab_widgets.comparison import OUTCOME
 from mqlab_widgets.payment import build_payment
-from mqlab_widgets.player import host, read_modules
+from mqlab_widgets.player import read_modules
 from mqlab_widgets.style import HERE, page_css
 
 from .. import __version__
@@ -334,7 +334,7 @@ def _put_beside(name: str, title: str, texts: Sequence[str], at: int = 0) -> Bes
     look: dict[str, Any] = {"level": "story", "scale": 0.88, "panels": ("space-time", *OUTCOME)}
     players = [Player(trace, step=0, **look) for trace in traces]
     compare = Compare(players, list(zip(*ends, strict=True)), at)
-    picture = f'<div class="runs">{host("", compare.payload, "h2", "picture")}</div>'
+    picture = f'<div class="runs">{compare.hold("h2", "picture")}</div>'
     return Beside(name, title, picture, compare.narration())
 
 
@@ -566,7 +566,7 @@ class _Pages:
                 "helped": next((one for one in stories if one.name == helped), None),
                 "alike": _alike(story, stories), "narration": player.narration(),
                 # "": nothing is seen until the browser's module plays it
-                "picture": host("", player.payload, heading="h1", name="picture"),
+                "picture": player.hold("h1", "picture"),
             }  # fmt: skip
             self.page(f"stories/{story.name}.html", "story.html", shown)
 

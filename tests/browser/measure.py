@@ -27,10 +27,12 @@ run app: init, begin, send orders-0 a, commit
 ''')"""
 SLIDER = "ipywidgets.IntSlider()"
 DIAGRAM = "Player(trace)"
-SHOWN = {
-    SLIDER: ".jp-OutputArea .widget-slider .noUi-handle",
-    DIAGRAM: ".jp-OutputArea .mqlab[data-step] .row",
-}
+#: what is run, and what is then seen: of a player its still, and what answers in its place
+SHOWN = (
+    (SLIDER, ".jp-OutputArea .widget-slider .noUi-handle"),
+    (DIAGRAM, ".jp-OutputArea .mqlab :is(img, .row)"),
+    (DIAGRAM, ".jp-OutputArea .mqlab[data-step] .row"),
+)
 #: A slider whose value comes back from the kernel in a label, and a playground.
 ECHO = """moved, said = ipywidgets.IntSlider(), ipywidgets.Label()
 moved.observe(lambda change: setattr(said, 'value', str(change.new)), 'value')
@@ -68,7 +70,8 @@ WAIT = """async ([index, shown]) => {
   content.activeCellIndex = index;
   const start = performance.now();
   jupyterapp.commands.execute("notebook:run-cell");
-  while (!document.querySelector(shown)?.checkVisibility()) await frame();
+  const isSeen = (el) => el?.checkVisibility() && el.complete !== false; // an image has loaded
+  while (!isSeen(document.querySelector(shown))) await frame();
   return performance.now() - start;
 }"""
 
@@ -76,25 +79,27 @@ WAIT = """async ([index, shown]) => {
 def measure(rounds: int, browser: Any) -> dict[str, float]:
     """Medians in ms, and their ratio."""
     with TemporaryDirectory() as folder, jupyterlab(Path(folder)) as address:
-        sources = (READY, *SHOWN, *ANSWER)
+        sources = (READY, SLIDER, DIAGRAM, *ANSWER)
         cells = [nbformat.v4.new_code_cell(source) for source in sources]
         path = Path(folder) / "labs" / "first.ipynb"
         kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
         nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), path)
         with notebook(browser, address, path.name) as page:
-            times: dict[str, list[float]] = {source: [] for source in SHOWN}
+            times: dict[str, list[float]] = {shown: [] for _, shown in SHOWN}
             for _ in range(rounds):
-                for index, (source, shown) in enumerate(SHOWN.items(), 1):
-                    times[source].append(page.evaluate(WAIT, [index, shown]))
+                for source, shown in SHOWN:
+                    took = page.evaluate(WAIT, [sources.index(source), shown])
+                    times[shown].append(took)
             run_all(page)
             for source, how in ANSWER.items():
                 page.wait_for_selector(".mqlab .act button")
                 times[source] = [page.evaluate(ASK.format(how)) for _ in range(CHOICES)]
-    slider, diagram, echo, choice = (statistics.median(found) for found in times.values())
+    slider, diagram, player, echo, choice = map(statistics.median, times.values())
     return {
         "slider_ms": round(slider),
         "first_diagram_ms": round(diagram),
         "first_diagram_per_slider": round(diagram / slider, 2),
+        "player_ms": round(player),
         "slider_answered_ms": round(echo),
         "choice_answered_ms": round(choice),
         "choice_per_slider": round(choice / echo, 2),

@@ -10,8 +10,10 @@ import zlib
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from IPython.core.formatters import DisplayFormatter
 from mqlab_widgets import Player
 
 from mqlab.kernel.text import Text
@@ -49,6 +51,22 @@ def test_one_output_with_still_payload_and_module() -> None:
     assert payload(html)["v"] == 1
     assert "process killed" in bundle["text/plain"]
     assert "▶ o-0" in bundle["text/plain"]
+
+
+def test_in_a_notebook_the_still_is_sent_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[dict[str, str]] = []
+    monkeypatch.setattr("IPython.display.display", lambda data, **_: sent.append(data))
+    player = Player(sample(), step=21)
+    given, _ = DisplayFormatter().format(player)  # as a terminal does
+    assert not sent and given["text/plain"] == player.narration() and "<img" in given["text/html"]
+    monkeypatch.setattr("IPython.get_ipython", lambda: SimpleNamespace(kernel=True))
+    assert DisplayFormatter().format(player) == ({}, {})
+    seen, brought = sent
+    assert "<img" in seen["text/html"] and "<script" not in seen["text/html"]
+    assert seen["text/plain"] == player.narration()
+    (name,) = re.findall(r'\bid="([^"]+)"', seen["text/html"])
+    assert f"mountBrought('{name}')" in brought["text/html"] and "<img" not in brought["text/html"]
+    assert payload(brought["text/html"]) == json.loads(json.dumps(player.payload))
 
 
 def test_the_still_is_what_an_untrusted_notebook_shows() -> None:

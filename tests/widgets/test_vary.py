@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from IPython.core.formatters import DisplayFormatter
 from ipywidgets import Checkbox
-from mqlab_widgets import trials, vary
+from mqlab_widgets import Player, trials, vary
+
+from .sample import sample
 
 
 class Shown:
@@ -45,6 +49,18 @@ def test_a_choice_replaces_the_picture_below_the_menus(shown: Shown) -> None:
     menu.value = "lso"
     box.value = True
     assert shown.all[2:] == ["lso, fast", "lso, slow"]
+
+
+def test_a_player_takes_the_place_of_another_at_once(
+    shown: Shown, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is replaced has to be one output, in a notebook too."""
+    monkeypatch.setattr("IPython.get_ipython", lambda: SimpleNamespace(kernel=True))
+    vary(lambda step: Player(sample(), step=step), step=[3, 4])
+    shown.all[0].children[0].value = 4
+    for step, picture in zip((3, 4), shown.all[1:], strict=True):
+        given, _ = DisplayFormatter().format(picture)
+        assert given["text/plain"] == Player(sample(), step=step).narration()
 
 
 def test_what_is_not_possible_says_why_and_is_escaped(shown: Shown) -> None:

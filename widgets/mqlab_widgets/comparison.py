@@ -21,7 +21,7 @@ from mqlab.kernel.text import tr
 from mqlab.kernel.trace import Trace
 
 from .payload import build
-from .player import Player, Theme, document, mounted, pack_twin
+from .player import Output, Player, Theme, document, mounted, pack_twin
 
 # Two futures side by side: from where they part, and what each has that the other has not
 
@@ -67,7 +67,6 @@ def find_fork(one: tuple[str, ...], other: tuple[str, ...]) -> int:
 
 
 CLOCK = tr("One clock: what is side by side happens at the same time.")
-FILES = ("beside.js", "acts.css")
 #: what there is room for in three or four columns: what came of an execution
 OUTCOME = ("logs", "readers", "money", "tables")
 Moment = tuple[int, ...]
@@ -75,12 +74,14 @@ Moment = tuple[int, ...]
 Places = tuple[int, ...]
 
 
-class Compare:
+class Compare(Output):
     """Steps through two to four traces at once. The first has the slider. `moments`: the positions
     of all traces that are the same moment, in the traces' order. Their beginnings and ends are such
     moments. `at`: the moment at which it opens, 0 for the beginning, at the last row that is not
     folded; without it, the position of the first player. ValueError for another number of traces,
     and for a clock that goes back."""
+
+    scripts = ("compareRuns", ("beside.js", "acts.css"))
 
     def __init__(
         self, players: Sequence[Player], moments: Sequence[Moment] = (), at: int | None = None
@@ -88,6 +89,7 @@ class Compare:
         if not 2 <= len(players) <= 4:
             raise ValueError(f"{len(players)} runs to compare: there is room for two to four")
         self.players = tuple(players)
+        self.look = self.players[0].look
         ends = tuple(len(player.trace) for player in players)
         self.moments = check_moments([(0,) * len(players), *moments, ends])
         if at is not None:
@@ -122,7 +124,7 @@ class Compare:
             payload["panels"].sort(key=lambda panel: not panel["name"].startswith("readers"))
             for panel in payload["meta"]["panels"].values():
                 panel["pinned"] = False  # all become tabs, which the traces then switch together
-        words = {"differs": CLOCK.of(self.players[0].look.lang)}
+        words = {"differs": CLOCK.of(self.look.lang)}
         beside = [
             {"data": other, "places": places, "rows": self._differences(i)}
             for i, (other, places) in enumerate(zip(data[1:], self.places, strict=True), 1)
@@ -151,30 +153,18 @@ class Compare:
     def still_html(self) -> str:
         return "".join(player.still_html() for player in self._at_once())
 
-    def html(self, heading: str = "div") -> str:
-        return mounted(self.still_html(), self.payload, heading, "compareRuns", FILES)
-
     def page(self, theme: Theme = "") -> str:
         """One self-contained page: opens from disk, steps without kernel or network, and has a
         switch to the other language where the traces are not long."""
         title = " · ".join(player.title for player in self.players)
         facts = sum(len(player.trace) for player in self.players)
         still = self.still_html() + pack_twin(facts, lambda: self.twin.payload)
-        body = mounted(still, self.payload, "h1", "compareRuns", FILES)
-        return document(title, self.players[0].look.lang, body, theme)
+        body = mounted(still, self.payload, "h1", *self.scripts)
+        return document(title, self.look.lang, body, theme)
 
     def narration(self) -> str:
         """All runs as text, one after the other."""
         return "\n\n".join(player.narration() for player in self._at_once())
-
-    def _repr_html_(self) -> str:
-        return self.html()
-
-    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
-        return {"text/html": self.html(), "text/plain": self.narration()}
-
-    def __repr__(self) -> str:
-        return self.narration()
 
 
 def check_moments(moments: Sequence[Moment]) -> tuple[Moment, ...]:

@@ -50,3 +50,13 @@ async function mount(host, larger = 1) {
   if (host.dataset.heading === "h1") host.focus({ preventScroll: true });
   return player;
 }
+
+/** The same in the host of this name, whose payload and font came with the script, in a notebook in
+ *  an output after the still's. */
+function mountBrought(name) {
+  const host = document.getElementById(name);
+  const brought = document.querySelector(`[data-brought="${name}"]`);
+  host.append(...brought.childNodes);
+  brought.remove();
+  return mount(host);
+}

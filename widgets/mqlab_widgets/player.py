@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import secrets
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -31,7 +32,62 @@ FILES = ("panel.js", "arrange.js", "frame.js", "legend.js", "player.js", "mount.
 Theme = Literal["", "light", "dark"]
 
 
-class Player:
+class Output:
+    """What a cell shows without a widget: a still, then what plays in its place. `scripts`: `more`
+    and `files` as `bring` takes them."""
+
+    look: Look
+    scripts: tuple[str, Sequence[str]] = ("", ())
+
+    @property
+    def payload(self) -> dict[str, Any]:
+        """What the module plays; plain data."""
+        raise NotImplementedError
+
+    def still_html(self) -> str:
+        """What a reader sees where no script runs."""
+        raise NotImplementedError
+
+    def narration(self) -> str:
+        """The same as text."""
+        raise NotImplementedError
+
+    def html(self, heading: str = "div") -> str:
+        """The still and what plays in its place, as one piece of HTML."""
+        return mounted(self.still_html(), self.payload, heading, *self.scripts)
+
+    def hold(self, heading: str, name: str) -> str:
+        """The payload in its host, for a page that has style and script: nothing is seen until
+        the script mounts it."""
+        return host(pack(self.payload, "payload"), self.look.lang, heading, name)
+
+    def _repr_html_(self) -> str:
+        return self.html()
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        return {"text/html": self.html(), "text/plain": self.narration()}
+
+    def _ipython_display_(self) -> None:
+        """In a notebook two outputs: a reader sees the still while the rest is made. Elsewhere, as
+        in a terminal, NotImplementedError, and IPython asks for one."""
+        from IPython import get_ipython  # not above: pages are made without it
+        from IPython.display import display
+
+        if not hasattr(get_ipython(), "kernel"):
+            raise NotImplementedError
+        show: Any = display  # IPython does not say its type
+        name = name_host()
+        still = host(self.still_html(), self.look.lang, "div", name)
+        show({"text/html": still, "text/plain": self.narration()}, raw=True)
+        sys.stdout.flush()  # waits until the kernel has sent it
+        brought = bring(name, self.payload, "div", *self.scripts)
+        show({"text/html": brought, "text/plain": f"{type(self).__name__}()"}, raw=True)
+
+    def __repr__(self) -> str:
+        return self.narration()
+
+
+class Player(Output):
     """Steps through a trace. Display it as the last line of a cell.
 
     `step`: the position to open at, default the last; `scale=1.5` for a projector;
@@ -99,10 +155,6 @@ class Player:
         words = folded_words(self.trace, self.step, self.look, future)
         return image(self.svg(future), self.caption) + words
 
-    def html(self, heading: str = "div") -> str:
-        """The still, the payload and the module, as one piece of HTML."""
-        return mounted(self.still_html(), self.payload, heading)
-
     def page(self, theme: Theme = "") -> str:
         """One self-contained page: opens from disk, steps without kernel or network, and has a
         switch to the other language where the trace is not long."""
@@ -131,19 +183,10 @@ class Player:
                 )
         return path
 
-    def _repr_html_(self) -> str:
-        return self.html()
-
-    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
-        return {"text/html": self.html(), "text/plain": self.narration()}
-
     def narration(self, future: bool = True) -> str:
         """The run as text, one fact a line; the current one is marked."""
         marked = narrated(self.trace, self.step, self.look.lang, future)
         return "\n".join([self.title, *marked] if self.title else marked)
-
-    def __repr__(self) -> str:
-        return self.narration()
 
 
 #: a page says its theme as JupyterLab does
@@ -167,28 +210,39 @@ def image(svg: str, alt: str) -> str:
 def mounted(
     still: str, payload: dict[str, Any], heading: str, more: str = "", files: Sequence[str] = ()
 ) -> str:
-    """A piece of HTML with everything a player needs: the still, and the payload, the style and the
-    script that plays it in the still's place. `heading`: the element of the title, "h1" on a page
-    of its own; `more`: the name of a JavaScript function that is handed the player; `files`: the
-    .js and .css files that it needs."""
+    """A piece of HTML with everything a player needs: the still in its host, and what plays in the
+    still's place."""
+    name = name_host()
+    held = host(still, payload["meta"]["lang"], heading, name)
+    return held + bring(name, payload, heading, more, files)
+
+
+def name_host() -> str:
+    """An id that no other element of a page has."""
+    return f"mqlab-{secrets.token_hex(6)}"
+
+
+def host(inside: str, lang: str, heading: str, name: str) -> str:
+    """The element of this id in which the module plays a payload, in place of what is `inside`.
+    `heading`: the element of the title, "h1" on a page of its own."""
+    start = f'<div class="mqlab" id="{name}" lang="{lang}" data-heading="{heading}">'
+    return f"{start}{inside}</div>"
+
+
+def bring(
+    name: str, payload: dict[str, Any], heading: str, more: str = "", files: Sequence[str] = ()
+) -> str:
+    """The style, the payload, and the script that plays it in the host of this name. `more`: the
+    name of a JavaScript function that is handed the player; `files`: the .js and .css files that it
+    needs."""
     is_page = heading == "h1"  # a page of its own; a notebook brings the font once for all players
-    name = f"mqlab-{secrets.token_hex(6)}"
-    mount = f'mount(document.getElementById("{name}"))'
     styles = [file for file in files if file.endswith(".css")]
     scripts = [file for file in files if file.endswith(".js")]
     font = "" if is_page else f'<script type="text/css" class="font">{font_css()}</script>'
     return (
         f"<style>{page_css(*styles) if is_page else css(*styles)}</style>"
-        f"{host(still + font, payload, heading, name)}"
-        f"<script>(() => {{{module(*scripts)}\n{more}({mount});\n}})();</script>"
-    )
-
-
-def host(inside: str, payload: dict[str, Any], heading: str, name: str) -> str:
-    """The element in which the module plays a payload, in place of what is `inside`."""
-    return (
-        f'<div class="mqlab" id="{name}" lang="{payload["meta"]["lang"]}" data-heading="{heading}">'
-        f"{inside}{pack(payload, 'payload')}</div>"
+        f'<div data-brought="{name}" hidden>{font}{pack(payload, "payload")}</div>'
+        f"<script>(() => {{{module(*scripts)}\n{more}(mountBrought({name!r}));\n}})();</script>"
     )
 
 

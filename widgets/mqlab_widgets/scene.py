@@ -23,17 +23,21 @@ from .widths import width
 
 Value = str | int | float
 
-# What XML 1.0 cannot hold: control characters, halves of pairs, two that are no characters.
-_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+# What markup reads as its own, and what XML 1.0 cannot hold: control characters, halves of pairs,
+# two that are no characters.
+_NOT_TEXT = re.compile("[&<>\"'\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def xml(text: str) -> str:
     """Text escaped for SVG and HTML; a control character is shown by its picture, such as ␀."""
-    return escape(_NOT_XML.sub(lambda match: _picture(match[0]), text))
+    return _NOT_TEXT.sub(_write, text)
 
 
-def _picture(char: str) -> str:
-    return chr(0x2400 + ord(char)) if char < " " else "\ufffd"
+def _write(match: re.Match[str]) -> str:
+    char = match[0]
+    if char < " ":
+        return chr(0x2400 + ord(char))
+    return escape(char) if char < "\x7f" else "\ufffd"
 
 
 class Node:

@@ -21,6 +21,7 @@ from mqlab.kernel import Words, tr
 from mqlab.registry.tables import in_words
 
 from .money_bar import MoneyBar
+from .player import Output
 
 IMPOSSIBLE = Words("This combination is not possible: {why}")
 CAPTION = tr("What came of each trial")
@@ -187,8 +188,19 @@ def _make_menu(name: str, menu: Any) -> Any:
     return widget
 
 
+@dataclass(frozen=True)
+class _Whole:
+    """A player that takes another one's place, at once and without its still."""
+
+    player: Output
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        return self.player._repr_mimebundle_()
+
+
 def _play(play: Callable[..., Any], boxes: dict[str, Any]) -> Any:
     try:
-        return play(**{name: box.value for name, box in boxes.items()})
+        shown = play(**{name: box.value for name, box in boxes.items()})
     except ValueError as error:
         return _Refusal(str(error))
+    return _Whole(shown) if isinstance(shown, Output) else shown
