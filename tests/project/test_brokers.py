@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -71,6 +72,18 @@ def pigeons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_every_system_is_there(name: str) -> None:
     found = find_broker(name)
     assert all(issubclass(load(place), System) for place in found.systems.values())
+
+
+@pytest.mark.parametrize("name", list_brokers())
+def test_its_words_and_safeguards_have_a_sentence_in_both_languages(name: str) -> None:
+    """A word has one sentence; a full stop within it belongs to a name, as in transaction.version."""
+    for place in find_broker(name).systems.values():
+        system = load(place)
+        for word, means in system.glossary.items():
+            assert re.fullmatch(r"[A-Z]([^.]|\.(?=\w))*\.", means.en), word
+            assert re.search("[一-鿿]", means.zh) and means.zh.endswith("。"), word
+        for guard, text in system.guards.items():
+            assert text.en and text.zh and text.en != text.zh, guard
 
 
 @pytest.mark.parametrize("name", list_brokers("searches"))

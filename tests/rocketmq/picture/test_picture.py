@@ -161,12 +161,6 @@ def trace_of(text: str) -> Trace:
     return scenario(f"# A story.\nsystem rocketmq persist_ms=0 {text}")
 
 
-def test_every_word_has_one_sentence_in_both_languages() -> None:
-    for name, means in TERMS.items():
-        assert re.fullmatch(r"[A-Z][^.]*\.", means.en), name
-        assert re.search(r"[一-鿿]", means.zh) and means.zh.endswith("。"), name
-
-
 def test_every_word_stands_in_the_picture_as_it_is_written_there() -> None:
     snapshot = Run(RocketMQSystem()).snapshots[0]
     names = {lane.title.en for lane in snapshot.lanes} | {log.name for log in snapshot.logs}
