@@ -76,7 +76,7 @@ def test_every_system_is_there(name: str) -> None:
 
 @pytest.mark.parametrize("name", list_brokers())
 def test_its_words_and_safeguards_have_a_sentence_in_both_languages(name: str) -> None:
-    """A word has one sentence; a full stop within it belongs to a name, as in transaction.version."""
+    """A word has one sentence; a full stop within it belongs to a name (transaction.version)."""
     for place in find_broker(name).systems.values():
         system = load(place)
         for word, means in system.glossary.items():
