@@ -50,7 +50,7 @@ class ReadOutbox:
     after: int = -1
 
     def __str__(self) -> str:
-        return "ReadOutbox" if self.after < 0 else phrase("ReadOutbox behind #{}", self.after)
+        return "ReadOutbox" if self.after < 0 else phrase("ReadOutbox after #{}", self.after)
 
 
 @worded("row #{number} {txn}")

@@ -166,7 +166,7 @@ fire app retry
 run app: send orders-1 b, commit
 run reader: poll orders-0, poll orders-1""")
     assert results(run, "app")[1].startswith("failed IllegalStateException")
-    assert results(run, "app")[4].endswith("a request is under way, flush first")
+    assert results(run, "app")[4].endswith("a request is in flight, flush first")
     assert results(run, "app")[-1] == "ok" and results(run, "reader") == ["ok nothing", "ok b"]
 
 

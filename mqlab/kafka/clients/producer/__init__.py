@@ -814,7 +814,7 @@ class Producer:
                 return self._block_call(call)
             # a client of its own, such as librdkafka: no API of Java asks for an epoch here
             case ReinitProducerId() if self.state is _S.IN_TRANSACTION and self.request is not None:
-                return self, (return_illegal_state(call, "a request is under way, flush first"),)
+                return self, (return_illegal_state(call, "a request is in flight, flush first"),)
             case ReinitProducerId() if self.state is _S.IN_TRANSACTION:
                 # no _block_call: max.block.ms is an option of Java's calls
                 return send_init_producer_id(replace(self, call=call))
