@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from ..kernel import Outcome, Trace, Words, spoken, translate
-from ..kernel.text import Said, count_columns, match_words
+from ..kernel.text import Said, count_columns, match_words, say_both
 
 CJK = "\u2e80-\u9fff\uff00-\uffef"
 CLOSING = "，。：；？！、）》”…"
@@ -84,16 +84,22 @@ def pad(cell: str, width: int, right: bool = False) -> str:
 ROOM = 91  # columns for a call and its answer: JupyterLab shows 106 beside its files at 1280 px
 
 
+def say_result(outcome: Outcome) -> str:
+    """What a call gave, in the language that is spoken: "ok @7", "failed …"."""
+    return Name(say_both(lambda: outcome.result))
+
+
 def list_calls(trace: Trace, *nodes: str) -> str:
     """What the calls of these applications gave, one after the other; of none: of all. An answer
     for which a line has no room goes on below."""
     given = ((Name(f.node), f.body) for f in trace if isinstance(f.body, Outcome))
-    rows = [(node, Name(got.call), got.result) for node, got in given if not nodes or node in nodes]
+    made = [(node, got) for node, got in given if not nodes or node in nodes]
+    rows = [(node, Name(got.call), say_result(got)) for node, got in made]
     room = ROOM - max((len(call) for _, call, _ in rows), default=0)
     lines: list[tuple[str, ...]] = []
     for node, call, result in rows:
-        begin, *rest = wrap(in_words(result), room)
-        lines += [(node, call, begin), *(("", "", line) for line in rest)]
+        begin, *rest = wrap(result, room)
+        lines += [(node, call, Name(begin)), *(("", "", Name(line)) for line in rest)]
     return table("application | calls | and gets", lines)
 
 

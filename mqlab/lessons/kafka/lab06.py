@@ -37,7 +37,7 @@ from ...kernel.world import NodeState
 from ...registry import run_scenario, system
 from ...registry import scenario as scenario
 from ...registry.cases.kafka import SAFEGUARD_CASES as SAFEGUARD_CASES
-from ...registry.tables import Name, columns, in_words
+from ...registry.tables import Name, columns, in_words, say_result
 from ...registry.tables import find_lines as find_lines
 from ...registry.tables import list_calls as list_calls
 from ...registry.tables import table as table
@@ -77,7 +77,8 @@ def answers(trace: Trace, who: str = "hand") -> str:
     for fact in trace:
         if isinstance(fact.body, Outcome) and fact.node == who:
             refused = fact.body.status == FAILED
-            rows.append((Name(fact.body.call), fact.body.detail if refused else fact.body.result))
+            answer = fact.body.detail if refused else say_result(fact.body)
+            rows.append((Name(fact.body.call), answer))
     return table("request | answer", rows)
 
 

@@ -60,7 +60,7 @@ from ....kernel.run import put_in_words
 from ....kernel.story import BROKER as PART
 from ....kernel.usages import one_of
 from ....kernel.world import NodeState
-from ....registry.tables import columns
+from ....registry.tables import columns, say_result
 from ...roles import become, put_roles
 from .ruled import list_ruled
 from .shop import MONEY, find_price
@@ -569,7 +569,7 @@ def answers(trace: Trace) -> str:
         match fact.body:
             case Outcome(call=ProduceBatch() as call, status=status):
                 sequence = _range(call.seq, next_sequence(call.seq, len(call.values) - 1))
-                answer = fact.body.detail if status == FAILED else fact.body.result
+                answer = fact.body.detail if status == FAILED else say_result(fact.body)
                 rows.append((sequence, " ".join(call.values), str(call.epoch), answer))
             case None if fact.kind in (FactKind.KILL, FactKind.POWER_CUT, FactKind.BREAK):
                 rows.append(("", "", "", f"({fact.node}: {fact.text})"))
