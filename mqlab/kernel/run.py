@@ -57,8 +57,20 @@ TOO_LONG = Words(
 
 
 def put_in_words(value: object) -> Text:
-    """What a message, entry or call says of itself."""
-    return value if isinstance(value, Text) else say_both(partial(str, value))
+    """What a message, entry or call says of itself. Most are said often, and two of a class that
+    say the same in English do so in Chinese: it is put together once."""
+    if isinstance(value, Text):
+        return value
+    key = type(value), str(value)
+    if key not in _SAID:
+        if len(_SAID) == MOST_SAID:
+            _SAID.clear()
+        _SAID[key] = say_both(partial(str, value))
+    return _SAID[key]
+
+
+_SAID: dict[tuple[type, str], Text] = {}
+MOST_SAID = 10_000
 
 
 @dataclass
@@ -314,7 +326,7 @@ def describe_effect(role: str, effect: Effect) -> Fact | None:
             return None  # a checkpoint that only the role itself reads
         case Put(table=table, key=key, value=value):
             named = say_both(lambda: f"{phrase_word(table)}[{phrase_word(str(key))}]")
-            text = NOTED(named=named, value=value)
+            text = NOTED(named=named, value=put_in_words(value))
             return new_fact(FactKind.PUT, role, text, "disk", value, fold=True)
         case Flush():
             return new_fact(FactKind.FLUSH, role, FLUSHED(), "disk", fold=True)

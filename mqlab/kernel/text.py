@@ -226,8 +226,7 @@ class Words:
             )
 
         chinese = self.zh or translate(self.en, self.context) or self.en
-        said = in_chinese(lambda: fill(chinese, "zh"))
-        return Text(fill(self.en, "en"), said, Made(self, args))
+        return Text(fill(self.en, "en"), fill(chinese, "zh"), Made(self, args))
 
     def has_made(self, text: Text) -> bool:
         """Whether the text is this template, filled in."""

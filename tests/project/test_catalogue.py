@@ -74,7 +74,7 @@ NARRATED = {
 
 def list_english(trace: Trace, given: Iterable[str]) -> Iterator[str]:
     """The ordinary English words of a narration and its pictures in Chinese. Not: what the commands
-    (`given`) and the picture name, verbs of calls, and the terms that are English in Chinese too."""
+    (`given`) and the picture name, verbs of calls, and terms that are English in Chinese too."""
     known = {word for text in given for word in WORD.findall(text)} | list_terms()
     known.update(*(find_verbs(f"mqlab/{broker}") for broker in NARRATED))
     for snapshot in trace.snapshots:
