@@ -241,21 +241,22 @@ def list_words(text: str, name: str) -> list[str]:
 
 @cache
 def find_verbs(name: str) -> frozenset[str]:
-    """The verbs of the calls of the broker to whose package a file belongs, and of scenarios."""
+    """The verbs of the calls of the broker to whose package a file belongs, and of scenarios; and
+    ok, which Chinese writes too."""
     parts = {part for part in PurePath(name).parts if part in list_brokers("real")}
     verbs = (verb for part in parts for verb in SYSTEMS[part]().usages().by_verb)
-    return frozenset((*COMMANDS, *verbs))
+    return frozenset((*COMMANDS, *verbs, "ok"))
 
 
 def _list_labels(tree: ast.AST, name: str) -> Iterator[Message]:
     """The lines that messages, calls and records say of themselves, where they hold more than
-    names, or a colon, which Chinese writes otherwise."""
+    names."""
     for node in ast.walk(tree):
         match node:
             case ast.Call(ast.Name("worded" | "phrase"), [text, *_]):
                 for one in ast.walk(text):
                     if isinstance(one, ast.Constant) and isinstance(one.value, str):
-                        if ": " in one.value or list_words(one.value, name):
+                        if list_words(one.value, name):
                             yield one.value, "label"
 
 

@@ -37,7 +37,7 @@ class Purpose:
 
 #: The final aims are 82,000 and 58,000.
 MOST_PROGRAM = 91_020
-MOST_TESTS = 63_500
+MOST_TESTS = 63_530
 
 PROGRAM = (
     Purpose("broker pictures", 3_730, "views, words and reasons of three brokers",
@@ -90,7 +90,7 @@ BESIDE = (
             "labs/*"),
     Purpose("tests/oracle", 14_250, "programs and drivers that ask a real broker",
             "tests/oracle/*"),
-    Purpose("tests", 49_260, "all other tests",
+    Purpose("tests", 49_290, "all other tests",
             "tests/*"),
 )  # fmt: skip
 PURPOSES = (*PROGRAM, *BESIDE)

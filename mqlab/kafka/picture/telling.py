@@ -83,7 +83,7 @@ from .view import Cluster, Txn, find_current, find_last, name_by_turn, read_tran
 # `fold` is for what a reader knows by heart after the first transaction: every id's first
 # handshake but the first, answers that say ok, what leaders and coordinators only repeat.
 
-ANSWERED = tr("ok", "label")
+ANSWERED = Text("ok")
 GENERATION = Words("generation {n}", context="label")
 #: part of every execution, and no news
 EXPECTED = frozenset({Error.CONCURRENT_TRANSACTIONS, Error.MEMBER_ID_REQUIRED})

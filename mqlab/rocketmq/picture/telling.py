@@ -201,7 +201,7 @@ def explain_answer(book: Book, request: object, body: object) -> Telling:
         case StatementResponse():
             name = book.name_order(request.key) if isinstance(request, Statement) else ""
             if not isinstance(request, Statement) or request.verb not in ("get", "insert"):
-                return Telling(name, fold=True, label=tr("ok", "label"))
+                return Telling(name, fold=True, label=Text("ok"))
             if request.verb == "insert":
                 return Telling(name, label=put_in_words(body), why=sentences.ROW_INSERTED())
             label = sentences.NO_ROW() if body.value is None else Text(body.value)
@@ -220,7 +220,7 @@ def explain_answer(book: Book, request: object, body: object) -> Telling:
             return Telling(label=tr("offsets", "label"), why=sentences.UNREADABLE())
         case ConsumerSendMsgBackResponse(code=code):
             if not code:
-                return Telling(fold=True, label=tr("ok", "label"))
+                return Telling(fold=True, label=Text("ok"))
             return Telling(label=Text(code.name), why=sentences.NOT_TAKEN_BACK())
     return Telling(fold=True)
 
