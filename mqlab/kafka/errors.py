@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from ..kernel import phrase
-
 
 class Error(IntEnum):
     """`str()` gives the name; the value is the code of the protocol."""
@@ -77,4 +75,4 @@ class Error(IntEnum):
     @property
     def words(self) -> str:
         """How a reply says it: `ok`, or the error's name."""
-        return phrase("ok") if self is Error.NONE else self.name
+        return "ok" if self is Error.NONE else self.name

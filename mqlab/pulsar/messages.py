@@ -165,7 +165,7 @@ class Answer:
 
     @property
     def words(self) -> str:
-        return phrase("ok") if self.ok else f"{self.error.name} {self.message}".rstrip()
+        return "ok" if self.ok else f"{self.error.name} {self.message}".rstrip()
 
 
 # ---- client → coordinator --------------------------------------------------------------

@@ -162,7 +162,7 @@ class Answer:
 
     @property
     def words(self) -> str:
-        name = phrase("ok") if self.code is ResponseCode.SUCCESS else self.code.name
+        name = "ok" if self.code is ResponseCode.SUCCESS else self.code.name
         return f"{name} {self.remark}".rstrip()
 
 
@@ -323,7 +323,7 @@ class StatementResponse:
     value: str | None = None
 
     def __str__(self) -> str:
-        return phrase("ok") if self.value is None else self.value
+        return "ok" if self.value is None else self.value
 
 
 # ---- an operator -----------------------------------------------------------------------

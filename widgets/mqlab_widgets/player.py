@@ -1,8 +1,8 @@
-"""`Player`: a trace as one HTML output that plays without a kernel, also after save and reopen.
+"""`Player`: a trace as HTML that plays without a kernel, also after save and reopen.
 
-The output holds a still (an `<img>`), the payload and the module. Where the script runs,
-it takes the still's place; where it may not (an untrusted copy, a code host), the still is
-what a reader sees.
+It holds a still (an `<img>`), the payload and the module. Where the script runs, it takes the
+still's place; where it may not (an untrusted copy, a code host), the still is what a reader sees.
+In a notebook they are two outputs: the still is seen while the rest is being made.
 """
 
 from __future__ import annotations
