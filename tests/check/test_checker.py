@@ -160,7 +160,7 @@ what a reader of uncommitted messages does not get is lost
     send A a1/0; end A commit committed; assign last read_uncommitted; drain 0 => lost
 a confirmed commit stays when a later call hears nothing
     send A a1/0; end A commit committed; end A commit unknown; drain 0 => lost
-a confirmed commit stays when a later call is told the same
+a confirmed commit stays when a later call hears the same
     send A a1/0; end A commit committed; end A commit committed; drain 0 => lost
 a zombie that begins again later was one
     init w; init twin; send A a1/0; end A commit committed; init w => zombie commit

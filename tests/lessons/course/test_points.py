@@ -220,8 +220,8 @@ def test_a_solution_gets_every_point_and_its_listed_wrong_answers_their_message(
 ) -> None:
     """Every word of every narration is another one here, and no grade depends on it. As they are
     the solutions are graded in their notebooks (`labs/solutions`). The message says the same in
-    Chinese. Which belief or broken promise a wrong answer is told, and whether it opens an example,
-    stands in `verdicts.txt`."""
+    Chinese. `verdicts.txt` has the belief or broken promise that each wrong answer's verdict names,
+    and whether it opens an example."""
     right = classroom.answers(lab, classroom.SOLVED)
     for name, task in tasks(lab, right):
         result = judge.judge(task)
