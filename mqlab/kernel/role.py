@@ -23,7 +23,7 @@ from enum import Enum
 from typing import Any, Protocol
 
 from .maps import Map, frozen
-from .text import Text, phrase, phrase_word
+from .text import Text, phrase_word
 
 
 @frozen
@@ -285,7 +285,7 @@ class Outcome:
         return str(say(self.detail))
 
     def __str__(self) -> str:
-        return phrase("{}: {}", self.call, self.result)
+        return f"{self.call}: {self.result}"
 
 
 def _say_failure(why: str) -> str:
@@ -294,7 +294,7 @@ def _say_failure(why: str) -> str:
     for mark in (": ", ", "):
         error, _, rest = why.rpartition(mark)
         if error and (said := phrase_word(rest)) != rest:
-            return phrase("{}: {}", error, said)
+            return f"{error}: {said}"
     return phrase_word(why)
 
 

@@ -37,7 +37,6 @@ from ...kernel import (
     Word,
     World,
     frozen,
-    phrase,
     phrase_word,
     replace,
     tr,
@@ -291,7 +290,7 @@ def label_effect(effect: Effect | None, txn: str) -> Text:
             return Text(error.name)
         case Return(value=Outcome(call=call, status=status, detail=detail)) if status == FAILED:
             verb = str(call).partition(" ")[0]
-            return say_both(lambda: phrase("{}: {}", verb, phrase_word(detail)))
+            return say_both(lambda: f"{verb}: {phrase_word(detail)}")
     return NOTHING
 
 
