@@ -27,7 +27,7 @@ site: setup ## a static site in .cache/site: stories that play in a browser (ARG
 	@$(PY) -m mqlab site $(ARGS)
 
 bench: setup ## measure: transactions/s, income, import time, the player, the explorer
-	@$(PY) -m mqlab bench $(ARGS)
+	@$(PY) -m tests.bench $(ARGS)
 
 income: setup ## a real day of orders -> income per minute, exactly once (ARGS="--help")
 	@$(PY) -m mqlab income $(ARGS)

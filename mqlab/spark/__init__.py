@@ -7,34 +7,30 @@
 
 Read the files in this order; each is one idea:
 
-    orders      a line, its money, and what makes it a dead letter
-    dates       the forms of time that files come with
-    files       CSV and Parquet, read once
-    truth       the same files read again, by other code: the answer without Spark
-    topics      what is asked of a broker
-    feeder      a file into topic Order, killed and started again without doubling
-    cuts        where a batch ends, and why at the same minute everywhere
-    source      topic Order as a Spark stream
-    columns     the same rules for many lines at once
-    pipeline    the query
-    sinks       at least once; transactions; exactly once. The heart of it
-    two_phase   pre-commit, checkpoint, commit: Flink's order
-    databases   exactly once without Kafka at the end
-    runs        a run's folder: its name, and who works in it
-    checkpoint  what Spark writes down
-    kills       seven instants to die at
-    account     where every line of the file is
-    reconcile   what was fed and read, and the late orders counted without Spark
-    job         one run from file to checked result
-    crashes     three sinks x seven kill points
-    victim      the process that is killed
-    session     Spark, quiet and quick to start
-    classes     Spark's classes, made ready once per machine
-    warm        a first batch of nothing
-    connector   Spark's own Kafka sink, for comparison
-    times       where the time of a run goes
-    bench       the cost of exactly once
-    flink/      the same job on Flink, and both killed at the same instants
+    orders.py    a line, its money, and what makes it a dead letter
+    files.py     CSV and Parquet, read once; the forms of time that they come with
+    topics.py    what is asked of a broker
+    feeder.py    a file into topic Order, killed and started again without doubling
+    cuts.py      where a batch ends, and why at the same minute everywhere
+    source.py    topic Order as a Spark stream
+    columns.py   the same rules for many lines at once
+    pipeline.py  the query
+    sinks.py     at least once; transactions; exactly once; two phases, in Flink's order; a database
+                 in place of Kafka. The heart of it
+    runs.py      a run's folder: its name, and who works in it
+    kills.py     seven instants to die at
+    truth.py     the same files read again, by other code: the answer without Spark, what was fed
+                 and read, and where every line of the file is
+    job.py       one run from file to checked result, and where its time goes
+    crashes.py   three sinks x seven kill points
+    victim.py    the process that is killed
+    session.py   Spark, quiet and quick to start
+    home.py      a path that stays, for what Spark keeps on this machine
+    classes.py   Spark's classes, made ready once per machine
+    warm.py      a first batch of nothing
+    errors.py    what can go wrong that a person can fix
+    flink/       the same job on Flink, and both killed at the same instants
+    search/      the search of `mqlab/explore` on many machines
 
 Importing this package needs neither Spark nor Java; the first call does.
 """

@@ -1,6 +1,6 @@
 """Two-phase commit searched by the explorer and by Spin, in one run: the same states.
 
-python -m tests.models.measure 7          a dictionary of figures, for `mqlab bench`
+python -m tests.models.measure 7          a dictionary of figures, for `make bench`
 """
 
 from __future__ import annotations

@@ -65,7 +65,6 @@ def packages(found: set[str], *names: str) -> list[str]:
         ("real", "kafka", "--help"),
         ("income", "--help"),
         ("doctor", "--help"),
-        ("bench", "--help"),
     ],
     ids=" ".join,
 )

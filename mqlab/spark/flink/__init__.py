@@ -9,14 +9,13 @@ crash the new process commits the transactions that the checkpoint names and abo
 Flink's Python needs older packages than Spark's, so it lives in a virtual environment of its own,
 and nothing here imports it: the job is text, and another Python runs it.
 
-    home        Flink's own Python: where it is, how it is made
-    statements  the job, as settings and SQL
-    program     what Flink's Python runs
-    process     one such process, and the checkpoint that the next one begins from
-    job         from a file of orders to a checked result
-    relay       between job and broker; kills the job at a chosen request
-    trials      Spark and Flink, killed at the same instants
-    table       what came of it, and how it is kept
+The files, in the order of what happens:
+
+    statements.py  the job, as settings and SQL
+    program.py     what Flink's Python runs
+    job.py         that Python, one process of it, and from a file of orders to a checked result
+    relay.py       between job and broker; kills the job at a chosen request
+    trials.py      Spark and Flink killed at the same instants, and the table of what came of it
 
 Left out: a dead-letter topic. A line that is no order by the shop's rule is not counted, and the
 result says how many there are.

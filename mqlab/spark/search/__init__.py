@@ -7,11 +7,10 @@
 
 The files, in the order of what happens:
 
-    levels   the driver: a job for each level; handlers and claims run here
-    table    what the driver sends to every process: steps by neighbourhood
-    tasks    what a process does with some worlds
-    store    the worlds as Parquet files in a folder that all machines see
-    walks    random schedules, spread
+    levels.py  the driver: a job for each level; handlers and claims run here
+    table.py   what the driver sends to every process, and what a process does with some worlds
+    store.py   the worlds as Parquet files in a folder that all machines see
+    walks.py   random schedules, spread
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Commands that name many things: what each costs for one thing, by how many are named.
 
-python -m tests.serve.pulsar.many 100,1000,10000     a dictionary of figures, for `mqlab bench`
+python -m tests.serve.pulsar.many 100,1000,10000     a dictionary of figures, for `make bench`
 """
 
 from __future__ import annotations

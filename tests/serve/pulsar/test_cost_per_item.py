@@ -12,10 +12,10 @@ import pytest
 from mqlab.kernel import Map
 from mqlab.pulsar.messages import LedgerEntry, TransactionMetadataEntry, TxnID
 from mqlab.serve import RunningBroker
-from mqlab.serve.pulsar import bench
-from mqlab.serve.pulsar.bench import BODY, Sender, messages_per_second, transactions_per_second
 from mqlab.serve.pulsar.front import FRONT, HANDLERS
 from mqlab.serve.pulsar.trace import Model, Observer
+from tests.bench import pulsar as bench
+from tests.bench.pulsar import BODY, Sender, messages_per_second, transactions_per_second
 from tests.serve.many import ALIKE, WALK, check_growth
 from tests.serve.pulsar.many import CASES, prepare
 from tests.serve.pulsar.raw import Raw, make_message

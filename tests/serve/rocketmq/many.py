@@ -1,6 +1,6 @@
 """Requests that name many things: what each costs for one thing, by how many are named.
 
-    python -m tests.serve.rocketmq.many 100,1000,4000     a dictionary of figures, for `mqlab bench`
+    python -m tests.serve.rocketmq.many 100,1000,4000     a dictionary of figures, for `make bench`
 
 At most 4,000 groups, subscriptions or queues may be named at once (`wire/requests.py`).
 """

@@ -25,12 +25,13 @@ from mqlab.rocketmq.remoting import (
     encode_json,
 )
 from mqlab.serve import RunningBroker
-from mqlab.serve.bench import measure_cold_start, measure_in_turns
-from mqlab.serve.rocketmq import bench, serve
-from mqlab.serve.rocketmq.bench import messages_per_second, transactions_per_second
+from mqlab.serve.rocketmq import serve
 from mqlab.serve.rocketmq.front import FRONT, REQUESTS, Front, FrontConfig
 from mqlab.serve.rocketmq.wire.answers import Ask, FrontAnswer
 from mqlab.serve.rocketmq.wire.requests import read_request
+from tests.bench import rocketmq as bench
+from tests.bench.rocketmq import messages_per_second, transactions_per_second
+from tests.bench.servers import measure_cold_start, measure_in_turns
 from tests.serve.many import HASHED, WALK, check_growth
 from tests.serve.rocketmq.many import CASES, prepare
 from tests.serve.rocketmq.raw import SUCCESS, Raw

@@ -2,7 +2,7 @@
 
 Each case makes what it is about, then hands the driver one request, and with it whatever follows.
 
-    python -m tests.serve.kafka.many 100,1000,10000     a dictionary of figures, for `mqlab bench`
+    python -m tests.serve.kafka.many 100,1000,10000     a dictionary of figures, for `make bench`
     python -m tests.serve.kafka.many 100,1000 Produce   of one case
 """
 

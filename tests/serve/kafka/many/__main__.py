@@ -1,4 +1,4 @@
-"""The figures, for `mqlab bench`."""
+"""The figures, for `make bench`."""
 
 import sys
 

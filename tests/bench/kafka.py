@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-from ..bench import count_per_second
+from .servers import count_per_second
 
 RECORDS = 100
 PARTITIONS = 3

@@ -11,7 +11,7 @@ import time
 import uuid
 from collections.abc import Callable
 
-from ...rocketmq.remoting import (
+from mqlab.rocketmq.remoting import (
     Flag,
     RemotingCommand,
     RequestCode,
@@ -23,8 +23,9 @@ from ...rocketmq.remoting import (
     encode_properties,
     read_msg_id,
 )
-from ...rocketmq.states import TransactionType
-from ..bench import RawConnection, count_per_second, pipeline_per_second
+from mqlab.rocketmq.states import TransactionType
+
+from .servers import RawConnection, count_per_second, pipeline_per_second
 
 BODY = b"v" * 100
 

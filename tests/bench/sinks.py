@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from .cuts import Plan
-from .errors import need
-from .files import DAY, Orders, read_lines
-from .orders import Line
+from mqlab.spark.cuts import Plan
+from mqlab.spark.errors import need
+from mqlab.spark.files import DAY, Orders, read_lines
+from mqlab.spark.orders import Line
 
 SINKS = ("at-least-once", "exactly-once")
 BATCH = Plan(orders=10_000)
@@ -33,8 +33,8 @@ def measure_sinks(
     enough to measure. Each rate is the median of `rounds` executions. Raises IncomeError.
     """
     need()
-    from . import crashes, job
-    from .session import session
+    from mqlab.spark import crashes, job
+    from mqlab.spark.session import session
 
     spark = session()
     lines = later(read_lines(orders), repeat)

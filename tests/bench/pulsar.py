@@ -12,10 +12,17 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-from ..bench import RawConnection, count_per_second, pipeline_per_second
-from .front.topics import ASSIGN
-from .wire.commands import Command, cut_frame, decode_command, encode_command, write_message
-from .wire.proto import MessageMetadata
+from mqlab.serve.pulsar.front.topics import ASSIGN
+from mqlab.serve.pulsar.wire.commands import (
+    Command,
+    cut_frame,
+    decode_command,
+    encode_command,
+    write_message,
+)
+from mqlab.serve.pulsar.wire.proto import MessageMetadata
+
+from .servers import RawConnection, count_per_second, pipeline_per_second
 
 BODY = b"v" * 100
 TIMEOUT_MS = 600_000
@@ -30,7 +37,7 @@ class Sender(RawConnection):
         super().__init__(address.removeprefix("pulsar://").rstrip("/"), cut_frame)
         self._numbers, self._sequence = itertools.count(1), itertools.count()
         self.topic = f"persistent://public/default/bench-{uuid.uuid4().hex[:8]}"
-        self.send("CONNECT", client_version="mqlab bench", protocol_version=21)
+        self.send("CONNECT", client_version="make bench", protocol_version=21)
         self.hear()
         self.ask("LOOKUP", topic=self.topic)  # which makes a real broker take it
         self.ask("PRODUCER", topic=self.topic, producer_id=PRODUCER)
