@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import zlib
 from typing import Any
 
 Tree = list[tuple[str, str, dict[str, Any], "Tree"]]  # type: ignore[misc]
+
+
+def unpack(packed: bytes) -> dict[str, Any]:
+    """What a widget has sent."""
+    data: dict[str, Any] = json.loads(packed if packed[:1] == b"{" else zlib.decompress(packed))
+    return data
 
 
 def decode(data: dict[str, Any], name: str, step: int) -> Tree:

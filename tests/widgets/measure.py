@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from mqlab_widgets import Player, Playground
-from mqlab_widgets.encoding import deflate
+from mqlab_widgets.encoding import base64_of
 
 from mqlab.kernel import Play
 from mqlab.registry import system
@@ -58,7 +58,7 @@ def measure(facts: int = 2_000, browser: Any = None) -> dict[str, float]:
     out = {
         "facts": facts,
         "build_s": round(built, 2),
-        "payload_kb": round(len(deflate(data, 9)) / 1_000, 1),
+        "payload_kb": round(len(base64_of(data)) * 3 / 4_000, 1),
         "page_kb": round(len(page) / 1_000, 1),
     }
     return out | (_in_browser(browser, page) if browser else {})

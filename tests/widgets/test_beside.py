@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import zlib
 from typing import Any
 
 import pytest
 from mqlab_widgets import Playground
 from mqlab_widgets.comparison import compare, find_fork
 
+from .decode import unpack
 from .harness import put
 from .test_acts import END_TXN, MARKERS, areas, ground, page, step  # noqa: F401
 from .test_browser import axe, settle
@@ -27,8 +26,7 @@ def both_futures(**more: Any) -> Playground:
 
 
 def second(made: Playground) -> dict[str, Any]:
-    data: dict[str, Any] = json.loads(zlib.decompress(made.other))
-    return data
+    return unpack(made.other)
 
 
 def test_only_what_the_other_does_not_tell_is_a_difference() -> None:

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import random
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mqlab_widgets import Player
+from mqlab_widgets.encoding import encode
+from mqlab_widgets.payload import Look, build, tail
 
 from mqlab.patterns.two_phase.oracle import TwoPhaseSet
 
 from .fake import FakePlay
 from .harness import put, state
 from .sample import long_trace, sample
+from .test_encoding import random_scene
 
 pytestmark = pytest.mark.needs("chromium")
 
@@ -475,3 +480,68 @@ def test_following_goes_on_but_leaves_who_looks_back_where_they_are(page: Any) -
         page.wait_for_function("document.querySelector('.slide input').max === '16'")
         assert step_of(page) == 1
         follow.stop()
+
+
+#: what is below an element; then the same by a player (or a panel) that had drawn other payloads,
+#: and by one that is new
+DRAWN = """(el) => [...el.querySelectorAll("*")].map((one) => [one.tagName, one.mqlabKey,
+  ...[...one.attributes].map(({ name, value }) => `${name}=${value}`).sort(),
+  one.children.length ? "" : one.textContent].join())"""
+PLAYERS = """async ([payloads, drawn]) => {
+  const old = document.querySelector(".mqlab").mqlab, read = eval(drawn), out = [];
+  const look = async (player) => {
+    for (const _ of "12") await new Promise(requestAnimationFrame);
+    const { el, panels } = player.stage;
+    return [player.line.textContent, el.style.height, ...panels.flatMap((panel) =>
+      [panel.base, panel.variant, panel.visible, ...read(panel.el)])];
+  };
+  for (const data of payloads) {
+    const before = new Set(old.stage.el.querySelectorAll("*"));
+    old.load(data, data.meta.step);
+    const seen = await look(old), host = document.createElement("div");
+    const kept = [...old.stage.el.querySelectorAll("*")].filter((el) => before.has(el)).length;
+    host.className = "mqlab";
+    old.host.replaceWith(host);
+    const fresh = new old.constructor(host, data, old.unfolded);
+    fresh.choose(old.level);
+    out.push([kept, seen, await look(fresh)]);
+    host.replaceWith(old.host);
+  }
+  return out;
+}"""
+PANELS = """([payloads, drawn]) => {
+  const [{ panel }] = document.querySelector(".mqlab").mqlab.panels, read = eval(drawn);
+  let last;
+  return payloads.flatMap(({ panels: [packed], shapes }) => {
+    const make = (before) =>
+      new panel.constructor(packed, shapes, { title: "", size: [9, 9] }, 1, before);
+    const fresh = make();
+    last = make(last);
+    return [0, 2, 1].map((step) => [last, fresh].map((one) => {
+      one.seek(step);
+      return read(one.svg);
+    }));
+  });
+}"""
+
+
+@pytest.mark.spread("widgets/mqlab_widgets")
+def test_another_payload_is_drawn_as_by_a_new_player_and_keeps_what_stays(
+    page: Any, tmp_path: Path
+) -> None:
+    trace = long_trace(90)
+    looks = [Look(lang="en"), Look(lang="en"), Look(lang="zh"), Look(lang="en", level="protocol")]
+    cuts = [(3, 3), (4, 4), (12, 12), (40, 38), (41, 41), (90, 60), (90, 90), (8, 0), (60, 59)]
+    payloads = []
+    for i, (end, step) in enumerate(cuts):
+        cut = replace(trace, facts=trace.facts[:end], snapshots=trace.snapshots[: end + 1])
+        payloads.append(build(tail(cut), step, looks[i % len(looks)]))
+    open_page(page, tmp_path, Player(sample(), step=1))
+    for kept, seen, wanted in page.evaluate(PLAYERS, [payloads, DRAWN])[1:]:
+        assert seen == wanted
+        assert kept > 20
+
+    dice = random.Random(7)
+    random_payloads = [encode({"p": [random_scene(dice) for _ in range(3)]}) for _ in range(60)]
+    for seen, wanted in page.evaluate(PANELS, [random_payloads, DRAWN]):
+        assert seen == wanted

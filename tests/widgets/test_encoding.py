@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import random
 import zlib
 
 import pytest
-from mqlab_widgets.encoding import LIMIT, base64_of, deflate, encode
+from mqlab_widgets.encoding import LIMIT, base64_of, encode, pack
 from mqlab_widgets.scene import Scene
 from mqlab_widgets.views import PANELS, window
 
@@ -27,7 +28,7 @@ def test_every_panel_comes_out_as_it_went_in(name: str, lang: str) -> None:
             assert decode(data, name, step) == plain(scene.nodes), f"step {step}"
 
 
-def _random_scene(dice: random.Random) -> Scene:
+def random_scene(dice: random.Random) -> Scene:
     scene = Scene()
     keys = [f"k{i}" for i in range(12)]
     dice.shuffle(keys)
@@ -46,7 +47,7 @@ def _random_scene(dice: random.Random) -> Scene:
 def test_elements_that_move_among_their_siblings_come_out_in_order() -> None:
     dice = random.Random(7)
     for _ in range(60):
-        scenes = [_random_scene(dice) for _ in range(12)]
+        scenes = [random_scene(dice) for _ in range(12)]
         data = encode({"p": scenes})
         for step, scene in enumerate(scenes):
             assert decode(data, "p", step) == plain(scene.nodes)
@@ -85,10 +86,12 @@ def test_what_stays_the_same_costs_nothing() -> None:
     assert set(panel["len"]) == {61}
 
 
-def test_deflated_is_zlib_of_json() -> None:
+def test_a_short_payload_is_json_and_a_long_one_zlib_of_it() -> None:
     data = encode({"p": [Scene()]})
-    assert json.loads(zlib.decompress(deflate(data))) == data
-    assert base64_of(data).isascii()
+    assert json.loads(pack(data)) == data
+    assert json.loads(zlib.decompress(base64.b64decode(base64_of(data)))) == data
+    long = {**data, "said": "word " * 20_000}
+    assert json.loads(zlib.decompress(pack(long))) == long
 
 
 def test_a_window_keeps_the_step_inside_and_stops_at_the_ends() -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
-import zlib
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -21,6 +19,7 @@ from mqlab.kernel import Choice, Property, Text, World, parse, replay
 from mqlab.patterns.two_phase.oracle import TwoPhaseSet
 from mqlab.registry import system
 
+from .decode import unpack
 from .harness import script_of, state
 from .test_browser import OVERLAPS, SCHEMES, axe, settle
 
@@ -88,8 +87,7 @@ def holds_one(world: World) -> bool:
 
 
 def inflate(panel: Explorer) -> dict[str, Any]:
-    data: dict[str, Any] = json.loads(zlib.decompress(panel.payload))
-    return data
+    return unpack(panel.payload)
 
 
 def test_a_state_of_the_tree_is_played_by_its_choices() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import socket
 import threading
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -20,13 +19,13 @@ from mqlab.kernel.text import Text
 from mqlab.kernel.trace import Trace
 from mqlab.lab import scenario
 
+from .decode import unpack
 from .fake import FakePlay
 from .sample import long_trace, sample
 
 
 def shown(widget: Any) -> dict[str, Any]:
-    data: dict[str, Any] = json.loads(zlib.decompress(widget.payload))
-    return data
+    return unpack(widget.payload)
 
 
 def outputs(widget: Any, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:

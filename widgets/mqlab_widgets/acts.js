@@ -212,7 +212,7 @@ class Places {
     this.high = rows.row * this.scale;
     this.height = this.head + (rows.edge + rows.seen * rows.row) * this.scale;
     this.down = shift(rows.world.el) + rows.head - rows.edge;
-    this.elements = new Map(panel.elements.filter(({ el }) => el).map((one) => [one.key, one]));
+    this.elements = panel.drawn;
     const xs = [...this.elements].filter(([key]) => key.startsWith("life:"))
       .map(([, element]) => Number(element.now.x1)).sort((a, b) => a - b);
     this.spacing = (xs.length > 1 ? xs[1] - xs[0] : 2 * xs[0]) * this.scale;

@@ -150,8 +150,8 @@ class Beside {
       for (const { base, panel, visible } of one.shown) {
         if (!visible) continue;
         const there = other.shown.find((p) => p.base === base)?.panel;
-        const others = drawnIn(there);
-        for (const [key, element] of drawnIn(panel)) {
+        const others = there?.drawn ?? new Map();
+        for (const [key, element] of panel.drawn) {
           const differs = key.startsWith("row:") ? rows.has(key)
             : base !== "space-time" && LEAVES.has(element.tag) && isOther(element, others.get(key));
           element.el.classList.toggle("differs", differs);
@@ -166,9 +166,6 @@ class Beside {
 }
 
 const LEAVES = new Set(["text", "rect", "path", "circle", "line"]);
-
-const drawnIn = (panel) => new Map(
-  (panel?.elements ?? []).filter(({ el }) => el).map((element) => [element.key, element]));
 
 /** A player's payload has others beside it: all play, on one clock. */
 async function compareRuns(mounted) {

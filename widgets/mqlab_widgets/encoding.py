@@ -28,6 +28,9 @@ from typing import Any
 
 from .scene import Node, Scene, Value
 
+SHORT = 1 << 16
+"""Bytes of a payload up to which a widget sends it as it is."""
+
 LIMIT = 1_500
 """More live elements than this cost the browser more than a frame (16 ms) with motion on."""
 
@@ -75,16 +78,22 @@ def encode(panels: Mapping[str, Iterable[Scene]]) -> dict[str, Any]:
     return {"v": 1, "steps": steps, "shapes": [list(s) for s in shapes], "panels": packed}
 
 
-def deflate(data: Mapping[str, Any], level: int = 6) -> bytes:
-    """JSON, then zlib: what a widget's `Bytes` trait carries. The highest level costs four times
-    the time of 6 and saves a tenth, which is worth it for what is kept in a file."""
-    plain = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return zlib.compress(plain.encode(errors="replace"), level)
+def pack(data: Mapping[str, Any]) -> bytes:
+    """What a widget's `Bytes` trait carries: JSON, and zlib where that is long. What is short is
+    drawn at once; a browser unpacks in several tasks, and may draw what is around in between."""
+    plain = _write(data)
+    return plain if len(plain) <= SHORT else zlib.compress(plain)
 
 
 def base64_of(data: Mapping[str, Any]) -> str:
-    """The same as text that may be put inside HTML."""
-    return base64.b64encode(deflate(data, 9)).decode()
+    """JSON, then zlib, as text that may be put inside HTML. The highest level costs four times the
+    time of the usual one and saves a tenth, which is worth it for what is kept in a file."""
+    return base64.b64encode(zlib.compress(_write(data), 9)).decode()
+
+
+def _write(data: Mapping[str, Any]) -> bytes:
+    plain = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return plain.encode(errors="replace")
 
 
 def _check(live: Mapping[str, list[int]]) -> None:

@@ -18,7 +18,7 @@ from mqlab.kernel import Property, System, parse, replay
 from mqlab.kernel.text import Lang
 from mqlab.kernel.trace import Trace
 
-from .encoding import deflate
+from .encoding import pack
 from .payload import Look, build, refuse
 from .player import Player
 from .search_words import (
@@ -266,7 +266,7 @@ class Explorer(PictureWidget):
                 self.payload = b""
             else:
                 at = first_red(trace) if name else len(trace)
-                self.payload = deflate(build(trace, at, self._look))
+                self.payload = pack(build(trace, at, self._look))
             self._show()
 
     def _show(self) -> None:

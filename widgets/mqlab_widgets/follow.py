@@ -27,7 +27,7 @@ from mqlab.kernel.trace import FORMAT, Fact, Trace, patch
 from mqlab.serve.gate import Verb
 from mqlab.serve.gate_client import GateClient, GateError, HeldRequest, read_held
 
-from .encoding import deflate
+from .encoding import pack
 from .held_requests import AREAS, NOBODY, list_waiting, read_choice
 from .payload import Look, build, refuse
 from .player import Player
@@ -333,7 +333,7 @@ class Follow(PictureWidget):
             with self._lock:
                 trace = self._drawn = self._tail.trace
             self._shown = len(trace)
-            self.payload = deflate(build(trace, len(trace), self._look))
+            self.payload = pack(build(trace, len(trace), self._look))
 
     def _list_areas(self) -> list[dict[str, Any]]:
         lang, drawn = self._look.lang, self._drawn

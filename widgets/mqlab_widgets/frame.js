@@ -57,7 +57,7 @@ function moveIn(host) {
 /** The pictures of a player in the room that its pane has: columns, tabs, fitted rows. */
 class Stage {
   constructor(host, id, words) {
-    Object.assign(this, { host, id, words, panels: [], tabs: [], chosen: {}, was: "" });
+    Object.assign(this, { host, id, words, panels: [], tabs: [], chosen: {}, was: null });
     this.el = make("div", { className: "stage" });
     this.before = () => {}; // before the space is measured: what is around takes what it needs
     this.changed = () => {};
@@ -68,11 +68,15 @@ class Stage {
     this.around = undefined;
   }
 
-  /** Other panels: what they are is the player's business. */
-  show(panels, scale) {
+  /** Other panels: what they are is the player's business. Of a new payload, `next`, they are put
+   *  into the room that there was, without a look at the page, since each look lays all of it out:
+   *  the player fits them once it has drawn. */
+  show(panels, scale, next = false) {
     this.all = this.panels = panels;
+    const { was } = this, stays = next && was && was.whole === this.whole && scale === this.scale;
     this.scale = scale;
-    this.was = "";
+    if (stays) return this.place(was.width, was.height);
+    this.was = null;
     this.fit();
   }
 
@@ -104,9 +108,9 @@ class Stage {
     this.before();
     if (!this.panels.length) return;
     const height = this.room();
-    const now = `${width} ${height} ${this.whole}`;
-    if (now === this.was) return;
-    this.was = now;
+    const { was, whole } = this;
+    if (was && width === was.width && height === was.height && whole === was.whole) return;
+    this.was = { width, height, whole };
     this.host.classList.toggle("narrow", width < NARROW);
     this.place(width, height);
     this.changed();
@@ -167,16 +171,22 @@ class Stage {
     const { left, columns } = arrangeBest(
       this.all, width, height, this.words, Boolean(this.host.closest(".mqlab-pair")));
     this.panels = [...left, ...columns.flatMap(within)];
-    this.tabs = [];
     for (const panel of this.panels) panel.visible = true;
-    const boxes = columns.map((column, i) => this.column(column, i, left.length > 0));
-    const diagram = left.length
-      ? [make("div", { className: "left" }, ...left.map((panel) => panel.el))] : [];
-    this.el.replaceChildren(...diagram, ...boxes);
-    this.el.classList.toggle("spread", boxes.length > 1);
+    const el = (panel) => panel.el;
+    const places = [...left.map(el), ...columns.flatMap(({ panels, groups }) => ["column",
+      ...panels.map(el), ...groups.flatMap((one) => [one.title, ...one.panels.map(el)])])];
+    const groups = columns.map((column) => column.groups).filter(({ length }) => length);
+    if (places.length === this.places?.length && places.every((p, i) => p === this.places[i])) {
+      this.tabs.forEach((tabs, i) => { tabs.groups = groups[i]; tabs.show(tabs.chosen); });
+    } else {
+      this.places = places;
+      this.build(left, columns);
+    }
+    const { boxes } = this;
     const need = columns.map(({ panels, groups }) => tall(panels) + (groups.length
       ? (panels.length ? BETWEEN : 0) + TABS + Math.max(...groups.map((g) => tall(g.panels))) : 0));
-    columns.forEach(({ panels }, i) => {
+    columns.forEach(({ panels, groups }, i) => {
+      boxes[i].style.setProperty("--wide", `${wide(within({ panels, groups }))}px`);
       const short = need[i] - height;
       boxes[i].classList.toggle("close", short > 0 && short <= CLOSER * panels.length);
     });
@@ -189,15 +199,21 @@ class Stage {
       const taken = beside ? TABS + tall([...beside.filter((one) => one !== panel), NOTHING]) : 0;
       panel.rows.fit((used - taken) / this.scale);
     }
-    for (const box of diagram) {
-      if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
-    }
+  }
+
+  /** The boxes of an arrangement, with the panels in them. */
+  build(left, columns) {
+    this.tabs = [];
+    this.boxes = columns.map((column, i) => this.column(column, i, left.length > 0));
+    const diagram = left.length
+      ? [make("div", { className: "left" }, ...left.map((panel) => panel.el))] : [];
+    this.el.replaceChildren(...diagram, ...this.boxes);
+    this.el.classList.toggle("spread", columns.length > 1);
   }
 
   column({ panels, groups }, index, beside) {
     const box = make("div", { className: beside ? "right" : "right only" },
       ...panels.map((panel) => panel.el));
-    box.style.setProperty("--wide", `${wide(within({ panels, groups }))}px`);
     if (groups.length) {
       const choose = (name) => { this.chosen[index] = name; this.changed(); };
       const tabs = new Tabs(
@@ -263,10 +279,12 @@ class Stage {
       .finished.finally(() => parcel.remove()).catch(() => {});
   }
 
-  /** Bring what happens at this step into sight where the diagram is wider than its box. */
+  /** Bring what happens at this step into sight where the diagram is wider than its box; keys can
+   *  scroll it then, too. */
   reveal() {
     const box = this.panels.find((panel) => panel.rows && panel.visible)?.el.parentElement;
     if (!box || box.scrollWidth <= box.clientWidth) return;
+    box.tabIndex = 0;
     const marks = [...box.querySelectorAll(".row.now :not(.hit, .num, .tag, title)")]
       .map((el) => el.getBoundingClientRect());
     if (!marks.length) return;

@@ -53,13 +53,19 @@ class Legend {
     this.button.title = words.legend;
     this.button.setAttribute("aria-label", words.legend);
     this.el.setAttribute("aria-label", words.legend);
-    this.el.replaceChildren(make("dl", {}, ...rows.flatMap(([sign, text]) => [
+    this.rows = rows;
+    if (this.open) this.draw();
+  }
+
+  draw() {
+    this.el.replaceChildren(make("dl", {}, ...this.rows.flatMap(([sign, text]) => [
       make("dt", {}, drawSign(sign)), make("dd", { textContent: text })])));
   }
 
   toggle() {
     if (this.button.hidden) return;
     this.el.hidden = !this.el.hidden;
+    if (this.open) this.draw();
     this.button.setAttribute("aria-expanded", this.open);
     if (this.open) this.el.focus({ preventScroll: true }); else this.leave();
   }

@@ -1,9 +1,10 @@
 // What begins a player on a page: its payload unpacked, its font brought, the still replaced. The
 // last of the player's files.
 
-/** Read chunk by chunk: `new Response(stream).text()` comes several tasks later, and a browser that
- *  is given time draws the still first. */
+/** What is short is JSON as it is. The rest is read chunk by chunk: `new Response(stream).text()`
+ *  comes several tasks later, and a browser that is given time draws the still first. */
 async function unpack(bytes) {
+  if (String.fromCharCode(bytes[0]) === "{") return JSON.parse(new TextDecoder().decode(bytes));
   const { readable, writable } = new DecompressionStream("deflate");
   const writer = writable.getWriter(), reader = readable.getReader();
   for (const sent of [writer.write(bytes), writer.close()]) sent.catch(() => {}); // read() throws

@@ -16,7 +16,7 @@ import traitlets
 from mqlab.kernel.text import Lang, Text, Words, tr
 from mqlab.kernel.trace import Trace
 
-from .encoding import deflate
+from .encoding import pack
 from .payload import Look, build, refuse
 from .player import Player
 from .style import page_css
@@ -164,7 +164,7 @@ class Ordering(PictureWidget):
         with self.hold_sync():
             if player is not None:
                 trace = player.trace
-                self.payload = deflate(build(trace, len(trace), self._look))
+                self.payload = pack(build(trace, len(trace), self._look))
             else:
                 self.payload = b""
             self.ui = {

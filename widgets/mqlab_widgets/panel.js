@@ -10,10 +10,13 @@ const make = (tag, props = {}, ...kids) => {
   return el;
 };
 
-/** A panel: the elements that exist at a step, patched into one <svg>. */
+/** A panel: the elements that exist at a step, patched into one <svg>. `before`: the same panel of
+ *  the payload before, which leaves what it has drawn. Most of it stays, and what moves is seen to
+ *  move. */
 class Panel {
-  constructor(packed, shapes, box, scale) {
-    this.svg = document.createElementNS(SVG, "svg");
+  constructor(packed, shapes, box, scale, before) {
+    this.svg = before?.svg ?? document.createElementNS(SVG, "svg");
+    this.left = before && new Map([...before.left ?? [], ...before.drawn]);
     this.scale = scale;
     this.title = box.title;
     this.rows = []; // from which row of a diagram to which it is drawn (`Rows` says)
@@ -39,6 +42,9 @@ class Panel {
     this.svg.setAttribute("height", height * this.scale);
   }
 
+  /** Key → element of all that is drawn now. */
+  get drawn() { return new Map(this.elements.filter(({ el }) => el).map((one) => [one.key, one])); }
+
   /** If something appears or says something else after `before`, up to `step`. */
   isNew(before, step) {
     this.news ??= newsOf(this.elements);
@@ -57,15 +63,18 @@ class Panel {
     const elements = this.elements;
     const root = { el: this.svg, last: null };
     const [low, high] = this.rows;
+    const isThere = ({ born, end, row }) =>
+      step >= born && step < end && !(row < low || row >= high);
+    const keys = this.left && new Set(elements.filter(isThere).map(({ key }) => key));
+    if (this.left) this.clear((key) => keys.has(key));
     for (let i = 0; i < elements.length; i++) {
       const element = elements[i];
       const parent = element.up ? elements[i - element.up] : root;
-      if (step < element.born || step >= element.end || element.row < low || element.row >= high
-          || !parent.el) {
+      if (!isThere(element) || !parent.el) {
         if (element.el) { element.el.remove(); element.el = null; }
         continue;
       }
-      if (!element.el) begin(element, parent);
+      if (!element.el) begin(element, parent, this.left?.get(element.key));
       parent.last = element.el;
       element.last = null;
       for (const { name, steps, values } of element.lines) {
@@ -75,6 +84,19 @@ class Panel {
       }
     }
     root.last = null;
+    if (!this.left) return;
+    const { drawn } = this;
+    this.clear((key, el) => drawn.get(key)?.el === el);
+    this.left = null;
+  }
+
+  /** Take away what the panel before has left, but for what `stays`. */
+  clear(stays) {
+    for (const [key, { el }] of this.left) {
+      if (stays(key, el)) continue;
+      el.remove();
+      this.left.delete(key);
+    }
   }
 }
 
@@ -123,12 +145,19 @@ function latest(steps, step) {
   return low - 1;
 }
 
-function begin(element, parent) {
-  element.el = document.createElementNS(SVG, element.tag);
-  element.el.mqlabKey = element.key;
+/** Draw an element, of what was `left` there under its key where that is the same thing. */
+function begin(element, parent, left) {
+  const stays = left?.tag === element.tag;
+  const was = stays ? left.now : {};
+  const el = element.el = stays ? left.el : document.createElementNS(SVG, element.tag);
+  el.mqlabKey = element.key;
   element.now = { ...element.first };
-  for (const name in element.first) put(element.el, name, element.first[name]);
-  parent.el.insertBefore(element.el, parent.last ? parent.last.nextSibling : parent.el.firstChild);
+  for (const name in was) if (!(name in element.first)) put(el, name, null);
+  for (const name in element.first) {
+    if (was[name] !== element.first[name]) put(el, name, element.first[name]);
+  }
+  const next = parent.last ? parent.last.nextSibling : parent.el.firstChild;
+  if (next !== el) parent.el.insertBefore(el, next);
 }
 
 function put(el, name, value) {

@@ -124,8 +124,10 @@ class Player {
     const { words } = meta;
     if (this.stage.whole && !meta.given) return this.rescale();
     this.end = meta.facts.length;
-    this.host.lang = meta.lang;
-    this.host.style.setProperty("--scale", meta.scale);
+    // Where they are what they were, they are left alone: the whole player would be styled again.
+    const { host } = this, scale = String(meta.scale);
+    if (host.lang !== meta.lang) host.lang = meta.lang;
+    if (host.style.getPropertyValue("--scale") !== scale) host.style.setProperty("--scale", scale);
     this.title.textContent = this.title.title = meta.title;
     this.title.hidden = !meta.title;
     if (!meta.title) this.host.setAttribute("aria-label", words.player);
@@ -145,16 +147,21 @@ class Player {
     this.step = -1; // the step before may not exist in this payload
     this.drawTicks();
     this.saidAt = -1;
-    this.arrange();
+    this.arrange(true);
     this.wish = null;
     const first = Math.max(0, Math.min(step, this.end, this.limit));
-    if (this.stage.was) this.draw(first); else this.go(first); // it may not be in the page yet
+    if (!this.stage.was) return this.go(first); // it may not be in the page yet
+    this.draw(first, false);
+    requestAnimationFrame(() => { this.stage.fit(); this.stage.reveal(); });
   }
 
   /** The switch of how much is shown; a reader's choice outlives a payload that has it. */
   loadLevels({ levels, level, words }) {
     const known = levels.map(([name]) => name);
     if (!known.includes(this.level)) this.level = known.includes(level) ? level : "everything";
+    const offered = JSON.stringify([levels, words.levels]);
+    if (offered === this.offered) return this.pressLevel();
+    this.offered = offered;
     this.levels.setAttribute("aria-label", words.levels);
     this.levels.title = words.levels;
     this.levels.replaceChildren(...levels.map(([name, text]) => {
@@ -172,7 +179,7 @@ class Player {
     for (const button of this.levels.children) {
       button.setAttribute("aria-pressed", button.dataset.level === this.level);
     }
-    this.host.dataset.level = this.level;
+    if (this.host.dataset.level !== this.level) this.host.dataset.level = this.level;
   }
 
   /** Another level of the same moment. */
@@ -219,7 +226,8 @@ class Player {
   panel(packed, meta) {
     const { size, side, tab, pinned, yields, rows, levels } = meta.panels[packed.name];
     const [base, variant] = packed.name.split("/");
-    const panel = new Panel(packed, this.data.shapes, meta.panels[packed.name], meta.scale);
+    const before = this.panels?.find((one) => one.base === base && one.variant === variant)?.panel;
+    const panel = new Panel(packed, this.data.shapes, meta.panels[packed.name], meta.scale, before);
     panel.svg.dataset.panel = base;
     const shows = meta.facts.map((fact) =>
       (levels.includes("story") ? Boolean(fact.story) : variant === "all" || !fact.fold));
@@ -259,8 +267,8 @@ class Player {
   }
 
   /** Of two variants only the one that is wanted; the stage knows what room there is and takes the
-   *  small or the wide one. */
-  arrange() {
+   *  small or the wide one. `next`: of a payload that has just come. */
+  arrange(next = false) {
     const there = this.panels.filter(({ levels }) => levels.includes(this.level));
     const both = new Set(there.filter((p) => p.variant === "all").map((p) => p.base));
     const unfolded = this.unfolded && this.level !== "protocol";
@@ -269,7 +277,7 @@ class Player {
     for (const panel of shown) for (const size of SIZES) {
       panel[size] = there.find((p) => p.variant === size && p.base === panel.base);
     }
-    this.stage.show(shown, this.data.meta.scale);
+    this.stage.show(shown, this.data.meta.scale, next);
   }
 
   /** The panels that are arranged, in sight or in a tab. */
@@ -316,7 +324,8 @@ class Player {
     });
   }
 
-  draw(step) {
+  /** `laid`: whether the page may be laid out at once, which the next frame does in any case. */
+  draw(step, laid = true) {
     if (!this.stage.was) this.stage.fit();
     this.step = step;
     this.stage.seek(step, this.before(step));
@@ -354,7 +363,7 @@ class Player {
     off(["next", "last"], step >= stop);
     off(["play"], stop === 0);
     this.host.dataset.step = step;
-    this.stage.reveal();
+    if (laid) this.stage.reveal();
     this.stage.describe();
     this.drawn();
   }

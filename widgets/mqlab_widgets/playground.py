@@ -16,7 +16,7 @@ from mqlab.kernel.text import Lang, Text, Words, tr
 from mqlab.kernel.trace import Trace
 
 from .comparison import compare, find_fork
-from .encoding import deflate
+from .encoding import pack
 from .goal import Goal
 from .payload import Look, build, refuse, tail
 from .player import Player
@@ -517,7 +517,7 @@ class Playground(PictureWidget):
     def _give(self, trace: Trace, step: int, first: int) -> None:
         data = build(trace, step, self._look, first, self._sizes)
         data["meta"]["run"] = self._run
-        self.payload = deflate(data)
+        self.payload = pack(data)
 
     def _remember(self, trace: Trace) -> None:
         """Which future was left, and after which choices the goal was reached."""
@@ -542,7 +542,7 @@ class Playground(PictureWidget):
         step = min(compared.parts + 1, len(first))
         for name, trace, title in zip(("payload", "other"), (first, second), titles, strict=True):
             look = replace(self._look, title=title, half=True)
-            setattr(self, name, deflate(build(trace, min(step, len(trace)), look)))
+            setattr(self, name, pack(build(trace, min(step, len(trace)), look)))
         return {"compared": {"rows": [list(rows) for rows in compared.rows]}, "areas": []}
 
     def _tell(self) -> None:

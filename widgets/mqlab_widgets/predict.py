@@ -19,7 +19,7 @@ import traitlets
 from mqlab.kernel.text import NOTHING, Lang, Text, spoken, tr
 from mqlab.kernel.trace import Fact, FactKind, Trace
 
-from .encoding import deflate
+from .encoding import pack
 from .payload import Look, position, refuse
 from .player import Player
 from .scene import Node
@@ -205,7 +205,7 @@ class Predict(PictureWidget):
         player = self.player()
         with self.hold_sync():
             # no player: a question without a trace
-            self.payload = deflate(player.payload) if player else b""
+            self.payload = pack(player.payload) if player else b""
             self.ui = {
                 "kind": "predict",
                 "still": self._name,

@@ -60,6 +60,7 @@ class Lecture {
       this.keepRoom();
       player.load(player.data, step);
       player.draw(step);
+      player.stage.fit();
       const over = Math.max(player.host.offsetHeight - innerHeight, player.stage.cut);
       if (over <= 0) break;
       scale *= (innerHeight - 1) / (innerHeight + over);
@@ -69,7 +70,7 @@ class Lecture {
   watch() {
     const { player } = this;
     const draw = player.draw.bind(player);
-    player.draw = (step) => { draw(step); this.tell(); };
+    player.draw = (...how) => { draw(...how); this.tell(); };
     const stop = player.stop.bind(player);
     player.stop = () => { stop(); player.limit = Infinity; };
     player.translated = () => { this.read(); this.fit(); };

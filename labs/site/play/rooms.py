@@ -9,7 +9,7 @@ from typing import Any
 
 import bridge  # first: it stands for the packages on which the widgets are built
 from mqlab_widgets import Player
-from mqlab_widgets.encoding import deflate
+from mqlab_widgets.encoding import pack
 from mqlab_widgets.explorer import Explorer
 from mqlab_widgets.playground import Playground
 from pyodide.ffi import to_js
@@ -64,7 +64,7 @@ def show(asked: dict[str, Any], send: bridge.Send) -> None:
             run = run_scenario(text)
             player = Player(run.trace, step=0, level="story")
             send("words", player.narration())
-            send("told", deflate(player.payload))
+            send("told", pack(player.payload))
             send("token", encode(run.system, run.trace))
         case "play":
             widget = Playground(continue_scenario(text))
