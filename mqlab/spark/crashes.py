@@ -56,7 +56,7 @@ AS_EXPECTED, UNEXPECTED = tr("as expected"), tr("cells marked ! are not as expec
 AGAIN = Words("killed in batch {}, started again: {}")
 CAME = Words("{:14} killed {}: {}")
 KILLED = Words("kill -9 of JVM and driver, batch {batch}: {point}")
-HARD_S = 300  # a victim that has not died by then never will
+HARD_S = 300  # where a core is free, a victim that has not died by then never will
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,15 +340,16 @@ def _run_job(
 ) -> tuple[int, str]:
     """Hand the job to the waiting process `victim`, wait until it ends, and return its exit code,
     -9 where it killed itself, and the last line it printed. Raises IncomeError where it has not
-    ended after HARD_S seconds; it is killed then."""
+    ended after HARD_S seconds, more where processes wait for a core; it is killed then."""
     from pyspark import cloudpickle
 
     # As Spark sends functions to its workers, for a learner's rule is one.
     task = base64.b64encode(cloudpickle.dumps((target, sink, setup.plan, kill, rule))).decode()
+    seconds = round(HARD_S * max(1, os.getloadavg()[0] / (os.cpu_count() or 1)))
     try:
-        output, _ = victim.communicate(task + "\n", timeout=HARD_S)
+        output, _ = victim.communicate(task + "\n", timeout=seconds)
     except subprocess.TimeoutExpired as error:
         victim.kill()
         victim.communicate()
-        raise IncomeError("the job's process has not ended after {} s", HARD_S) from error
+        raise IncomeError("the job's process has not ended after {} s", seconds) from error
     return victim.returncode, (output.strip().splitlines() or [""])[-1]

@@ -128,7 +128,7 @@ def test_a_job_that_hangs_is_not_taken_for_a_killed_one(monkeypatch: pytest.Monk
     setup: Any = SimpleNamespace(
         victims=SimpleNamespace(take=lambda: sleeper), plan=None, batch=1, minutes=1
     )
-    with pytest.raises(IncomeError, match="not ended after 1 s"):
+    with pytest.raises(IncomeError, match=r"not ended after \d+ s"):
         crashes.kill_hard(setup, None, "exactly-once", Point.OUT)  # type: ignore[arg-type]
     assert sleeper.returncode is not None, "it was killed"
 
