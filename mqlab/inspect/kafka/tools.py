@@ -114,8 +114,9 @@ class Tools:
         self.scans: dict[str, Scan] = {}  # by log
         self.hanging: list[Txn] = []
         self.positions: dict[tuple[str, str], Position] = {}  # by group and log
-        #: by the log and the producer: positions of its open transaction
-        self.pending: dict[tuple[str, int], dict[tuple[str, str], Position]] = {}
+        self.written: dict[tuple[str, str], int] = {}  # of those of a dump, their record's offset
+        #: by the log and the producer: positions of its open transaction, and where they are written
+        self.pending: dict[tuple[str, int], dict[tuple[str, str], tuple[int, Position]]] = {}
         self.gaps: dict[str, Gap] = {}
         self.at_ms = 0  # when it was printed; 0 where no line says so
         self.listed = False  # all transactional ids were listed
@@ -320,7 +321,9 @@ class Tools:
             scan.start = scan.start if scan.tail else row.base
             scan.take(row)
             held = self.pending.pop((scan.name, row.pid), {}) if row.control else {}
-            self.positions |= held if row.control == COMMIT else {}
+            for key, (at, one) in held.items() if row.control == COMMIT else ():
+                if at > self.written.get(key, -1):  # else one that was written later counts
+                    self.positions[key], self.written[key] = one, at
 
     def _take_state(self, key: str, payload: str, place: str) -> None:
         """Note a transaction's state from a record of `__transaction_state`, as the older or the
@@ -347,9 +350,9 @@ class Tools:
 
     def _take_committed(self, key: str, payload: str, row: Row, log: str, place: str) -> None:
         """Note a group's committed offset from a record of `__consumer_offsets`, as the older or
-        the newer decoder prints it; a deleted one is forgotten. One that a transaction wrote is
-        pending until that has committed. `payload` is the record's value, `place` where it is
-        printed; `row`: the record's batch; `log`: the partition's name."""
+        the newer decoder prints it; a deleted one is forgotten, pending ones of it too. One that a
+        transaction wrote is pending until that has committed. `payload` is the record's value,
+        `place` where it is printed; `row`: the record's batch; `log`: the partition's name."""
         key_fields, data = _json(key, "topic"), _json(payload, "offset")
         old_key, match = OLD_PLACE.fullmatch(key), OLD_OFFSET.match(payload)
         if not key_fields and not old_key:  # of a group, not of its position
@@ -362,12 +365,15 @@ class Tools:
         if offset < 0 and payload != DELETED:
             return self._note_missed(payload, place)
         position = Position(group, f"{topic}-{number}", offset, source=place)
-        if row.transactional:
-            self.pending.setdefault((log, row.pid), {})[position.group, position.log] = position
-        elif offset < 0:
-            self.positions.pop((position.group, position.log), None)
+        place_of = position.group, position.log
+        if offset < 0:
+            self.positions.pop(place_of, None)
+            for held in self.pending.values():
+                held.pop(place_of, None)
+        elif row.transactional:
+            self.pending.setdefault((log, row.pid), {})[place_of] = row.base, position
         else:
-            self.positions[position.group, position.log] = position
+            self.positions[place_of], self.written[place_of] = position, row.base
 
     # ---- tables --------------------------------------------------------------------------
 
@@ -386,7 +392,10 @@ class Tools:
     def _take_listed(self, row: dict[str, str], place: str) -> None:
         txn_id, state = row["TransactionalId"], row["TransactionState"]
         (pid,) = _ints(row, "ProducerId")
-        self.states.setdefault(txn_id, State(txn_id, pid, state=state, source=place))
+        known = self.states.get(txn_id)
+        # what `describe` has said of the same state says more
+        if known is None or (known.pid, known.state) != (pid, state):
+            self.states[txn_id] = State(txn_id, pid, state=state, source=place)
 
     def _take_described(self, row: dict[str, str], place: str) -> None:
         txn_id = row["TransactionalId"]
@@ -457,7 +466,7 @@ class Tools:
             # (a scan keeps MOST_OPEN open transactions, so one may be missing)
             if opened := self.scans[log].opens.get(pid):
                 label = self.labels[pid, opened.epoch]
-                for key, one in offsets.items():
+                for key, (_, one) in offsets.items():
                     pending_of.setdefault(key, []).append((label, str(one.at)))
                     # -1: no offset is committed there
                     self.positions.setdefault(key, replace(one, at=-1))
