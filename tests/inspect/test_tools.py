@@ -478,6 +478,20 @@ def test_a_list_that_may_be_older_or_filtered_makes_nothing_hang(tmp_path: Path)
     assert list_found(report) == [] and "print it again" in str(report.reading.gaps[0].why)
 
 
+def test_a_list_of_some_transactions_makes_nothing_hang(tmp_path: Path) -> None:
+    """The line above it says so; a list of none is a list all the same."""
+    head = "TransactionalId\tCoordinator\tProducerId\tTransactionState"
+    of = "ProducerId\tProducerEpoch\tLastTimestamp\tCurrentTransactionStartOffset"
+    row = f"7\t0\t{WRITTEN_MS + 2_400_000}\t5"  # 20 minutes ago
+    ask = "$ bin/kafka-transactions.sh --bootstrap-server b:9092 list"
+    asked = {"topic": "orders", "partition": 0}
+    report = look_at_text(tmp_path, ask, head, of, row, **asked)
+    assert list_found(report) == [("hanging", "orders-0")] and not report.reading.gaps
+    for only in ("--duration-filter 3600000", "--transactional-id-pattern 'shop.*'"):
+        report = look_at_text(tmp_path, f"{ask} {only}", head, of, row, **asked)
+        assert list_found(report) == [("overdue", "orders-0")]
+
+
 def test_a_list_that_is_printed_again_says_what_is_so_now(tmp_path: Path) -> None:
     """As the report advises; what `describe` said of the same state says more, and stays."""
     head = "TransactionalId\tCoordinator\tProducerId\tTransactionState"

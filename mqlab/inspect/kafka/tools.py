@@ -42,6 +42,10 @@ NUMBERS = ("producerId", "producerEpoch", "transactionTimeoutMs",
 OLD_KEY = re.compile("(transaction_metadata::)?transactionalId=")  # 2.x: the second only
 OLD_PLACE = re.compile(r"offset(?:_commit::group=|::)(.*)(?:,partition=|:)(.+)[-:](\d+)")
 OLD_OFFSET = re.compile(r"(?:offset=)?(\d+)(?=[,:]|$)")
+#: a shell's line that lists some transactions only
+FILTERED = re.compile(
+    r"kafka-transactions\S* .*list .*--(duration-filter|transactional-id-pattern)"
+)
 DELETED = "<DELETE>"
 #: a record as 2.2 and older print it, up to what may look like anything
 OLD_RECORD = re.compile(r"offset: (\d+) position: \d+ (?:.*? headerKeys: \[|.*? isvalid: .*)")
@@ -119,7 +123,8 @@ class Tools:
         self.pending: dict[tuple[str, int], dict[tuple[str, str], tuple[int, Position]]] = {}
         self.gaps: dict[str, Gap] = {}
         self.at_ms = 0  # when it was printed; 0 where no line says so
-        self.listed = False  # all transactional ids were listed
+        self.listed = False  # all transactional ids were listed, unless `filtered`
+        self.filtered = False
         self.decoded: set[str] = set()  # internal logs of which records were printed decoded
         self.asked = 0  # outputs of `describe-producers`, and their rows
         self.producers: list[tuple[dict[str, str], str]] = []
@@ -147,6 +152,7 @@ class Tools:
         counted as missed; outside it is passed over. `place`: "all.txt:12", for evidence."""
         # What was copied from a terminal has blanks where the tool prints tabs.
         cells = [cell.strip() for cell in line.split("\t")] if "\t" in line else line.split()
+        self.filtered = self.filtered or bool(FILTERED.search(line) and NOISE.match(line))
         if FAILED.match(line):
             why = TOOL_FAILED(line=shorten(line, 300))
             self.gaps.setdefault("tool", Gap(Text(place), why, failed=True))
@@ -480,7 +486,7 @@ class Tools:
             # only where the dump reaches the end that the group's table says
             if scan and one.at >= 0 and scan.end == end and (count := scan.count_left(one.at)):
                 still_to_read[key] = count
-        if opens and not self.states:
+        if opens and not self.states and not self.listed:
             self.gaps["coordinator"] = Gap(Text(STATES), NO_COORDINATOR)
         if any(one.state == "Ongoing" and one.epoch < 0 for one in self.states.values()):
             self.gaps["times"] = Gap(tr("ages"), NO_TIMES)
@@ -491,7 +497,8 @@ class Tools:
         if then:  # one look at a state that a running cluster leaves within a moment
             self.gaps["then"] = Gap(Text(STATES), DECIDED_THEN(ids=", ".join(then[:4])))
         states = tuple(one for one in self.states.values() if one.txn_id not in then)
-        facts = Own(states, self.listed, still_to_read, live=False, sure_after_ms=MOST_MS)
+        whole = self.listed and not self.filtered
+        facts = Own(states, whole, still_to_read, live=False, sure_after_ms=MOST_MS)
         at_ms, state_of = self.at_ms or at_ms, {str(one.pid): one for one in states}
         pairs = [(txn, state_of.get(txn.owner)) for txn in txns if txn.seen != STATES]
         sure, all_of = facts, replace(facts, sure_after_ms=-1)
