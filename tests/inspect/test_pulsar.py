@@ -22,6 +22,7 @@ from .damage_pulsar import DATA, VERSIONS
 
 ORDERS = "public/default/orders"
 BILLING = f"{ORDERS}/billing"
+SLOW = "/admin/v3/transactions/slowTransactions/0"
 MINUTES_LATER, DAYS_LATER = 120_000, 3 * 86_400_000
 
 
@@ -77,13 +78,29 @@ def test_an_open_transaction_is_told_when_it_is_long() -> None:
 def test_an_age_is_of_the_time_when_the_answers_were_saved(tmp_path: Path) -> None:
     """Those of an incident are read days later; nothing was too long when they were saved."""
     saved = json.loads((DATA / f"pulsar-{VERSIONS[0]}" / "open.json").read_text())
-    rows = saved["/admin/v3/transactions/slowTransactions/0"].values()
+    rows = saved[SLOW].values()
     opened = max(row["openTimestamp"] for row in rows)
     for n, (path, answer) in enumerate(saved.items()):
         (tmp_path / f"{n}.json").write_text(json.dumps({path: answer}))
         set_age(tmp_path / f"{n}.json", opened - 60_000 * n)
     report = inspect("pulsar", Ask(str(tmp_path), now_ms=opened + DAYS_LATER))
     assert report.reading.at_ms == opened and found(report) == {"aborted-share": ORDERS}
+
+
+def test_what_is_decided_is_not_called_open_and_not_to_be_aborted(tmp_path: Path) -> None:
+    """The broker refuses that with InvalidTxnStatus, and says nowhere when it was decided."""
+    saved = load("open")
+    for row in saved[SLOW].values():
+        row["status"] = "COMMITTING"
+    (tmp_path / "open.json").write_text(json.dumps(saved))
+    begun = max(row["openTimestamp"] for row in saved[SLOW].values())
+    for later_ms, names in ((0, {"aborted-share"}),
+                            (MINUTES_LATER, {"aborted-share", "decided-not-ended"})):  # fmt: skip
+        set_age(tmp_path / "open.json", begun + later_ms)
+        report = inspect("pulsar", Ask(str(tmp_path), now_ms=begun + later_ms))
+        assert {one.kind.name for one in report.findings} == names
+        assert not [c for one in report.findings for c in one.commands if "abort-tran" in c]
+    assert "It is COMMITTING, and began 2 min ago" in str(report)
 
 
 def test_the_log_around_the_horizon() -> None:
