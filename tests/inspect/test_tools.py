@@ -478,6 +478,20 @@ def test_a_list_that_may_be_older_or_filtered_makes_nothing_hang(tmp_path: Path)
     assert list_found(report) == [] and "print it again" in str(report.reading.gaps[0].why)
 
 
+@pytest.mark.parametrize("ending", ["delete", "future", "stray"])
+def test_a_dump_of_a_folder_that_the_broker_does_not_serve_is_named(
+    ending: str, tmp_path: Path
+) -> None:
+    """As in `test_folder`: what was open in it when it was renamed holds nobody up."""
+    name = f"orders-0.{'5f' * 16}-{ending}"
+    renamed = [DUMPING.replace("orders-0", name), *OF_ORDERS[1:]]
+    report = look_at_text(tmp_path, *OF_ORDERS, *END_OF_ORDERS[1:], *renamed)
+    (gap,) = report.reading.gaps
+    assert f"(-{ending})" in gap.why.en and not gap.failed and list_found(report) == []
+    with pytest.raises(Unreadable, match=f"-{ending}"):
+        look_at_text(tmp_path, *renamed)
+
+
 def test_a_list_of_some_transactions_makes_nothing_hang(tmp_path: Path) -> None:
     """The line above it says so; a list of none is a list all the same."""
     head = "TransactionalId\tCoordinator\tProducerId\tTransactionState"

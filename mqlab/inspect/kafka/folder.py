@@ -26,10 +26,9 @@ from .internal import (
     read_state,
 )  # fmt: skip
 from .scan import AHEAD, AROUND, COMMIT, Labels, Open, Row, Scan
-from .segments import LOG_STARTS, Partition, label_batch, open_batch
+from .segments import LOG_STARTS, NOT_SERVED, PASSED, Partition, label_batch, open_batch
 
 FOLDER = re.compile(r"(.+)-(\d+)")
-PASSED = re.compile(r".+-\d+\.[0-9a-f]{32}-(delete|future|stray)")
 MOST_GAPS = 40
 MOST_SHOWN = 200  # offsets that were asked for and are drawn
 EVERY = 200_000  # batches between two lines of progress
@@ -48,8 +47,6 @@ NO_STATE = tr("no folder of __transaction_state is there: the coordinator of the
               "is another broker, so which of them hang cannot be said")  # fmt: skip
 NO_GROUPS = tr("no folder of __consumer_offsets is there: the groups' coordinator is another "
                "broker")  # fmt: skip
-NOT_SERVED = tr("its folder was not read: the broker is deleting the partition (-delete), copying "
-"it from another disk (-future), or has no assignment for it (-stray)")  # fmt: skip
 ONLY_ASKED = tr("something else was asked for")
 BEFORE = Words("what comes before offset {first} was not counted")
 ONLY_METADATA = Words(

@@ -26,7 +26,7 @@ from .internal import DECIDED, GROUPS, STATE_OF, STATES, Own, State, join_states
 from .judge import HANGING_STATE, MOST_MS, UNPLACED, compare_with_state
 from .printed import FAILED, NOISE, OTHERS, read_lines, split_containers
 from .scan import ABORT, COMMIT, Labels, Open, Row, Scan
-from .segments import OLD, write_label
+from .segments import NOT_SERVED, OLD, PASSED, write_label
 
 FIELD = re.compile(r"(\w+): (\S+)")
 RECORD = ("| offset: ", "| key: ", "| payload: ")
@@ -220,8 +220,12 @@ class Tools:
         wanted = wanted or self.ask.wants(topic, int(number))
         # no transactions in these
         use = of_use and not path.endswith((".index", ".timeindex", ".checkpoint"))
+        passed = PASSED.fullmatch(name) is not None
+        use = use and not passed
         self._scan = self.scans.setdefault(name, Scan(name, path)) if wanted and use else None
-        if not wanted:
+        if passed:
+            self.gaps.setdefault(name, Gap(Text(name), NOT_SERVED))
+        elif not wanted:
             self.gaps.setdefault(name, Gap(Text(name), ONLY_ASKED))
         elif not use:
             self.gaps.setdefault(path, Gap(Text(path), OTHER_FILE, failed=not of_use))
