@@ -174,7 +174,7 @@ class Folder:
         topic, partition). Returns the partition's `Scan`, which knows its end and its open
         transactions."""
         scan = Scan(part.name, str(part.folder))
-        # by producer id and place, the positions in its open transaction, and where they are written
+        # by producer id and place, the positions in its open transaction, with where they are
         of_open_txns: dict[int, dict[tuple[str, str, int], tuple[int, int]]] = {}
         written: dict[tuple[str, str, int], int] = {}  # by place, where the one that counts is
         for batch in part.read():

@@ -119,7 +119,7 @@ class Tools:
         self.hanging: list[Txn] = []
         self.positions: dict[tuple[str, str], Position] = {}  # by group and log
         self.written: dict[tuple[str, str], int] = {}  # of those of a dump, their record's offset
-        #: by the log and the producer: positions of its open transaction, and where they are written
+        #: by the log and the producer: positions of its open transaction, with where they are
         self.pending: dict[tuple[str, int], dict[tuple[str, str], tuple[int, Position]]] = {}
         self.gaps: dict[str, Gap] = {}
         self.at_ms = 0  # when it was printed; 0 where no line says so
