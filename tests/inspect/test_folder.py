@@ -336,6 +336,34 @@ def test_a_position_moves_when_its_transaction_commits(tmp_path: Path) -> None:
         assert (billing.at, billing.pending) == (at, ())
 
 
+def test_the_position_that_was_written_last_counts(tmp_path: Path) -> None:
+    """A commit marker moves no position that a later record has moved already; a tombstone removes
+    what is pending too (OffsetMetadataManager#replay)."""
+    log = tmp_path / "__consumer_offsets-0" / f"{0:020d}.log"
+    log.parent.mkdir()
+    key = struct.pack(">hh1sh1si", 1, 1, b"g", 1, b"t", 0)
+    marker = record(struct.pack(">hi", 0, 0), struct.pack(">hh", 0, 1))
+
+    def write(*written: tuple[int, int | None]) -> list[tuple[int, bool]]:
+        """(producer or -1, offset: a position, -1: a tombstone, None: a commit marker)"""
+        rows = []
+        for base, (pid, at) in enumerate(written):
+            value = struct.pack(">hqhq", 3, at, 0, 0) if at and at > 0 else None
+            what = marker if at is None else record(value, key)
+            bits = (TRANSACTIONAL if pid >= 0 else 0) | (CONTROL if at is None else 0)
+            epoch = 0 if pid >= 0 else -1
+            rows.append(struct.pack(">q", base) + batch(what, bits=bits, pid=pid, epoch=epoch)[8:])
+        log.write_bytes(b"".join(rows))
+        return [(one.at, bool(one.pending)) for one in look(tmp_path).reading.positions]
+
+    assert write((1, 5), (-1, 3)) == [(3, True)]
+    assert write((1, 5), (-1, 3), (1, None)) == [(3, False)]
+    assert write((1, 5), (2, 7), (2, None), (1, None)) == [(7, False)]
+    assert write((-1, 3), (1, 5), (1, None)) == [(5, False)]
+    assert write((1, 5), (-1, -1)) == write((1, 5), (-1, -1), (1, None)) == []
+    assert write((1, 5), (-1, -1), (1, 6), (1, None)) == [(6, False)]
+
+
 def test_what_a_reader_has_still_to_get() -> None:
     scan = Scan("a-0", "")
     for row in (Row(0, 1), Row(2, 4, 7, 0, True), Row(5, 5, 7, 0, True, "A"), Row(6, 6)):

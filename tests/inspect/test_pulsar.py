@@ -4,10 +4,13 @@ here, and from an address. Brokers that run: `running.py`."""
 from __future__ import annotations
 
 import json
+import os
 import shlex
+import shutil
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Thread
 from typing import Any
 
@@ -19,22 +22,34 @@ from .damage_pulsar import DATA, VERSIONS
 
 ORDERS = "public/default/orders"
 BILLING = f"{ORDERS}/billing"
-MINUTES_LATER = 120_000
+SLOW = "/admin/v3/transactions/slowTransactions/0"
+MINUTES_LATER, DAYS_LATER = 120_000, 3 * 86_400_000
 
 
 def read(target: Path | str, later_ms: int = 0, topic: str = "", payloads: bool = False) -> Report:
     now = time.time_ns() // 1_000_000 + later_ms
+    if Path(target).exists():
+        set_age(Path(target), now)
     return inspect("pulsar", Ask(str(target), topic, now_ms=now, payloads=payloads))
 
 
+def set_age(target: Path, at_ms: int) -> None:
+    """As if this file, or these in a folder, had been saved at this time."""
+    for file in target.rglob("*.json") if target.is_dir() else [target]:
+        os.utime(file, (at_ms / 1000, at_ms / 1000))
+
+
 def of_scene(name: str, later_ms: int = 0, version: str = VERSIONS[0]) -> Report:
-    """As if it were read this long after it was saved."""
+    """As if it had been saved this long after its last transaction had begun."""
     path = DATA / f"pulsar-{version}" / f"{name}.json"
     answers = json.loads(path.read_text())
     slow = answers.get("/admin/v3/transactions/slowTransactions/0", {})
     rows = [row for row in slow.values() if isinstance(row, dict)]
     opened = max((row["openTimestamp"] for row in rows), default=1)
-    return inspect("pulsar", Ask(str(path), now_ms=opened + later_ms))
+    with TemporaryDirectory() as folder:
+        copy = Path(shutil.copy(path, folder))
+        set_age(copy, opened + later_ms)
+        return inspect("pulsar", Ask(str(copy), now_ms=opened + later_ms + DAYS_LATER))
 
 
 def found(report: Report) -> dict[str, str]:
@@ -58,6 +73,34 @@ def test_an_open_transaction_is_told_when_it_is_long() -> None:
         "(0,6)",
         "(0,7)",
     ]
+
+
+def test_an_age_is_of_the_time_when_the_answers_were_saved(tmp_path: Path) -> None:
+    """Those of an incident are read days later; nothing was too long when they were saved."""
+    saved = json.loads((DATA / f"pulsar-{VERSIONS[0]}" / "open.json").read_text())
+    rows = saved[SLOW].values()
+    opened = max(row["openTimestamp"] for row in rows)
+    for n, (path, answer) in enumerate(saved.items()):
+        (tmp_path / f"{n}.json").write_text(json.dumps({path: answer}))
+        set_age(tmp_path / f"{n}.json", opened - 60_000 * n)
+    report = inspect("pulsar", Ask(str(tmp_path), now_ms=opened + DAYS_LATER))
+    assert report.reading.at_ms == opened and found(report) == {"aborted-share": ORDERS}
+
+
+def test_what_is_decided_is_not_called_open_and_not_to_be_aborted(tmp_path: Path) -> None:
+    """The broker refuses that with InvalidTxnStatus, and says nowhere when it was decided."""
+    saved = load("open")
+    for row in saved[SLOW].values():
+        row["status"] = "COMMITTING"
+    (tmp_path / "open.json").write_text(json.dumps(saved))
+    begun = max(row["openTimestamp"] for row in saved[SLOW].values())
+    for later_ms, names in ((0, {"aborted-share"}),
+                            (MINUTES_LATER, {"aborted-share", "decided-not-ended"})):  # fmt: skip
+        set_age(tmp_path / "open.json", begun + later_ms)
+        report = inspect("pulsar", Ask(str(tmp_path), now_ms=begun + later_ms))
+        assert {one.kind.name for one in report.findings} == names
+        assert not [c for one in report.findings for c in one.commands if "abort-tran" in c]
+    assert "It is COMMITTING, and began 2 min ago" in str(report)
 
 
 def test_the_log_around_the_horizon() -> None:

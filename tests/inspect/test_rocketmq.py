@@ -4,15 +4,17 @@ this project's own server. Brokers that run: `running.py`."""
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mqlab.inspect import Report, Unreadable, inspect_broker
-from mqlab.inspect.rocketmq.halves import ROCKSDB_HALF
+from mqlab.inspect import Ask, Gap, Report, Unreadable, inspect_broker
+from mqlab.inspect.rocketmq.halves import ROCKSDB_HALF, read_source
 from mqlab.inspect.show import write_page
 from mqlab.rocketmq.config import DISCARD_TOPIC, HALF_TOPIC, OP_TOPIC
+from mqlab.rocketmq.remoting import MessageRecord
 from mqlab.serve.process import start_broker
 from tests.oracle.rocketmq.client import COMMIT, PROFILES, ROLLBACK, Lab, Producer, Target
 
@@ -197,6 +199,53 @@ def test_the_check_decides_what_is_undecided(store: Path) -> None:
     report = read(store)
     assert {(t.name, t.state) for t in report.reading.txns} == {("app-given-up", "set aside")}
     assert NEARLY not in found(report)
+
+
+class Source:
+    """A broker with these half messages, by their properties, and this op record."""
+
+    name, now_ms = "broker", 100_000
+
+    def __init__(self, halves: Sequence[dict[str, str]], ended: str) -> None:
+        self.gaps: list[Gap] = []
+        whose = {"PGROUP": "g", "UNIQ_KEY": "k", "REAL_TOPIC": "orders", "REAL_QID": "0"}
+        rows = [MessageRecord(HALF_TOPIC, b"o1", whose | props, queue_offset=n)
+                for n, props in enumerate(halves)]  # fmt: skip
+        self._rows = {HALF_TOPIC: rows, OP_TOPIC: [MessageRecord(OP_TOPIC, ended.encode(), OP)]}
+
+    def settings(self) -> dict[str, str]:
+        return {}
+
+    topics = places = settings
+
+    def producers(self, groups: set[str]) -> frozenset[str]:
+        return frozenset(groups)
+
+    def bounds(self, topic: str) -> dict[int, tuple[int, int]]:
+        return {0: (0, len(self._rows[topic]))} if topic in self._rows else {}
+
+    def records(self, topic: str, queue: int, first: int, end: int) -> list[MessageRecord]:
+        return self._rows.get(topic, [])[first:end]
+
+
+OP = {"TAGS": "d"}
+
+
+@pytest.mark.parametrize(("second", "ended", "left"), [
+    ({}, "1,", [0]),  # the client has sent it twice, and knows of the second
+    ({}, "0,1,", []),
+    ({}, "", [0, 1]),
+    ({"TRANSACTION_CHECK_TIMES": "1"}, "1,", []),  # put back for a check
+    ({"TRANSACTION_CHECK_TIMES": "1"}, "", [1]),
+    ({"TRANSACTION_CHECK_TIMES": "0"}, "1,", []),  # by resumeCheckHalfMessage
+])  # fmt: skip
+def test_a_half_that_was_sent_twice_is_two(
+    second: dict[str, str], ended: str, left: list[int]
+) -> None:
+    """A retry of the client leaves two halves with one UNIQ_KEY; it ends the last of them, and the
+    broker asks about the first."""
+    reading = read_source(Source([{}, second], ended), Ask("broker"))  # type: ignore[arg-type]
+    assert sorted(txn.first for txn in reading.txns) == left
 
 
 def test_what_is_no_store_is_refused_in_a_sentence(store: Path, tmp_path: Path) -> None:

@@ -185,6 +185,34 @@ def test_a_position_of_a_dump_counts_once_its_transaction_has_committed(tmp_path
     assert list_found(report) == [("overdue", "orders-0")]
 
 
+def test_a_position_of_a_dump_is_the_one_that_was_written_last(tmp_path: Path) -> None:
+    """A marker moves no position that a later record has moved; a tombstone removes what is pending
+    too. Lines: (producer, offset; COMMIT: a marker)."""
+    key = 'key: {"type":"1","data":{"group":"g","topic":"orders","partition":0}}'
+
+    def read(*written: tuple[int, int | str | None]) -> list[tuple[int, bool]]:
+        lines = [DUMPING.replace("orders", "__consumer_offsets")]
+        for at, (pid, what) in enumerate(written):
+            head = BATCH.format(at, str(what == "COMMIT").lower())
+            head = head.replace("producerId: 1", f"producerId: {pid}")
+            lines.append(head if pid >= 0 else head.replace("nal: true", "nal: false"))
+            value = (
+                f'{{"version":"4","data":{{"offset":{what}}}}}' if what is not None else "<DELETE>"
+            )
+            rest = "endTxnMarker: COMMIT " if what == "COMMIT" else f"{key} payload: {value}"
+            lines.append(f"{RECORD.format(at)} {rest}")
+        report = look_at_text(tmp_path, *lines)
+        assert not [gap for gap in report.reading.gaps if gap.failed]
+        return [(one.at, bool(one.pending)) for one in report.reading.positions]
+
+    assert read((1, 5), (-1, 3)) == [(3, True)]
+    assert read((1, 5), (-1, 3), (1, "COMMIT")) == [(3, False)]
+    assert read((1, 5), (2, 7), (2, "COMMIT"), (1, "COMMIT")) == [(7, False)]
+    assert read((-1, 3), (1, 5), (1, "COMMIT")) == [(5, False)]
+    assert read((1, 5), (-1, None)) == read((1, 5), (-1, None), (1, "COMMIT")) == []
+    assert read((1, 5), (-1, None), (1, 6), (1, "COMMIT")) == [(6, False)]
+
+
 def test_positions_as_3_6_printed_them(tmp_path: Path) -> None:
     """Its kafka-dump-log read the folder of 3.9.1; 3.8.1 prints of it what 3.9.1 does."""
     old, new = (
@@ -391,6 +419,7 @@ def test_a_dump_without_the_metadata_of_its_records(tmp_path: Path) -> None:
 def test_a_log_as_2_2_and_older_print_it(tmp_path: Path) -> None:
     """Each record with what its batch says, or batches that do not say which are markers; and
     messages without transactions."""
+
     def row(at: int, rest: str) -> str:
         return f"offset: {at} position: 0 CreateTime: {WRITTEN_MS} isvalid: true keysize: -1 {rest}"
 
@@ -447,6 +476,48 @@ def test_a_list_that_may_be_older_or_filtered_makes_nothing_hang(tmp_path: Path)
         assert list_found(report) == [] and "--duration-filter" in str(report.reading.gaps[0].why)
     report = look_after(1, 7, "PrepareCommit")
     assert list_found(report) == [] and "print it again" in str(report.reading.gaps[0].why)
+
+
+@pytest.mark.parametrize("ending", ["delete", "future", "stray"])
+def test_a_dump_of_a_folder_that_the_broker_does_not_serve_is_named(
+    ending: str, tmp_path: Path
+) -> None:
+    """As in `test_folder`: what was open in it when it was renamed holds nobody up."""
+    name = f"orders-0.{'5f' * 16}-{ending}"
+    renamed = [DUMPING.replace("orders-0", name), *OF_ORDERS[1:]]
+    report = look_at_text(tmp_path, *OF_ORDERS, *END_OF_ORDERS[1:], *renamed)
+    (gap,) = report.reading.gaps
+    assert f"(-{ending})" in gap.why.en and not gap.failed and list_found(report) == []
+    with pytest.raises(Unreadable, match=f"-{ending}"):
+        look_at_text(tmp_path, *renamed)
+
+
+def test_a_list_of_some_transactions_makes_nothing_hang(tmp_path: Path) -> None:
+    """The line above it says so; a list of none is a list all the same."""
+    head = "TransactionalId\tCoordinator\tProducerId\tTransactionState"
+    of = "ProducerId\tProducerEpoch\tLastTimestamp\tCurrentTransactionStartOffset"
+    row = f"7\t0\t{WRITTEN_MS + 2_400_000}\t5"  # 20 minutes ago
+    ask = "$ bin/kafka-transactions.sh --bootstrap-server b:9092 list"
+    asked = {"topic": "orders", "partition": 0}
+    report = look_at_text(tmp_path, ask, head, of, row, **asked)
+    assert list_found(report) == [("hanging", "orders-0")] and not report.reading.gaps
+    for only in ("--duration-filter 3600000", "--transactional-id-pattern 'shop.*'"):
+        report = look_at_text(tmp_path, f"{ask} {only}", head, of, row, **asked)
+        assert list_found(report) == [("overdue", "orders-0")]
+
+
+def test_a_list_that_is_printed_again_says_what_is_so_now(tmp_path: Path) -> None:
+    """As the report advises; what `describe` said of the same state says more, and stays."""
+    head = "TransactionalId\tCoordinator\tProducerId\tTransactionState"
+    lists = [(head, f"shop\t1\t7\t{state}") for state in ("PrepareCommit", "CompleteCommit")]
+    assert "print it again" in str(look_at_text(tmp_path, *lists[0]).reading.gaps[0].why)
+    assert not look_at_text(tmp_path, *lists[0], *lists[1]).reading.gaps
+    described = read_output("4.3.1", "describe")
+    for pid, state in ((4, "CompleteAbort"), (5, "Empty")):
+        row = f"pay-app\t1\t{pid}\t{state}"
+        assert list_found(look_at_text(tmp_path, described, head, row)) == []
+    again = look_at_text(tmp_path, described, head, "pay-app\t1\t4\tOngoing")
+    assert list_found(again) == OVERDUE
 
 
 def test_what_compaction_has_left_of_a_batch_is_counted(tmp_path: Path) -> None:

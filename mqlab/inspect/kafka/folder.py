@@ -19,7 +19,6 @@ from ..reading import Ask, Gap, LogRead, Position, Reading, Txn, Unreadable
 from .internal import (
     GROUPS,
     STATES,
-    Committed,
     Own,
     State,
     join_states,
@@ -27,10 +26,9 @@ from .internal import (
     read_state,
 )  # fmt: skip
 from .scan import AHEAD, AROUND, COMMIT, Labels, Open, Row, Scan
-from .segments import LOG_STARTS, Partition, label_batch, open_batch
+from .segments import LOG_STARTS, NOT_SERVED, PASSED, Partition, label_batch, open_batch
 
 FOLDER = re.compile(r"(.+)-(\d+)")
-PASSED = re.compile(r".+-\d+\.[0-9a-f]{32}-(delete|future|stray)")
 MOST_GAPS = 40
 MOST_SHOWN = 200  # offsets that were asked for and are drawn
 EVERY = 200_000  # batches between two lines of progress
@@ -49,8 +47,6 @@ NO_STATE = tr("no folder of __transaction_state is there: the coordinator of the
               "is another broker, so which of them hang cannot be said")  # fmt: skip
 NO_GROUPS = tr("no folder of __consumer_offsets is there: the groups' coordinator is another "
                "broker")  # fmt: skip
-NOT_SERVED = tr("its folder was not read: the broker is deleting the partition (-delete), copying "
-"it from another disk (-future), or has no assignment for it (-stray)")  # fmt: skip
 ONLY_ASKED = tr("something else was asked for")
 BEFORE = Words("what comes before offset {first} was not counted")
 ONLY_METADATA = Words(
@@ -178,16 +174,17 @@ class Folder:
         topic, partition). Returns the partition's `Scan`, which knows its end and its open
         transactions."""
         scan = Scan(part.name, str(part.folder))
-        # by producer id, the positions in its open transaction
-        of_open_txns: dict[int, list[Committed]] = {}
+        # by producer id and place, the positions in its open transaction, with where they are
+        of_open_txns: dict[int, dict[tuple[str, str, int], tuple[int, int]]] = {}
+        written: dict[tuple[str, str, int], int] = {}  # by place, where the one that counts is
         for batch in part.read():
             row = batch[0]
             scan.take(row)
             if row.control:  # the marker that ends the producer's transaction
-                for position_of_txn in of_open_txns.pop(row.pid, []):
-                    self.pending.get(_place(position_of_txn), {}).pop(row.pid, None)
-                    if row.control == COMMIT:
-                        self.committed[_place(position_of_txn)] = position_of_txn.offset
+                held = of_open_txns.pop(row.pid, {})
+                for place, (at, offset) in held.items() if row.control == COMMIT else ():
+                    if at > written.get(place, -1):  # else one that was written later counts
+                        self.committed[place], written[place] = offset, at
                 continue
             for record in open_batch(batch, self.tell):
                 try:
@@ -195,11 +192,20 @@ class Folder:
                 except Unknown as error:
                     self.tell(row.place, Text(str(error)))
                     continue
-                if position is not None and row.transactional:
-                    of_open_txns.setdefault(row.pid, []).append(position)
-                    self.pending.setdefault(_place(position), {})[row.pid] = position.offset
-                elif position is not None:
-                    self.committed[_place(position)] = position.offset
+                if position is None:
+                    continue
+                place = position.group, position.topic, position.partition
+                if position.offset < 0:  # deleted, and what is pending of it too
+                    self.committed.pop(place, None)
+                    for held in of_open_txns.values():
+                        held.pop(place, None)
+                elif row.transactional:
+                    of_open_txns.setdefault(row.pid, {})[place] = row.base, position.offset
+                else:
+                    self.committed[place], written[place] = position.offset, row.base
+        for pid, positions_of_txn in of_open_txns.items():
+            for place, (_, offset) in positions_of_txn.items():
+                self.pending.setdefault(place, {})[pid] = offset
         return scan
 
     def _join_positions(
@@ -303,10 +309,6 @@ def find_part(txn_id: str, parts: int) -> int:
     for high, low in zip(units[::2], units[1::2], strict=True):
         found = (31 * found + 256 * high + low) & 0xFFFFFFFF
     return min(found, (1 << 32) - found) % (1 << 31) % parts
-
-
-def _place(one: Committed) -> tuple[str, str, int]:
-    return one.group, one.topic, one.partition
 
 
 def _with_first_batch(one: Open, kept: dict[int, Row]) -> Open:

@@ -13,6 +13,7 @@ Source: LogSegment, OffsetIndex, ProducerStateManager, AbortedTxn (storage, Kafk
 
 from __future__ import annotations
 
+import re
 import struct
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
@@ -37,6 +38,8 @@ from ..reading import open_file, read_file
 from .scan import ABORT, COMMIT, Open, Row
 
 HIGH_WATERMARKS, LOG_STARTS = "replication-offset-checkpoint", "log-start-offset-checkpoint"
+#: the name of a partition's folder that the broker does not serve
+PASSED = re.compile(r".+-\d+\.[0-9a-f]{32}-(delete|future|stray)")
 PIECE = 1 << 20  # bytes that are read at once; a larger batch is checked, and not opened
 OPENED = 8 << 20  # bytes of the records of a batch that are opened
 LABELLED = 10_000  # records of a batch that is shown with labels
@@ -45,6 +48,8 @@ ABORTED = struct.Struct(">hqqqq")
 PRODUCER = struct.Struct(">qhiqiqiq")
 ENTRY = struct.Struct(">II")
 
+NOT_SERVED = tr("its folder was not read: the broker is deleting the partition (-delete), copying "
+"it from another disk (-future), or has no assignment for it (-stray)")  # fmt: skip
 TORN = Words("ends inside a batch at byte {at}: a broker that stops while it writes leaves it "
 "like this, and cuts it off when it starts")  # fmt: skip
 FLIPPED = Words(

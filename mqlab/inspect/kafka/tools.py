@@ -26,7 +26,7 @@ from .internal import DECIDED, GROUPS, STATE_OF, STATES, Own, State, join_states
 from .judge import HANGING_STATE, MOST_MS, UNPLACED, compare_with_state
 from .printed import FAILED, NOISE, OTHERS, read_lines, split_containers
 from .scan import ABORT, COMMIT, Labels, Open, Row, Scan
-from .segments import OLD, write_label
+from .segments import NOT_SERVED, OLD, PASSED, write_label
 
 FIELD = re.compile(r"(\w+): (\S+)")
 RECORD = ("| offset: ", "| key: ", "| payload: ")
@@ -42,6 +42,10 @@ NUMBERS = ("producerId", "producerEpoch", "transactionTimeoutMs",
 OLD_KEY = re.compile("(transaction_metadata::)?transactionalId=")  # 2.x: the second only
 OLD_PLACE = re.compile(r"offset(?:_commit::group=|::)(.*)(?:,partition=|:)(.+)[-:](\d+)")
 OLD_OFFSET = re.compile(r"(?:offset=)?(\d+)(?=[,:]|$)")
+#: a shell's line that lists some transactions only
+FILTERED = re.compile(
+    r"kafka-transactions\S* .*list .*--(duration-filter|transactional-id-pattern)"
+)
 DELETED = "<DELETE>"
 #: a record as 2.2 and older print it, up to what may look like anything
 OLD_RECORD = re.compile(r"offset: (\d+) position: \d+ (?:.*? headerKeys: \[|.*? isvalid: .*)")
@@ -114,11 +118,13 @@ class Tools:
         self.scans: dict[str, Scan] = {}  # by log
         self.hanging: list[Txn] = []
         self.positions: dict[tuple[str, str], Position] = {}  # by group and log
-        #: by the log and the producer: positions of its open transaction
-        self.pending: dict[tuple[str, int], dict[tuple[str, str], Position]] = {}
+        self.written: dict[tuple[str, str], int] = {}  # of those of a dump, their record's offset
+        #: by the log and the producer: positions of its open transaction, with where they are
+        self.pending: dict[tuple[str, int], dict[tuple[str, str], tuple[int, Position]]] = {}
         self.gaps: dict[str, Gap] = {}
         self.at_ms = 0  # when it was printed; 0 where no line says so
-        self.listed = False  # all transactional ids were listed
+        self.listed = False  # all transactional ids were listed, unless `filtered`
+        self.filtered = False
         self.decoded: set[str] = set()  # internal logs of which records were printed decoded
         self.asked = 0  # outputs of `describe-producers`, and their rows
         self.producers: list[tuple[dict[str, str], str]] = []
@@ -146,6 +152,7 @@ class Tools:
         counted as missed; outside it is passed over. `place`: "all.txt:12", for evidence."""
         # What was copied from a terminal has blanks where the tool prints tabs.
         cells = [cell.strip() for cell in line.split("\t")] if "\t" in line else line.split()
+        self.filtered = self.filtered or bool(FILTERED.search(line) and NOISE.match(line))
         if FAILED.match(line):
             why = TOOL_FAILED(line=shorten(line, 300))
             self.gaps.setdefault("tool", Gap(Text(place), why, failed=True))
@@ -213,8 +220,12 @@ class Tools:
         wanted = wanted or self.ask.wants(topic, int(number))
         # no transactions in these
         use = of_use and not path.endswith((".index", ".timeindex", ".checkpoint"))
+        passed = PASSED.fullmatch(name) is not None
+        use = use and not passed
         self._scan = self.scans.setdefault(name, Scan(name, path)) if wanted and use else None
-        if not wanted:
+        if passed:
+            self.gaps.setdefault(name, Gap(Text(name), NOT_SERVED))
+        elif not wanted:
             self.gaps.setdefault(name, Gap(Text(name), ONLY_ASKED))
         elif not use:
             self.gaps.setdefault(path, Gap(Text(path), OTHER_FILE, failed=not of_use))
@@ -320,7 +331,9 @@ class Tools:
             scan.start = scan.start if scan.tail else row.base
             scan.take(row)
             held = self.pending.pop((scan.name, row.pid), {}) if row.control else {}
-            self.positions |= held if row.control == COMMIT else {}
+            for key, (at, one) in held.items() if row.control == COMMIT else ():
+                if at > self.written.get(key, -1):  # else one that was written later counts
+                    self.positions[key], self.written[key] = one, at
 
     def _take_state(self, key: str, payload: str, place: str) -> None:
         """Note a transaction's state from a record of `__transaction_state`, as the older or the
@@ -347,9 +360,9 @@ class Tools:
 
     def _take_committed(self, key: str, payload: str, row: Row, log: str, place: str) -> None:
         """Note a group's committed offset from a record of `__consumer_offsets`, as the older or
-        the newer decoder prints it; a deleted one is forgotten. One that a transaction wrote is
-        pending until that has committed. `payload` is the record's value, `place` where it is
-        printed; `row`: the record's batch; `log`: the partition's name."""
+        the newer decoder prints it; a deleted one is forgotten, pending ones of it too. One that a
+        transaction wrote is pending until that has committed. `payload` is the record's value,
+        `place` where it is printed; `row`: the record's batch; `log`: the partition's name."""
         key_fields, data = _json(key, "topic"), _json(payload, "offset")
         old_key, match = OLD_PLACE.fullmatch(key), OLD_OFFSET.match(payload)
         if not key_fields and not old_key:  # of a group, not of its position
@@ -362,12 +375,15 @@ class Tools:
         if offset < 0 and payload != DELETED:
             return self._note_missed(payload, place)
         position = Position(group, f"{topic}-{number}", offset, source=place)
-        if row.transactional:
-            self.pending.setdefault((log, row.pid), {})[position.group, position.log] = position
-        elif offset < 0:
-            self.positions.pop((position.group, position.log), None)
+        place_of = position.group, position.log
+        if offset < 0:
+            self.positions.pop(place_of, None)
+            for held in self.pending.values():
+                held.pop(place_of, None)
+        elif row.transactional:
+            self.pending.setdefault((log, row.pid), {})[place_of] = row.base, position
         else:
-            self.positions[position.group, position.log] = position
+            self.positions[place_of], self.written[place_of] = position, row.base
 
     # ---- tables --------------------------------------------------------------------------
 
@@ -386,7 +402,10 @@ class Tools:
     def _take_listed(self, row: dict[str, str], place: str) -> None:
         txn_id, state = row["TransactionalId"], row["TransactionState"]
         (pid,) = _ints(row, "ProducerId")
-        self.states.setdefault(txn_id, State(txn_id, pid, state=state, source=place))
+        known = self.states.get(txn_id)
+        # what `describe` has said of the same state says more
+        if known is None or (known.pid, known.state) != (pid, state):
+            self.states[txn_id] = State(txn_id, pid, state=state, source=place)
 
     def _take_described(self, row: dict[str, str], place: str) -> None:
         txn_id = row["TransactionalId"]
@@ -457,7 +476,7 @@ class Tools:
             # (a scan keeps MOST_OPEN open transactions, so one may be missing)
             if opened := self.scans[log].opens.get(pid):
                 label = self.labels[pid, opened.epoch]
-                for key, one in offsets.items():
+                for key, (_, one) in offsets.items():
                     pending_of.setdefault(key, []).append((label, str(one.at)))
                     # -1: no offset is committed there
                     self.positions.setdefault(key, replace(one, at=-1))
@@ -471,7 +490,7 @@ class Tools:
             # only where the dump reaches the end that the group's table says
             if scan and one.at >= 0 and scan.end == end and (count := scan.count_left(one.at)):
                 still_to_read[key] = count
-        if opens and not self.states:
+        if opens and not self.states and not self.listed:
             self.gaps["coordinator"] = Gap(Text(STATES), NO_COORDINATOR)
         if any(one.state == "Ongoing" and one.epoch < 0 for one in self.states.values()):
             self.gaps["times"] = Gap(tr("ages"), NO_TIMES)
@@ -482,7 +501,8 @@ class Tools:
         if then:  # one look at a state that a running cluster leaves within a moment
             self.gaps["then"] = Gap(Text(STATES), DECIDED_THEN(ids=", ".join(then[:4])))
         states = tuple(one for one in self.states.values() if one.txn_id not in then)
-        facts = Own(states, self.listed, still_to_read, live=False, sure_after_ms=MOST_MS)
+        whole = self.listed and not self.filtered
+        facts = Own(states, whole, still_to_read, live=False, sure_after_ms=MOST_MS)
         at_ms, state_of = self.at_ms or at_ms, {str(one.pid): one for one in states}
         pairs = [(txn, state_of.get(txn.owner)) for txn in txns if txn.seen != STATES]
         sure, all_of = facts, replace(facts, sure_after_ms=-1)

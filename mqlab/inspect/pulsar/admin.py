@@ -99,9 +99,9 @@ def say_reason(body: str) -> str:
 
 class Live:
     """`get` and `entry` raise Refused. `config`: a client's settings, of which authParams (token:…)
-    and tlsTrustCertsFilePath are used."""
+    and tlsTrustCertsFilePath are used. `at_ms`: when the answers were given, 0: just now."""
 
-    lives, filtered = True, False
+    lives, filtered, at_ms = True, False, 0
 
     def __init__(self, ask: Ask) -> None:
         """Prepare requests to a running broker's admin API at `ask.target` (http:// where it names
@@ -182,6 +182,7 @@ class Saved:
         or the first MOST_FILES *.json below a folder. A file that holds none is noted as a gap;
         raises Unreadable where there is no answer at all."""
         self.name = "stdin" if ask.target == "-" else ask.target
+        self.at_ms = 0
         self.gaps: list[Gap] = []
         self._answers: dict[str, Any] = {}
         root = Path(ask.target)
@@ -189,6 +190,8 @@ class Saved:
             name = path.relative_to(root).as_posix() if path != root else path.name
             try:
                 text = _read(path)
+                if str(path) != "-":  # no answer says when it was given: as old as the newest file
+                    self.at_ms = max(self.at_ms, round(path.stat().st_mtime * 1000))
                 if error := ERROR.search(text):
                     why = ERROR_PAGE(text=say_reason(error[0]))
                     self.gaps.append(Gap(FILE(name=name), why, failed=True))

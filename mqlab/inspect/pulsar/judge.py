@@ -37,8 +37,11 @@ Row = tuple[str, str, str, str, tuple[str, ...], dict[str, Any]]
 def _list_cases(facts: Facts, reading: Reading) -> Iterator[Row]:
     """Yield each case that was found: (its name in findings.toml, the place, a line of evidence,
     the request that answered it, the logs to show, what its words are filled with)."""
-    # `live`: by id, the transactions that the coordinators list
-    now, live = reading.at_ms, {txn.name: txn for txn in reading.txns}
+    # `live`: by id, the transactions that the coordinators list and nobody has decided yet; of the
+    # others the last loop tells, as they cannot be aborted
+    now, live = reading.at_ms, {txn.name: txn for txn in reading.txns if txn.state == OPEN}
+    holding = {name for t in facts.topics for name in t.next_open or ()}
+    holding |= {name for p in facts.pending for name in p.of or ()}
     # (`open`: how many transactions are open in the topic's buffer, or in the subscription; `age`,
     # below, is in ms)
     held_back = [t.name for t in facts.topics if t.open]
@@ -79,11 +82,13 @@ def _list_cases(facts: Facts, reading: Reading) -> Iterator[Row]:
     for txn in reading.txns:
         age = _age([txn], now)
         for where in txn.where:
-            if places.get(where) in UNTOUCHED and age > STALLED_MS:
+            if txn.state == OPEN and places.get(where) in UNTOUCHED and age > STALLED_MS:
                 words = {"place": where, "state": places[where]} | _oldest([txn], now)
                 line = f"{txn.name} {txn.state} {where}; state {places[where]} there"
                 yield "first-write-waits", where, line, "slowTransactions", (), words
-        if age > (txn.timeout_ms if txn.state == OPEN else max(txn.timeout_ms, LONG_MS)):
+        # when it was decided is not known, only when it began
+        decided_ms = LONG_MS if txn.name in holding else max(txn.timeout_ms, LONG_MS)
+        if age > (txn.timeout_ms if txn.state == OPEN else decided_ms):
             words = {"state": txn.state, "timeout": say_age(txn.timeout_ms)} | _oldest([txn], now)
             name = "open-too-long" if txn.state == OPEN else "decided-not-ended"
             line = f"{txn.name} {txn.state} {' '.join(txn.where)}"
@@ -91,7 +96,7 @@ def _list_cases(facts: Facts, reading: Reading) -> Iterator[Row]:
     # subscriptions with acknowledgements that are pending for too long
     for p in facts.pending:
         # `of`: the transactions that acknowledge there, None where no coordinator reports them
-        by = [live[name] for name in p.of or ()]
+        by = [live[name] for name in p.of or () if name in live]
         lost = p.open and p.of == ()  # of no transaction that a coordinator knows
         if p.state not in ("None", "Ready") or lost or (p.open and _age(by, now) > LONG_MS):
             words = {"n": p.open, "state": p.state, "topic": p.topic, "sub": p.sub}

@@ -191,8 +191,9 @@ class _Reader:
         facts = Facts(
             states, tuple(topics), tuple(self.pending), self.unloaded, self.missing
         )  # fmt: skip
+        at_ms = self.admin.at_ms or self.ask.now_ms
         return Reading(
-            "pulsar", self.admin.name, self.ask.now_ms, tuple(self.logs), tuple(self.txns),
+            "pulsar", self.admin.name, at_ms, tuple(self.logs), tuple(self.txns),
             tuple(self.positions), tuple(self.admin.gaps), facts,
         )  # fmt: skip
 

@@ -231,6 +231,9 @@ class _Reader:
                     rows.append(record)
                 # by key, the last copy counts; an op message names it or the one it is a copy of
                 offsets = {half.offset, _number(record.properties, PREPARED_QUEUE_OFFSET, -1)}
+                # no copy: the client has sent it again, as the answer was lost
+                if CHECK_TIMES not in record.properties and half.key in half_by_key:
+                    half_by_key[f"{half.key}@{half.offset}"] = half_by_key.pop(half.key)
                 half_by_key[half.key] = (half, offsets)
         ended = self._read_ops(check_at)
         self.ended = frozenset(ended)

@@ -283,7 +283,7 @@ def _find_reason(batch: Batch) -> tuple[Words, Words | None]:
         return words.WHY_MARKER, None
     record = batch.records[0] if isinstance(batch.records, tuple) and batch.records else None
     if isinstance(record, GroupMetadata):
-        return words.WHY_GENERATION, words.TOLD_SHARED
+        return words.WHY_GENERATION if record.members else words.WHY_NOBODY, words.TOLD_SHARED
     if isinstance(record, Offsets):
         if batch.transactional:
             return words.WHY_PENDING, words.TOLD_POSITION

@@ -27,7 +27,7 @@ from ..coordinator import OWES, SWEEP
 from ..coordinator.entry import TIMEOUT
 from ..errors import Error
 from ..group import NOW, membership
-from ..group.members import GroupState
+from ..group.members import GroupState, JoinGroup
 from ..log.role import ADD, EXPIRE, FRONTIERS
 from ..messages import (
     EARLIEST,
@@ -119,7 +119,7 @@ TIMERS: Timers = {
     membership.SYNC: Words("Who has not asked for its part by now is left out of the group."),
 }
 
-STABLE = Words("Everybody knows its part; only members of this generation may commit positions.")
+STABLE = Words("Everybody knows its part; members of older generations may not commit positions.")
 REPLICATED_UP_TO = Words(
     "Every in-sync copy holds the log up to here: the loss of one node loses none of it."
 )
@@ -162,8 +162,9 @@ FAILURES: Mapping[object, Words] = {
         "The last transaction of this id has not quite ended; asked again later, it may begin."
     ),
     flight.Kind.FATAL: Words(
-        "This call is refused, and the producer can do nothing more: another one has its name, or "
-        "its numbers are unknown. What an earlier try of it did still counts."
+        "This call is refused, and the producer can do nothing more: another one has its name, its "
+        "transaction was ended without it, or its numbers are unknown. What an earlier try of it "
+        "did still counts."
     ),
     flight.Kind.ABORTABLE: Words(
         "This call is refused, and the transaction cannot commit any more; the producer may abort "
@@ -215,8 +216,12 @@ def _name_request(body: object, sender: Kind) -> str:
         case Produce(batch=batch):
             numbered = "PRODUCE_NUMBERED" if batch.pid >= 0 else "PRODUCE_PLAIN"
             return "PRODUCE_TXN" if batch.transactional else numbered
+        case AddPartitionsToTxn(verify_only=True):
+            return "VERIFY"
         case AddPartitionsToTxn():
             return "ADD_BY_CLIENT" if sender is Kind.CLIENT else "ADD_BY_LEADER"
+        case JoinGroup(instance=instance):
+            return "JOIN_STATIC" if instance else "JOIN"
         case ListOffsets(at_ms=at_ms) if at_ms == EARLIEST:
             return "LIST_EARLIEST"
         case Fetch(isolation=isolation):

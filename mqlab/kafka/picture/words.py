@@ -53,15 +53,18 @@ WHY_DATA = Words(
 WHY_MARKER = Words("A marker is a record like any other: it takes one offset in this partition.")
 WHY_LSO = Words("read_committed may read up to the LSO, {lso}; the high watermark is {hw}.")
 WHY_FETCHED = Words("This partition's LSO is {lso} and its HW {hw}; every partition has its own.")
-WHY_COMPLETE = Words("Every partition has its marker: nothing is pending any more.")
+WHY_COMPLETE = Words("The coordinator waits for no partition any more: it has no marker to send.")
 WHY_GENERATION = Words(
-    "A generation: who is in the group and what each reads; nobody else may commit now."
+    "A generation: who is in the group and what each reads; members of older ones may not commit."
+)
+WHY_NOBODY = Words(
+    "Nobody is in this generation: the group's positions stay, and who is no member may commit."
 )
 WHY_OFFSETS = Words("These positions count at once.")
 WHY_PENDING = Words("Positions as part of the transaction: pending until its marker.")
 WHY_UNSTABLE = Words("A transaction holds a newer position that may or may not count: wait for it.")
 WHY_FENCED = Words(
-    "{error}: it is no member of the current generation; somebody else has its work now."
+    "{error}: it is no member of the current generation; its work may be another one's now."
 )
 WHY_REFUSED = Words("Refused: {error}.")
 
@@ -100,7 +103,9 @@ TOLD_COMMIT = Words("The broker decides: {txn} counts, all of it, whatever dies 
 TOLD_ABORT = Words("The broker decides: nothing of {txn} counts.")
 TOLD_SHOWN = Words("Readers get what {txn} wrote in the log {at}.")
 TOLD_SKIPPED = Words("Readers of committed data are not shown what {txn} wrote in the log {at}.")
-TOLD_FENCED = Words("The broker turns {peer} away: a newer one works under its name.")
+TOLD_FENCED = Words(
+    "The broker turns {peer} away: this has ended by now, or a newer one works under its name."
+)
 TOLD_READ = Words("{node} has read {what}.")
 
 

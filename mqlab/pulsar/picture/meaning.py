@@ -191,6 +191,8 @@ def _explain_effect(
         case Reply(body=SendReceipt(position=at) as receipt) if at >= 0:
             stored = next((e for e in entries() if e.base == at), None)
             why = _explain_receipt(receipt, stored)()
+            if stored is not None and stored.txn is not None and _is_ended(entries, stored):
+                why = sentences.LATE_RECORD()
             return Telling(written.name(stored.txn if stored else None), why=why)
         case Reply(body=body):
             return _explain_answer(getattr(event, "body", None), body, written)
@@ -227,14 +229,21 @@ def _explain_entry(
             why, story = sentences.PLAIN_RECORD(), sentences.TOLD_PLAIN
             return Telling(txn_name, why=why, story=story, record=record)
         why, story = sentences.MESSAGE_RECORD(), sentences.TOLD_WRITTEN
+        if _is_ended(entries, entry):
+            why, story = sentences.LATE_RECORD(), sentences.TOLD_LATE
         return Telling(txn_name, why=why, stage=Stage.WRITE, story=story, record=record)
-    earlier = (other for other in entries() if other.base < entry.base)
-    if any(other.marker is not None and other.txn == entry.txn for other in earlier):
+    if _is_ended(entries, entry):
         return Telling(txn_name, why=sentences.MARKER_AGAIN())
     commits = entry.marker is MarkerType.TXN_COMMIT
     why = (sentences.COMMIT_MARKER if commits else sentences.ABORT_MARKER)()
     story = sentences.TOLD_SHOWN if commits else sentences.TOLD_SKIPPED
     return Telling(txn_name, why=why, stage=Stage.SHOW, story=story)
+
+
+def _is_ended(entries: Callable[[], Iterable[LedgerEntry]], entry: LedgerEntry) -> bool:
+    """Whether the topic has a marker of this entry's transaction before it."""
+    earlier = (other for other in entries() if other.base < entry.base)
+    return any(other.marker is not None and other.txn == entry.txn for other in earlier)
 
 
 def _explain_record(record: TransactionMetadataEntry) -> Words:

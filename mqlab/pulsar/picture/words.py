@@ -139,6 +139,10 @@ MESSAGE_RECORD = Words(
     "It is among all other messages of the partition; maxReadPosition stays before the first "
     "one of the oldest open transaction."
 )
+LATE_RECORD = Words(
+    "Its transaction has a marker here already: the broker stores it without asking, and what has "
+    "ended is not decided again."
+)
 PLAIN_RECORD = Words("A plain message takes the next position like any other.")
 COMMIT_MARKER = Words(
     "A marker takes a position of its own, is sent to nobody, and ends the transaction here."
@@ -175,6 +179,7 @@ PENDING_ABORT = Words(
 # ---- the story: the same for a reader who knows no protocol --------------------------
 
 TOLD_WRITTEN = Words("{at} holds {what}. It is not decided yet.")
+TOLD_LATE = Words("{at} holds {what}, although it comes after the end of its transaction.")
 TOLD_PLAIN = Words("{at} holds {what}. Consumers get it once all before it is decided.")
 TOLD_COMMIT = Words("The broker decides: {txn} counts.")
 TOLD_ABORT = Words("The broker decides: nothing of {txn} counts.")
@@ -183,5 +188,5 @@ TOLD_SKIPPED = Words("Consumers of {at} are not given what {txn} wrote there.")
 TOLD_PENDING = Words("{txn} has taken a message. It is not decided yet if that counts.")
 TOLD_TAKEN = Words("What {txn} has taken counts as done.")
 TOLD_GIVEN_BACK = Words("What {txn} had taken is free again.")
-TOLD_CONFLICT = Words("{peer} is refused: another transaction has taken the message.")
+TOLD_CONFLICT = Words("{peer} is refused: the message is taken already.")
 TOLD_READ = Words("{node} has got {what}.")

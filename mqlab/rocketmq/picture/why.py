@@ -91,8 +91,8 @@ REGISTERED = Words(
     "else."
 )
 MOVED_ON = Words(
-    "Half messages before this place are not looked at again: they have ended, or a copy of "
-    "them is further on."
+    "Half messages before this place are not looked at again: they have ended, were set aside, or "
+    "a copy of them is further on."
 )
 #: what has changed in the broker's memory
 CHANGES: Changes = {

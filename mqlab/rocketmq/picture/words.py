@@ -136,8 +136,8 @@ OP_RECORD = Words(
     "themselves stay."
 )
 PARKED = Words(
-    "No producer gave a decision in as many checks as are allowed: the half message is set "
-    "aside for an operator; this is no rollback."
+    "It was checked as often as allowed, or is too old: the half message is set aside for an "
+    "operator. This is no rollback, and a commit may have come before or may still come."
 )
 DELIVERED = Words(
     "A commit writes the message once more, complete, into its own topic: from here on consumers "
@@ -185,7 +185,7 @@ TOLD_UNKNOW = Words("{node} tells the broker: {what} is not decided yet.")
 TOLD_QUESTION = Words("The broker asks {peer} what has become of {what}.")
 TOLD_SHOWN = Words("{what} is in its topic: consumers get it.")
 TOLD_AGAIN = Words("{what} is in its topic once more: consumers get it again.")
-TOLD_PARKED = Words("The broker asks no more: {what} is put aside, and nobody gets it.")
+TOLD_PARKED = Words("The broker asks no more: {what} is put aside.")
 TOLD_DEAD = Words("{what} has failed too often. It is put aside for a person.")
 TOLD_APPLIED = Words("{node} has done its work for {what}.")
 TOLD_APPLIED_AGAIN = Words("{node} has done its work for {what} once more.")

@@ -17,7 +17,7 @@ from mqlab.kafka.coordinator.entry import StateRecord
 from mqlab.kafka.errors import Error
 from mqlab.kafka.group import GroupCoordinator, GroupMetadata, Offsets, membership
 from mqlab.kafka.group.commits import Placed
-from mqlab.kafka.group.members import Heartbeat, JoinGroup, JoinGroupResponse
+from mqlab.kafka.group.members import Heartbeat, JoinGroup, JoinGroupResponse, Member
 from mqlab.kafka.leader import Leader
 from mqlab.kafka.log import COMMIT, Batch
 from mqlab.kafka.log.role import Partition
@@ -75,6 +75,7 @@ SYSTEM = KafkaSystem(
     producers=(("app", "a"), ("other", "b")), readers=("reader",), groups=1, partitions=1
 )
 CONFIG = KafkaConfig()
+STORIES = Path(__file__).parents[3] / "datasets" / "scenarios" / "kafka"
 BATCH = Batch(("v",), 1, 0, 7, 0, 0, transactional=True)
 OFFSETS = Batch((Offsets("g", ()),), 1, 0, 7, 0, 0, transactional=True)
 
@@ -182,12 +183,35 @@ def test_an_answer_says_why_it_is_given_now() -> None:
 
 
 def test_what_is_written_says_what_it_decides() -> None:
-    members = Batch((GroupMetadata("g"),))
+    members = Batch((GroupMetadata("g", members=(Member("m-1", "m"),)),))
+    nobody = Batch((GroupMetadata("g"),))
     control = Batch((), 1, 1, 7, 0, -1, True, COMMIT)
-    found = [explain_batch("T1", b).why for b in (BATCH, OFFSETS, members, control)]
+    found = [explain_batch("T1", b).why for b in (BATCH, OFFSETS, members, nobody, control)]
     assert found == [
-        w() for w in (words.WHY_DATA, words.WHY_PENDING, words.WHY_GENERATION, words.WHY_MARKER)
-    ]
+        w() for w in (words.WHY_DATA, words.WHY_PENDING, words.WHY_GENERATION, words.WHY_NOBODY,
+                      words.WHY_MARKER)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("scenario", "line", "says"), [
+    # nobody has the producer's place here: its time was up, or it did not hear of its own epoch
+    ("producer-timed-out-legacy", "⇒ app          PRODUCER_FENCED", "or timed out, or never heard"),
+    # the old one is the same producer's: its transaction has ended
+    ("late-batch-v2", "⇒ app          INVALID_PRODUCER_EPOCH", "the transaction of this has ended"),
+    # a v2 client's partition is not in the transaction yet, a legacy client's must be
+    ("basic-commit", "AddPartitionsToTxn {orders-0}", "has the coordinator note its partition"),
+    ("legacy-client", "AddPartitionsToTxn {orders-0} verify", "asks whether this transaction is"),
+    # the marker that is missing is not sent
+    ("skip-leaderless-marker", "▮ disk CompleteCommit", "waits for no partition any more"),
+    # its members are in its log: the heartbeat after the restart is answered
+    ("group-restart", "__consumer_offsets-0 ✗", "generations, with their members"),
+])  # fmt: skip
+def test_a_sentence_why_is_true_of_the_run_that_it_stands_in(
+    scenario: str, line: str, says: str
+) -> None:
+    trace = load(STORIES / f"{scenario}.scn", SYSTEMS).run.trace
+    facts = [fact for fact in trace if " ".join(line.split()) in " ".join(fact.line().split())]
+    assert facts and all(says in fact.why.en for fact in facts)
 
 
 def test_a_frontier_is_of_interest_where_a_marker_has_moved_it() -> None:
@@ -491,8 +515,6 @@ def test_the_graph_is_of_what_goes_on_else_of_the_first_that_is_given() -> None:
 
 
 # ---- A sentence why is found by what a fact is about; its words decide nothing -------
-
-STORIES = Path(__file__).parents[3] / "datasets" / "scenarios" / "kafka"
 
 
 def test_a_client_that_has_ruined_itself_is_not_told_to_abort() -> None:

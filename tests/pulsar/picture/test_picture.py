@@ -136,6 +136,17 @@ def test_a_second_marker_says_that_it_changes_nothing() -> None:
     assert "second marker" not in markers[0]
 
 
+def test_a_message_of_an_ended_transaction_is_not_called_undecided() -> None:
+    trace = load(STORIES / "late-write-of-an-aborted.scn", SYSTEMS).run.trace
+    stored = [fact for fact in trace if fact.kind is FactKind.APPEND and fact.stage == "write"]
+    assert [fact.why.en.partition(":")[0] for fact in stored][1:] == [
+        "Its transaction has a marker here already"
+    ]
+    assert "not decided" in stored[0].story.en and "after the end" in stored[1].story.en
+    receipts = [fact.why for fact in trace if fact.text.en == "ok @2"]
+    assert receipts == [stored[1].why]
+
+
 @pytest.mark.parametrize(
     ("effect", "called"),
     [
