@@ -337,8 +337,7 @@ TERMS: dict[Text, Text] = {
         "Where a message is kept while its transaction is undecided; no consumer subscribes to it."
     ),
     Text(OP_TOPIC): tr(
-        "Which half messages have ended, by their places in the half topic; the half message "
-        "messages stay."
+        "Which half messages have ended, by their places in the half topic; the half messages stay."
     ),
     Text(DISCARD_TOPIC): tr(
         "Where a half message is set aside after as many checks as allowed: reported, not "
