@@ -24,7 +24,13 @@ from typing import Any, Self
 from ...kafka.config import KafkaConfig, offsets_log, txn_log, txn_logs
 from ...kafka.coordinator import Coordinator, next_epoch
 from ...kafka.coordinator.describe import describe_transaction, list_transactions
-from ...kafka.coordinator.entry import DescribeTransactions, Entry, ListTransactions, StateRecord
+from ...kafka.coordinator.entry import (
+    TIMEOUT,
+    DescribeTransactions,
+    Entry,
+    ListTransactions,
+    StateRecord,
+)
 from ...kafka.errors import Error
 from ...kafka.messages import (
     AddOffsetsToTxn,
@@ -417,8 +423,8 @@ def check_effects(effects: Effects, disk: Disk, config: KafkaConfig) -> None:
     for effect in effects:
         if not isinstance(effect, MAY_DO):
             raise SpeechError("{!r:.80} is no effect of a coordinator", effect)
-        if isinstance(effect, SetTimer) and effect.timer.strip() != effect.timer:
-            raise SpeechError("a timer is named {!r}: a name has no blank at either end",
+        if isinstance(effect, SetTimer) and effect.timer == TIMEOUT:
+            raise SpeechError("a timer is named {!r}: the transactional id belongs behind that",
                               effect.timer)  # fmt: skip
         if isinstance(effect, Send) and not isinstance(effect.body, WriteTxnMarkers):
             raise SpeechError("a coordinator sends markers: the body of Send is a WriteTxnMarkers")
