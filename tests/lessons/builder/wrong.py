@@ -299,7 +299,6 @@ ONCE = "an answer that comes is for a marker that is owed: those of a broken con
 SAME_EPOCH = "in this sitting an end keeps the epoch, and the client does not look"
 PID = "nobody asks for the pid with which the first id begins"
 RESET = "a timer of what is not Ongoing does nothing, and the next transaction sets it again"
-VERIFIED = "no client writes where it has not added, and a late message is known by its sequence"
 #: by sitting and what was done: why nobody can tell
 EQUAL = {
     (1, "line 56: `self.entries.get(ask.txn_id) or new` → `(new)`"): ALONE,
@@ -330,7 +329,6 @@ EQUAL = {
     (4, "line 157: `partition not in owed or said.epoch != e ... ch or said.error` → "
         "`(partition not in owed or said.epoch != entry.epoch)`"):
         "who is refused leads no more, so what it writes then is cut off",
-    (5, "line 74: `ask.partitions` → `(entry.partitions)`"): VERIFIED,
     (5, "line 79: `TxnState.ONGOING` → `(TxnState.EMPTY)`"): "the same record once more",
     (5, "line 118: `0` → `(1)`"): "a leader takes every version below 2 for one",
     (5, "line 150: `(*reply, *completed)` → `((*reply,))`"): EMPTY,
