@@ -424,7 +424,7 @@ def check_effects(effects: Effects, disk: Disk, config: KafkaConfig) -> None:
         if not isinstance(effect, MAY_DO):
             raise SpeechError("{!r:.80} is no effect of a coordinator", effect)
         if isinstance(effect, SetTimer) and effect.timer == TIMEOUT:
-            raise SpeechError("a timer is named {!r}: the transactional id belongs behind that",
+            raise SpeechError("a timer is named {!r}: the transactional id comes after that",
                               effect.timer)  # fmt: skip
         if isinstance(effect, Send) and not isinstance(effect.body, WriteTxnMarkers):
             raise SpeechError("a coordinator sends markers: the body of Send is a WriteTxnMarkers")
@@ -473,5 +473,5 @@ def check_added(effects: Effects, disk: Disk, role: Hosted, event: Event | None)
         foreign = sorted(set(entry.partitions) - known)
         if entry.state is TxnState.ONGOING and foreign:
             raise SpeechError("it writes Ongoing with {}, which was added to an earlier transaction "
-                              "and not to this one: what has ended leaves no partition behind",
+                              "and not to this one: what has ended keeps no partition",
                               ", ".join(foreign))  # fmt: skip

@@ -160,7 +160,7 @@ HARM = {
     "return self, (Send('nowhere', WriteTxnMarkers('a', 0, 0, True)),)": "KeyError: 'nowhere'",
     "raise SystemExit": "it raised SystemExit (line 26)",
     "raise type('Odd', (Exception,), {'__str__': lambda self: 1 / 0})": "it raised Odd (line 26)",
-    "return self, (SetTimer('timeout ', 1),)": "the transactional id belongs behind that",
+    "return self, (SetTimer('timeout ', 1),)": "the transactional id comes after that",
     "return replace(self, entries=[]), ()": "a Map in place of a dictionary",
     "import random; return self, (SetTimer(str(random.random()), 1),)": "imports random",
     "s = globals(); s['n'] = s.get('n', 0) + 1; return self, (SetTimer(str(s['n']), 1),)":
