@@ -313,7 +313,15 @@ def call_rule(rule: Rule, given: tuple[Any, ...]) -> Any:
         raise RuleError(ENDLESS(given=given, over=over)) from None
     except Exception as error:
         kind = type(error).__name__
-        raise RuleError(RAISED(given=given, kind=kind, error=error)) from error
+        raise RuleError(RAISED(given=given, kind=kind, error=say_error(error))) from error
+
+
+def say_error(error: BaseException) -> str:
+    """The text of an exception; "" where its own `__str__` raises, as a learner's class may."""
+    try:
+        return str(error)
+    except Exception:
+        return ""
 
 
 # ---- One execution of a system in a fixed order, with one fault at one place ---------

@@ -20,7 +20,7 @@ from types import ModuleType
 from typing import Any
 
 from ...kernel import Text, Words, tr
-from ..check import NO_RETURN, TooLong, limit_resources, limit_time
+from ..check import NO_RETURN, TooLong, limit_resources, limit_time, say_error
 from ..course.wire import Message, Wire, WireError
 from .speech import SpeechError, pack, unpack
 
@@ -147,7 +147,7 @@ def explain(error: BaseException, file: str) -> Text:
     if isinstance(error, SyntaxError):
         lines = [error.lineno]
     where = AT_LINE(lines[-1]) if lines else ""
-    what = str(error)[:300].removesuffix(f" ({file}, line {lines[-1]})" if lines else "")
+    what = say_error(error)[:300].removesuffix(f" ({file}, line {lines[-1]})" if lines else "")
     raised = (RAISED if what else RAISED_SO)(type(error).__name__, where, what)
     unhashable = isinstance(error, TypeError) and "unhashable" in what
     return UNHASHABLE(raised) if unhashable else raised

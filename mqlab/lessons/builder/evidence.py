@@ -12,7 +12,20 @@ from ...kafka.coordinator.entry import Entry, StateRecord
 from ...kafka.messages import WriteTxnMarkers, WriteTxnMarkersResponse
 from ...kafka.picture.view import View, read_world
 from ...kafka.states import COMPLETED, TxnState
-from ...kernel import Append, Effect, Event, Reply, Request, Run, Send, Text, Words, parse, tr
+from ...kernel import (
+    Append,
+    Caller,
+    Effect,
+    Event,
+    Reply,
+    Request,
+    Run,
+    Send,
+    Text,
+    Words,
+    parse,
+    tr,
+)
 from ...kernel.role import FAILED
 from .sittings import TC, BuildSystem
 
@@ -25,6 +38,16 @@ class Done:
     node: str
     event: Event | None
     effect: Effect | None
+
+
+@dataclass(frozen=True)
+class Answered:
+    """Who asked for what, the answer, and the record that its id had when the answer left."""
+
+    who: str
+    request: Any
+    answer: Any
+    entry: Entry | None
 
 
 @dataclass(frozen=True)
@@ -114,6 +137,23 @@ class Evidence:
             if Reply in step and Append in step and isinstance(one.event, Request):
                 return type(one.event.body).__name__
         return ""
+
+    @cached_property
+    def answered(self) -> list[Answered]:
+        """What was asked of the file and what it answered, in the order of its answers."""
+        asked: dict[Caller, Any] = {}
+        last: dict[str, Entry] = {}
+        found = []
+        for one in self.done:
+            match one:
+                case Done(event=Request(caller=caller, body=body), effect=None):
+                    asked[caller] = body
+                case Done(effect=Append(entry=StateRecord(entry=entry))):
+                    last[entry.txn_id] = entry
+                case Done(effect=Reply(caller=caller, body=body)) if caller in asked:
+                    ask = asked[caller]
+                    found.append(Answered(caller.name, ask, body, last.get(ask.txn_id)))
+        return found
 
     @property
     def start(self) -> int:

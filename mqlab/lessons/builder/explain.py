@@ -10,16 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...kafka.claims import is_decided
-from ...kafka.coordinator.entry import TIMEOUT
+from ...kafka.coordinator.entry import TIMEOUT, Entry
 from ...kafka.errors import Error
-from ...kafka.messages import EndTxn, InitProducerId
-from ...kafka.states import PREPARED, TxnState
+from ...kafka.messages import AddPartitionsToTxn, EndTxn, InitProducerId, WriteTxnMarkers
+from ...kafka.states import COMPLETED, PREPARED, TxnState
 from ...kernel import (
     CancelTimer,
     ConnectionLost,
     Fired,
     Request,
     Response,
+    Send,
     SetTimer,
     Text,
     Words,
@@ -28,6 +29,11 @@ from ...kernel import (
 from .evidence import NOBODY, Evidence, explain_outcome, explain_wait, find_refused, play
 from .sittings import BuildSystem
 
+#: by whether it commits, the states in which the log has an end
+ENDS = {
+    True: (TxnState.PREPARE_COMMIT, TxnState.COMPLETE_COMMIT),
+    False: (TxnState.PREPARE_ABORT, TxnState.COMPLETE_ABORT),
+}
 BREAKS = Words("the coordinator's code breaks: {broken}")
 NOTHING_GOOD = Words("in no execution does each commit succeed: {why}")
 
@@ -40,7 +46,10 @@ def explain(system: BuildSystem, schedule: tuple[str, ...], claim: str) -> Text:
 def explain_missing(system: BuildSystem, schedule: tuple[str, ...]) -> Text:
     """Why nothing good ever happens, by an execution after which nothing more can happen."""
     evidence = play(system, schedule)
-    return NOTHING_GOOD(why=find_refused(evidence) or explain_wait(evidence))
+    why = find_refused(evidence)
+    if why is None and any(one.state in PREPARED for one in evidence.latest.values()):
+        why = _explain_stuck(evidence)
+    return NOTHING_GOOD(why=why or explain_wait(evidence))
 
 
 # ---- who was refused -------------------------------------------------------------------
@@ -66,7 +75,56 @@ def _explain_refused_call(evidence: Evidence) -> Text:
     unknown = evidence.list_errors()[-1:] == [Error.INVALID_PRODUCER_ID_MAPPING.name]
     if evidence.killed and unknown and evidence.entries:
         return UNREAD
-    return find_refused(evidence) or explain_outcome(evidence)
+    return (
+        _explain_end_answer(evidence)
+        or _explain_early_timer(evidence)
+        or find_refused(evidence)
+        or explain_outcome(evidence)
+    )
+
+
+REFUSED_AGAIN = Words(
+    "EndTxn ({end}) is refused with {error}, and the log has this end already: its answer was "
+    "lost, and the same EndTxn again gets the same answer"
+)
+OTHER_EPOCH = Words(
+    "EndTxn is answered with epoch {told}, and the log has epoch {known}: the client continues "
+    "with the epoch in the answer, also where it had to ask again"
+)
+TIMED_EARLY = Words(
+    "the timer of {txn_id} had {ms} ms and has run out; the `timeout_ms` of its producer is "
+    "{timeout}"
+)
+
+
+def _explain_end_answer(evidence: Evidence) -> Text | None:
+    """What is wrong with the answer to an EndTxn whose end the log has."""
+    bumps = "epoch_bump" not in evidence.system.off
+    for one in evidence.answered:
+        ask, entry = one.request, one.entry
+        if not isinstance(ask, EndTxn) or entry is None or entry.state not in ENDS[ask.commit]:
+            continue
+        error, epoch = one.answer.error, one.answer.epoch
+        if not error and bumps and ask.v2 and epoch != entry.epoch:
+            return OTHER_EPOCH(told=epoch, known=entry.epoch)
+        own = entry.epoch - ask.epoch in (0, 1)  # the next one, where an end uses that
+        if own and error and error is not Error.CONCURRENT_TRANSACTIONS:
+            end = "commit" if ask.commit else "abort"
+            return REFUSED_AGAIN(end=end, error=error.name)
+    return None
+
+
+def _explain_early_timer(evidence: Evidence) -> Text | None:
+    """A timer that has aborted a transaction before its `timeout_ms` was over."""
+    cause = evidence.find_cause(TxnState.PREPARE_ABORT)
+    if cause is None or not isinstance(cause.event, Fired):
+        return None
+    name = cause.event.timer
+    set_to = [one.after_ms for _, one in evidence.list_effects(SetTimer) if one.timer == name]
+    entry = evidence.latest.get(name.removeprefix(TIMEOUT))
+    if entry is None or not set_to or set_to[-1] >= entry.timeout_ms:
+        return None
+    return TIMED_EARLY(txn_id=entry.txn_id, ms=set_to[-1], timeout=entry.timeout_ms)
 
 
 # ---- a decision that does not reach its end --------------------------------------------
@@ -93,6 +151,10 @@ LOST = tr(
     "is still pending for that partition is sent again"
 )
 ANSWERED = tr("all partitions have their marker, and no Complete record is written")
+ANOTHER_END = Words(
+    "a marker to {partition} carried epoch {epoch}, and the decision in the log has epoch {known}: "
+    "what is sent again carries the same"
+)
 SENT = Words("a marker went to {missing}, which has none, and none is sent again")
 
 
@@ -105,20 +167,41 @@ def _explain_stuck(evidence: Evidence) -> Text:
         return _explain_refused_marker(evidence)
     # since the coordinator was last started
     steps = evidence.done[evidence.start :]
-    disconnected = [one.event.peer for one in steps if isinstance(one.event, ConnectionLost)]
-    answered = {one.event.peer for one in steps if isinstance(one.event, Response)}
-    unanswered = [one for entry in decided for one in entry.partitions if one not in answered]
-    if set(disconnected) & set(unanswered):
+    # by partition and id: markers that are not answered, and those that a connection has lost
+    unanswered = {(name, entry.txn_id) for entry in decided for name in entry.partitions}
+    lost: set[tuple[str, str]] = set()
+    for one in steps:
+        match one.effect or one.event:
+            case Send(to=name, body=WriteTxnMarkers(txn_id=txn_id)):
+                lost.discard((name, txn_id))
+            case ConnectionLost(peer=peer):
+                lost |= {(name, txn_id) for name, txn_id in unanswered if name == peer}
+            case Response(peer=peer, body=said) if said.epoch == _find_epoch(decided, said.txn_id):
+                unanswered.discard((peer, said.txn_id))
+    if lost & unanswered:
         return LOST
     # partitions without the marker; else those that have it, and whose answer was lost
-    missing = evidence.unmarked or unanswered
+    missing = evidence.unmarked or sorted({name for name, _ in unanswered})
     if not missing:
-        return ANSWERED
-    sent_to = {effect.to for _, effect in evidence.list_markers(evidence.start)}
-    names = ", ".join(missing)
-    if set(missing) & sent_to:
-        return SENT(missing=names)
-    return (LOST_AGAIN if evidence.killed else UNSENT)(missing=names)
+        return _explain_other_epoch(evidence, decided) or ANSWERED
+    sent = evidence.list_markers(evidence.start)
+    unsent = unanswered - {(effect.to, effect.body.txn_id) for _, effect in sent}
+    if never := sorted({name for name, _ in unsent} & set(missing)):
+        return (LOST_AGAIN if evidence.killed else UNSENT)(missing=", ".join(never))
+    return _explain_other_epoch(evidence, decided) or SENT(missing=", ".join(missing))
+
+
+def _find_epoch(decided: list[Entry], txn_id: str) -> int | None:
+    return next((entry.epoch for entry in decided if entry.txn_id == txn_id), None)
+
+
+def _explain_other_epoch(evidence: Evidence, decided: list[Entry]) -> Text | None:
+    """A marker whose epoch is not that of the decision."""
+    for _, effect in evidence.list_markers(evidence.start):
+        epoch, known = effect.body.epoch, _find_epoch(decided, effect.body.txn_id)
+        if known is not None and epoch > known:
+            return ANOTHER_END(partition=effect.to, epoch=epoch, known=known)
+    return None
 
 
 def _explain_refused_marker(evidence: Evidence) -> Text:
@@ -143,6 +226,23 @@ FORGOTTEN = Words(
     "another request must wait (CONCURRENT_TRANSACTIONS), and a partition is added to those that "
     "are there"
 )
+FORGOTTEN_AGAIN = Words(
+    "{missing} was in a record, and a record after the restart lacks it: `recover` takes each "
+    "entry of the log as it is, with its partitions"
+)
+ADDED_TO_NOTHING = Words(
+    "AddPartitionsToTxn with {missing} is answered with ok while the log says {state}: each "
+    "transaction begins with a record of its own, whatever the ones before it had"
+)
+VERIFIED_NOTHING = Words(
+    "AddPartitionsToTxn with `verify_only` is answered with ok for {missing} while the log says "
+    "{state}: for a partition that the open transaction does not have the answer is "
+    "TRANSACTION_ABORTABLE"
+)
+AFTER_MARKER = Words(
+    "a message came late to {missing}, after the marker of its transaction, and both have epoch "
+    "{epoch}: each end uses the next epoch, so that a leader refuses what was sent before it"
+)
 TOO_EARLY = Words(
     "the log says {states}, and {missing} has no marker: Complete is written when every "
     "partition has answered"
@@ -157,11 +257,43 @@ def _explain_open(evidence: Evidence) -> Text:
     if not set(missing) <= named:
         return NEVER_HELD(lost=", ".join(sorted(set(missing) - named)))
     decided = {name for one in evidence.entries if one.state in PREPARED for name in one.partitions}
-    if decided and not set(missing) <= decided:
-        return FORGOTTEN(missing=", ".join(missing))
+    states = {one.state for one in evidence.entries}
+    if states & PREPARED and not set(missing) <= decided:
+        forgotten = FORGOTTEN_AGAIN if evidence.killed else FORGOTTEN
+        return forgotten(missing=", ".join(missing))
+    if (added := _find_added(evidence, set(missing))) is not None:
+        return added
+    if (late := _find_late(evidence)) is not None:
+        return late
     if evidence.refused:
         return REFUSES(error=evidence.refused[-1].error.name)
     return TOO_EARLY(states=evidence.states, missing=", ".join(missing))
+
+
+def _find_added(evidence: Evidence, missing: set[str]) -> Text | None:
+    """A partition that was added with ok, and to no transaction of the log."""
+    for one in evidence.answered:
+        ask, entry = one.request, one.entry
+        if not isinstance(ask, AddPartitionsToTxn) or one.answer.error or entry is None:
+            continue
+        lost = sorted(missing & set(ask.partitions))
+        if lost and entry.state in COMPLETED:
+            says = VERIFIED_NOTHING if ask.verify_only else ADDED_TO_NOTHING
+            return says(missing=", ".join(lost), state=entry.state)
+    return None
+
+
+def _find_late(evidence: Evidence) -> Text | None:
+    """A message that is open although the marker of its epoch is before it."""
+    for partition, rows in evidence.seen.rows.items():
+        marked: set[tuple[int, int]] = set()
+        for batch, txn, outcome in rows:
+            known = (batch.pid, batch.epoch)
+            if batch.control:
+                marked.add(known)
+            elif known in marked and txn is not None and not outcome:
+                return AFTER_MARKER(missing=partition, epoch=batch.epoch)
+    return None
 
 
 # ---- a marker without its decision -----------------------------------------------------
@@ -267,7 +399,12 @@ def _explain_asked(evidence: Evidence) -> Text:
 def _find_shared_epoch(evidence: Evidence) -> bool:
     """Whether two producers of one id were given one epoch."""
     given = [(one.txn_id, one.epoch) for one in evidence.entries if one.state is TxnState.EMPTY]
-    return len(set(given)) < len(given)
+    told = {
+        (one.request.txn_id, one.answer.epoch, one.who)
+        for one in evidence.answered
+        if isinstance(one.request, InitProducerId | EndTxn) and not one.answer.error
+    }
+    return len(set(given)) < len(given) or len({one[:2] for one in told}) < len(told)
 
 
 SHARED = Words(
@@ -357,19 +494,34 @@ RAN_OUT = Words(
     "the timer was not set again"
 )
 NOT_YET = Words("{txn_id} is Ongoing, and its timer of {ms} ms has not run out in this execution")
+NOT_ITS_TIME = Words(
+    "{txn_id} is Ongoing, and its timer of {ms} ms has not run out; the `timeout_ms` of its "
+    "producer is {timeout}"
+)
+OTHER_NAMES = Words(
+    "{txn_id} is Ongoing, and of the timers none is named {name!r}; set were {names}. With a name "
+    "of its own for each transactional id, no timer replaces another one"
+)
 
 
 def _explain_end(evidence: Evidence) -> Text:
-    for txn_id, entry in evidence.latest.items():
+    for entry in evidence.latest.values():
         if entry.state is TxnState.ONGOING:
-            return _explain_timer(evidence, txn_id)
+            return _explain_timer(evidence, entry)
     return _explain_stuck(evidence)
 
 
-def _explain_timer(evidence: Evidence, txn_id: str) -> Text:
+def _explain_timer(evidence: Evidence, entry: Entry) -> Text:
     """What has become of the timer of a transaction that is open."""
-    name, fate = TIMEOUT + txn_id, None
-    for one in evidence.done[evidence.start :]:
+    txn_id = entry.txn_id
+    since, name, fate = evidence.done[evidence.start :], TIMEOUT + txn_id, None
+    others = {one.effect.timer for one in since if isinstance(one.effect, SetTimer)}
+    if others and not any(txn_id in one for one in others):
+        names = ", ".join(map(repr, sorted(others)))
+        return OTHER_NAMES(txn_id=txn_id, name=name, names=names)
+    if name not in others and txn_id in others:
+        name = txn_id
+    for one in since:
         match one.effect or one.event:
             case SetTimer(timer=timer) | CancelTimer(timer=timer) | Fired(timer=timer):
                 fate = (one.effect or one.event) if timer == name else fate
@@ -378,6 +530,8 @@ def _explain_timer(evidence: Evidence, txn_id: str) -> Text:
             return NO_TIMER_AGAIN if evidence.killed else NO_TIMER(txn_id=txn_id)
         case CancelTimer():
             return CANCELLED(txn_id=txn_id)
+        case SetTimer(after_ms=ms) if ms > entry.timeout_ms:
+            return NOT_ITS_TIME(txn_id=txn_id, ms=ms, timeout=entry.timeout_ms)
         case SetTimer(after_ms=ms):
             return NOT_YET(txn_id=txn_id, ms=ms)
     return RAN_OUT(txn_id=txn_id)

@@ -24,7 +24,13 @@ from typing import Any, Self
 from ...kafka.config import KafkaConfig, offsets_log, txn_log, txn_logs
 from ...kafka.coordinator import Coordinator, next_epoch
 from ...kafka.coordinator.describe import describe_transaction, list_transactions
-from ...kafka.coordinator.entry import DescribeTransactions, Entry, ListTransactions, StateRecord
+from ...kafka.coordinator.entry import (
+    TIMEOUT,
+    DescribeTransactions,
+    Entry,
+    ListTransactions,
+    StateRecord,
+)
 from ...kafka.errors import Error
 from ...kafka.messages import (
     AddOffsetsToTxn,
@@ -104,8 +110,10 @@ def _start() -> Process:
 
 
 UNREAD = Words("cannot read {path}: `mqlab build new` writes a file to begin with")
+NO_TEXT = Words("{path} is no text in UTF-8: let your editor save it as UTF-8")
 UNLOADED = Words("the file cannot be loaded: {why}")
 NO_PYTHON = Words("the file is no Python: {error}, line {line}")
+NO_SOURCE = Words("the file is no Python: {error}")
 UNASKED = Words("its process cannot be asked any more: {why}")
 #: as `WireError` says it
 WIRE_ENDS = (
@@ -126,8 +134,10 @@ def read_file(path: Path) -> str:
     file: a pipe may never end."""
     try:
         if path.is_file():
-            return path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+            return path.read_text("utf-8-sig")  # an editor of Windows may begin it with a mark
+    except UnicodeDecodeError as error:
+        raise BuildError(NO_TEXT(path=path)) from error
+    except OSError as error:
         raise BuildError(UNREAD(path=path)) from error
     raise BuildError(UNREAD(path=path))
 
@@ -295,7 +305,7 @@ class Host(FileHost):
             before = role.hear(event)
             if isinstance(event, Appended):
                 before = replace(before, entries=entries_of(seen))
-            self._known[key] = self._understand(reply, before, seen, self.config)
+            self._known[key] = self._understand(reply, before, seen, self.config, event)
         return self._known[key]
 
     def describe(self, event: Event, disk: Disk) -> Effects:
@@ -319,18 +329,25 @@ class Host(FileHost):
         return replace(event, body=AddPartitionsToTxn(ask.txn_id, ask.pid, ask.epoch, (where,)))
 
     def _understand(
-        self, reply: Message, role: Hosted, disk: Disk, config: KafkaConfig
+        self,
+        reply: Message,
+        role: Hosted,
+        disk: Disk,
+        config: KafkaConfig,
+        event: Event | None = None,
     ) -> tuple[Hosted, Effects]:
         """Read the answer of the learner's process: the role's new state and its effects, or, where
         the answer makes no sense, a role that is `broken`, with the reason.
 
-        `disk` and `config`: what the answer is checked with (`check_effects`).
+        `disk`, `config` and `event`: what the answer is checked with (`check_effects`,
+        `check_added`).
         """
         match reply:
             case ("role", int(number), packed):
                 try:
                     effects: Effects = unpack(packed)
                     check_effects(effects, disk, config)
+                    check_added(effects, disk, role, event)
                     # `answer`: the callers that still wait, after these effects
                     return replace(role, number=number, waiting=answer(role, effects)), effects
                 except SpeechError as error:  # effects that no coordinator may have
@@ -380,7 +397,8 @@ def check_imports(source: str, page: str, noun: Text) -> None:
     try:
         nodes = list(ast.walk(ast.parse(source)))
     except SyntaxError as error:
-        raise BuildError(NO_PYTHON(error=error.msg, line=error.lineno)) from error
+        where = NO_PYTHON if error.lineno else NO_SOURCE
+        raise BuildError(where(error=error.msg, line=error.lineno)) from error
     for node in nodes:
         if not isinstance(node, ast.Import | ast.ImportFrom):
             continue
@@ -405,6 +423,9 @@ def check_effects(effects: Effects, disk: Disk, config: KafkaConfig) -> None:
     for effect in effects:
         if not isinstance(effect, MAY_DO):
             raise SpeechError("{!r:.80} is no effect of a coordinator", effect)
+        if isinstance(effect, SetTimer) and effect.timer == TIMEOUT:
+            raise SpeechError("a timer is named {!r}: the transactional id comes after that",
+                              effect.timer)  # fmt: skip
         if isinstance(effect, Send) and not isinstance(effect.body, WriteTxnMarkers):
             raise SpeechError("a coordinator sends markers: the body of Send is a WriteTxnMarkers")
         if not isinstance(effect, Append):
@@ -431,3 +452,26 @@ def check_effects(effects: Effects, disk: Disk, config: KafkaConfig) -> None:
             raise SpeechError("it writes {} after {}: no transaction goes that way{}",
                               state, old, only)  # fmt: skip
         states[entry.txn_id] = state
+
+
+def check_added(effects: Effects, disk: Disk, role: Hosted, event: Event | None) -> None:
+    """Refuse (SpeechError) a record of an open transaction with a partition that nobody has added
+    to it: of what has ended none is left, and a leader that verifies adds none. Where others wait
+    to add some too (`role`), one record may have all of them."""
+    if not isinstance(event, Request) or not isinstance(event.body, AddPartitionsToTxn):
+        return
+    adding = [one for one in role.waiting.values() if isinstance(one.body, AddPartitionsToTxnResponse)]
+    for effect in effects if len(adding) == 1 else ():
+        if not isinstance(effect, Append) or effect.entry.entry.txn_id != event.body.txn_id:
+            continue
+        if event.body.verify_only:
+            raise SpeechError("it writes a record for AddPartitionsToTxn with `verify_only`: then "
+                              "nothing is added")  # fmt: skip
+        entry, old = effect.entry.entry, entries_of(disk).get(event.body.txn_id)
+        is_open = old is not None and old.state is TxnState.ONGOING
+        known = {*event.body.partitions, *(old.partitions if is_open else ())}
+        foreign = sorted(set(entry.partitions) - known)
+        if entry.state is TxnState.ONGOING and foreign:
+            raise SpeechError("it writes Ongoing with {}, which was added to an earlier transaction "
+                              "and not to this one: what has ended keeps no partition",
+                              ", ".join(foreign))  # fmt: skip

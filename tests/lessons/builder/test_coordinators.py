@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from difflib import unified_diff
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from mqlab.lessons.builder import sittings
 from mqlab.lessons.builder.apart import STEP_S
 from mqlab.lessons.builder.checking import GRADED, Building, Card, check_source, search_trial
 from mqlab.lessons.builder.closed import ask_version
-from mqlab.lessons.builder.host import BuildError, Host, Inside
+from mqlab.lessons.builder.host import BuildError, Host, Inside, read_file
 from mqlab.lessons.builder.right import apply_diff, read_right
 from mqlab.lessons.builder.speech import KINDS, SpeechError, pack, unpack
 from mqlab.lessons.builder.whats import COORDINATOR
@@ -158,6 +159,8 @@ HARM = {
         "with partitions: what has ended has none",
     "return self, (Send('nowhere', WriteTxnMarkers('a', 0, 0, True)),)": "KeyError: 'nowhere'",
     "raise SystemExit": "it raised SystemExit (line 26)",
+    "raise type('Odd', (Exception,), {'__str__': lambda self: 1 / 0})": "it raised Odd (line 26)",
+    "return self, (SetTimer('timeout ', 1),)": "the transactional id comes after that",
     "return replace(self, entries=[]), ()": "a Map in place of a dictionary",
     "import random; return self, (SetTimer(str(random.random()), 1),)": "imports random",
     "s = globals(); s['n'] = s.get('n', 0) + 1; return self, (SetTimer(str(s['n']), 1),)":
@@ -183,6 +186,12 @@ def test_a_state_that_is_broken_is_the_same_in_both_languages():
     assert broken[0] == broken[1] and broken[0].en != broken[0].zh
 
 
+STYLES = {
+    "timer by another name": (4, "abandoned", r"TIMEOUT(?=[ )])", "'t'"),
+    "one after the other": (
+        2, "two at once", r"pending\.entry\.txn_id == txn_id for", "True for",
+    ),
+}  # fmt: skip
 #: before the class, what looks for a right one or for a file; `s` is `sys`, `i` is `__import__`
 FINDS = {
     "s.modules['mqlab.kafka.coordinator'].Coordinator": "has no attribute 'Coordinator'",
@@ -251,6 +260,27 @@ def test_a_file_that_is_no_coordinator(source, says):
         check_source(source)
     assert says in str(raised.value)
     assert_chinese(raised.value.args[0])
+
+
+def test_a_file_is_text_in_utf_8_with_or_without_a_mark_before_it(tmp_path: Path):
+    mine = tmp_path / "coordinator.py"
+    mine.write_text(ROLE, "utf-8-sig")
+    assert read_file(mine) == ROLE
+    mine.write_text("# caf\u00e9\n", "latin-1")
+    with pytest.raises(BuildError, match="is no text in UTF-8: let your editor") as raised:
+        read_file(mine)
+    assert "UTF-8 编码" in raised.value.args[0].zh
+    with pytest.raises(BuildError, match=r"no Python: source code string cannot contain null bytes$"):
+        check_source(f"{ROLE}\0")
+
+
+@pytest.mark.parametrize("name", STYLES)
+def test_a_right_one_in_another_style_is_right(name: str):
+    """What the page leaves open is the learner's own: a timer's name, who has to wait."""
+    sitting, trial, old, new = STYLES[name]
+    source, count = re.subn(old, new, right(sitting))
+    with Host(source) as host:
+        assert count and search_trial(TRIALS[trial], host).ok
 
 
 def test_an_answer_of_another_kind_is_a_sentence():

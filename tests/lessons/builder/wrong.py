@@ -59,6 +59,13 @@ PIDS = """        pids = [entry.pid for entry in self.entries.values()]
         new = Entry(ask.txn_id, 1 + max(pids, default=-1), -1)
         entry = self.entries.get(ask.txn_id) or new
 """
+OLDER_SELF = """            answer = InitProducerIdResponse(Error.CONCURRENT_TRANSACTIONS)
+            return self.write(self.decide(entry, commit=False), disk, caller, answer)"""
+ADDED = "        added = tuple(sorted({*entry.partitions, *ask.partitions}))\n"
+OWED = "    owed: Map[str, tuple[str, ...]] = Map()\n"
+EVER = OWED + "    ever: Map[str, tuple[str, ...]] = Map()\n"
+NOTED = "self = replace(self, ever=self.ever.set(ask.txn_id, tuple(sorted(ever))))\n"
+MARK = "self.mark(txn_id, peer)"
 PENDING = (
     "return replace(self, pending=self.pending.set(key, Pending(new, caller, answer))), (record,)"
 )
@@ -124,6 +131,16 @@ WRONG = (
           "orders-0 has sent AddPartitionsToTxn, and no step answers it",
           "return self.write(new, disk, caller, AddPartitionsToTxnResponse())",
           "return self.write(new, disk)"),
+    Wrong("what was added once stays added", 1, "another partition next",
+          "it writes Ongoing with orders-0, which was added to an earlier transaction", ADDED,
+          "        ever = {*self.ever.get(ask.txn_id, ()), *ask.partitions}\n"
+          f"        {NOTED}        added = tuple(sorted(ever))\n", (OWED, EVER)),
+    Wrong("a partition that is known needs no record", 1, "abort, then commit",
+          "AddPartitionsToTxn with orders-0 is answered with ok while the log says CompleteAbort",
+          ADDED, f"""        ever = {{*self.ever.get(ask.txn_id, ()), *ask.partitions}}
+        if ever == {{*self.ever.get(ask.txn_id, ())}}:
+            return self, (Reply(caller, AddPartitionsToTxnResponse()),)
+        {NOTED}{ADDED}""", (OWED, EVER)),
     Wrong("an abort is a commit of nothing", 1, "abort, then commit",
           "has asked for an abort, and the log says PrepareCommit", "state=PREPARE[commit])",
           "state=PREPARE[True])"),
@@ -135,6 +152,11 @@ WRONG = (
           "    owed: dict = __import__('dataclasses').field(default_factory=dict)"),
     Wrong("memory survives", 2, "a crash", "`recover` reads `entries_of(disk)`",
           "entries = entries_of(disk)", "entries = Map()"),
+    Wrong("what is open begins again", 2, "a crash",
+          "a record after the restart lacks it: `recover` takes each entry of the log as it is",
+          "entries = entries_of(disk)",
+          "entries = Map((n, replace(e, partitions=() if e.state is TxnState.ONGOING else "
+          "e.partitions)) for n, e in entries_of(disk).items())"),
     Wrong("a restart owes nothing", 2, "a crash", "must send every marker again", RECOVERED,
           "return new, ()"),
     Wrong("a counter survives", 2, "a crash, two newcomers", "order-service, cart have pid 0", PIDS,
@@ -145,7 +167,7 @@ WRONG = (
 """, ("    owed: Map[str, tuple[str, ...]] = Map()\n",
           "    owed: Map[str, tuple[str, ...]] = Map()\n    next_pid: int = 0\n")),
     Wrong("one decision at a time is owed", 2, "many at once, and crashes",
-          "after the restart orders-1 never gets its marker", RECOVERED,
+          "after the restart orders-0, orders-1, orders-2 never gets its marker", RECOVERED,
           RECOVERED.replace("owed.items()", "tuple(owed.items())[:1]")),
     Wrong("what was open is lost with the coordinator", 2, "a crash",
           "a marker ABORT leaves although the log is Ongoing", RECOVERED,
@@ -174,8 +196,31 @@ WRONG = (
     Wrong("a lost connection has lost nothing", 3, "late messages",
           "after ConnectionLost each marker", LOST, ""),
     Wrong("a lost connection has lost what one id owes", 3, "many, and connections break",
-          "app waits, and last got CONCURRENT_TRANSACTIONS", "if peer in left\n                )",
+          "a connection broke with a marker or its answer on it", "if peer in left\n                )",
           "if peer in left\n                )[:1]"),
+    Wrong("what is sent again needs no coordinator epoch", 3, "many, and connections break",
+          "Each marker carries the `epoch` that `recover` was given, and no other", LOST,
+          LOST.replace(MARK, f"Send(peer, replace({MARK}.body, coordinator_epoch=0))")),
+    Wrong("what is sent again has an epoch of its own", 3, "late messages",
+          "a marker to orders-0 carried epoch 2, and the decision in the log has epoch 1", LOST,
+          LOST.replace(MARK, f"Send(peer, replace({MARK}.body, epoch=2))")),
+    Wrong("who is new has the epoch that shuts the older one out", 3,
+          "a second producer, before the abort", "two producers have one epoch", OLDER_SELF,
+          """            new = self.decide(entry, commit=False)
+            answer = InitProducerIdResponse(pid=new.pid, epoch=new.epoch)
+            return self.write(new, disk, caller, answer)"""),
+    Wrong("to shut the older one out is no end", 3, "late messages",
+          "came late to orders-0, after the marker of its transaction, and both have epoch 0",
+          OLDER_SELF, OLDER_SELF.replace("self.decide(entry, commit=False)",
+                                         "replace(entry, state=TxnState.PREPARE_ABORT)")),
+    Wrong("only a commit is asked for twice", 3, "a crash, an abort",
+          "EndTxn (abort) is refused with INVALID_TXN_STATE, and the log has this end already",
+          "same = entry.state is COMPLETE[PREPARE[ask.commit]]",
+          "same = ask.commit and entry.state is TxnState.COMPLETE_COMMIT"),
+    Wrong("who asks again hears what it has said", 3, "a crash, then another end",
+          "EndTxn is answered with epoch 0, and the log has epoch 1",
+          "EndTxnResponse(error, entry.pid, entry.epoch)",
+          "EndTxnResponse(error, ask.pid, ask.epoch)"),
     Wrong("a coordinator is known by its log", 3, "another leads",
           "it carried coordinator_epoch 0, those of the newer one carry 0", SENT,
           "WriteTxnMarkers(txn_id, entry.pid, entry.epoch, commit)"),
@@ -206,6 +251,17 @@ WRONG = (
           "and the coordinator that leads now does not have the decision", PENDING, EARLY),
     Wrong("producers come back", 4, "abandoned", "set a timer when it begins",
           "timers = (SetTimer(TIMEOUT + new.txn_id, new.timeout_ms),)", "timers = ()"),
+    Wrong("one timer is enough", 4, "never again",
+          "of the timers none is named 'timeout cart'; set were 'all'",
+          "(SetTimer(TIMEOUT + new.txn_id, new.timeout_ms),)", "(SetTimer('all', new.timeout_ms),)"),
+    Wrong("the first name is enough", 4, "abandoned", "a timer is named 'timeout '",
+          "(SetTimer(TIMEOUT + new.txn_id, new.timeout_ms),)", "(SetTimer(TIMEOUT, 1),)"),
+    Wrong("a timer counts seconds", 4, "slow, but in time",
+          "had 30 ms and has run out; the `timeout_ms` of its producer is 30000",
+          "new.txn_id, new.timeout_ms)", "new.txn_id, new.timeout_ms // 1_000)"),
+    Wrong("every producer has a minute", 4, "never again",
+          "its timer of 60000 ms has not run out; the `timeout_ms` of its producer is 30000",
+          "new.txn_id, new.timeout_ms)", "new.txn_id, 60_000)"),
     Wrong("a timer survives", 4, "abandoned, and killed",
         "`recover` sets it again for what is Ongoing", TIMERS, TIMERS.replace(", *timers)", ",)")),
     Wrong("late is late, whatever is decided", 4, "lost, and too slow",
@@ -222,6 +278,12 @@ WRONG = (
     Wrong("every client reads the next epoch from its answer", 5, "an older client",
           "an older client (`EndTxn.v2` is False) continues with the epoch that it has",
           "epoch=entry.epoch + v2", "epoch=entry.epoch + 1"),
+    Wrong("who verifies hears ok", 5, "an older client, a late message",
+          "with `verify_only` is answered with ok for orders-0 while the log says CompleteAbort",
+          "error = Error.TRANSACTION_ABORTABLE", "pass"),
+    Wrong("who verifies adds", 5, "an older client, a late message",
+          "it writes a record for AddPartitionsToTxn with `verify_only`",
+          "error = Error.TRANSACTION_ABORTABLE", "pass", ("error or ask.verify_only", "error")),
     Wrong("a marker always demands a higher epoch", 5, "an older client",
           "the leader refuses the marker", "version = entry.client_version  #", "version = 2  #"),
 )  # fmt: skip
@@ -237,7 +299,6 @@ ONCE = "an answer that comes is for a marker that is owed: those of a broken con
 SAME_EPOCH = "in this sitting an end keeps the epoch, and the client does not look"
 PID = "nobody asks for the pid with which the first id begins"
 RESET = "a timer of what is not Ongoing does nothing, and the next transaction sets it again"
-VERIFIED = "no client writes where it has not added, and a late message is known by its sequence"
 #: by sitting and what was done: why nobody can tell
 EQUAL = {
     (1, "line 56: `self.entries.get(ask.txn_id) or new` → `(new)`"): ALONE,
@@ -268,7 +329,6 @@ EQUAL = {
     (4, "line 157: `partition not in owed or said.epoch != e ... ch or said.error` → "
         "`(partition not in owed or said.epoch != entry.epoch)`"):
         "who is refused leads no more, so what it writes then is cut off",
-    (5, "line 74: `ask.partitions` → `(entry.partitions)`"): VERIFIED,
     (5, "line 79: `TxnState.ONGOING` → `(TxnState.EMPTY)`"): "the same record once more",
     (5, "line 118: `0` → `(1)`"): "a leader takes every version below 2 for one",
     (5, "line 150: `(*reply, *completed)` → `((*reply,))`"): EMPTY,

@@ -218,7 +218,7 @@ def arrange(trial: Trial, recover: Callable[..., Any]) -> PendingAckSystem:
 
 ONE = "subscribe orders-0 s from=earliest type=Shared; send orders-0 a; receive s"
 TWO = "subscribe orders-0 s from=earliest type=Shared; send orders-0 a; send orders-0 b; receive s"
-BEGIN1, BEGIN2 = "new-transaction t1", "new-transaction t2"
+BEGIN1, BEGIN2, BEGIN3 = (f"new-transaction t{number}" for number in (1, 2, 3))
 T1 = f"{BEGIN1}; ack s orders-0@0 txn=t1"
 T2 = f"{BEGIN2}; ack s orders-0@0 txn=t2"
 EACH = f"{T1}; {BEGIN2}; ack s orders-0@1 txn=t2"
@@ -259,6 +259,9 @@ SITTINGS: dict[int, tuple[Trial, ...]] = {
         _live("one of two is done", f"{TWO}; {T1}; commit t1; {BEGIN2}; "
               "ack s orders-0@1 orders-0@0 txn=t2; ack s orders-0@0 orders-0@1 txn=t2; abort t2",
               ""),
+        _live("the second is done", f"{TWO}; {BEGIN1}; ack s orders-0@1 txn=t1; commit t1; {T2}; "
+              f"commit t2; {BEGIN3}; ack s orders-0@0 txn=t3; ack s orders-0@1 txn=t3; abort t3",
+              ""),
     ),
     2: (
         Trial("without a transaction", f"'app={ONE}; {T1}; ack s orders-0@0; abort t1' {PASSED}"),
@@ -268,6 +271,7 @@ SITTINGS: dict[int, tuple[Trial, ...]] = {
         _try("both, without", f"{TWO}; {EACH}; ack s orders-0@1 orders-0@0; abort t1"),
         _try("without, and then in one", f"{TWO}; ack s orders-0@0; {T1}; abort t1"),
         _try("a refusal in the log", f"{ONE}; {T1}; {T2}; commit t1"),
+        _try("the later one asks first", f"{ONE}; {BEGIN1}; {T2}; ack s orders-0@0 txn=t1; commit t2"),
         _try("half a refusal in the log", f"{TWO}; {BEGIN1}; ack s orders-0@1 txn=t1; {BEGIN2}; "
              "ack s orders-0@0 orders-0@1 txn=t2; commit t1"),
         _try("two in one record", f"{TWO}; {PAIR}; commit t1"),
