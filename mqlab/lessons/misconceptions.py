@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import textwrap
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from ..kernel import Text, Words, tr
 from ..registry.tables import wrap
 from .experiments import Experiment, read_experiment
-from .questions import find_question
 
 if TYPE_CHECKING:
     from .atlas.pictures import Fold
@@ -170,16 +169,3 @@ def _row(one: Misconception) -> str:
     belief = f"**{one.name}**: {one.belief} ({one.belief.zh})"
     columns = (str(one.number), belief, str(one.truth), *wanted, one.source)
     return "| " + " | ".join(" ".join(cell.split()) for cell in columns) + " |"
-
-
-def complaints() -> Iterator[str]:
-    """What the table lacks: a name of a question's wrong option, one of `WANTED` without a reason,
-    a reason for what is there."""
-    for one in MISCONCEPTIONS.values():
-        for option in one.options:
-            question = find_question(option.question)
-            if option.place == question.answer or option.place >= len(question.options):
-                yield f"{one.name}: option {option.place} of {option.question} holds no belief"
-        for wanted in WANTED:
-            if one.has(wanted) == (wanted in one.why_not):
-                yield f"{one.name}: {wanted}: either it is there, or the reason why not"

@@ -78,7 +78,7 @@ def ask_first() -> float:
         app = HalfProducer(lab)
         app.start()
         app.send("orders-0", "o1")
-        seconds = wait_s(lambda: not app.connection.pushed.empty())
+        seconds = wait_s(lambda: bool(app.connection.take_checks(1, 1.0)))
         lab.close()
         return seconds
 

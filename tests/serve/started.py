@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
+import asyncio
 import resource
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from mqlab.serve import server
+from mqlab.serve.adapter import Adapter
+from mqlab.serve.options import Options
 from mqlab.serve.process import READY
+from mqlab.serve.server import Server
 
 PATIENCE_S = 600
 
 
 class Started:
-    """`mqlab serve BROKER` in a process of its own, whose standard error can be read."""
+    """`mqlab serve BROKER` in a process of its own, or another `module`, whose standard error can
+    be read."""
 
     def __init__(
-        self, folder: Path, *arguments: str, broker: str = "kafka", files: int = 0
+        self, folder: Path, *arguments: str, broker: str = "kafka", module: str = "", files: int = 0
     ) -> None:
         self.errors = folder / "stderr"
-        command = [sys.executable, "-m", "mqlab", "serve", broker, "--port", "0", *arguments]
+        words = [module] if module else ["mqlab", "serve", broker, "--port", "0"]
+        command = [sys.executable, "-m", *words, *arguments]
 
         def limit() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
@@ -32,6 +40,7 @@ class Started:
         with self.errors.open("wb") as errors:
             self.process = subprocess.Popen(
                 command,
+                stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 text=True,
@@ -56,6 +65,27 @@ class Started:
     def __exit__(self, *error: object) -> None:
         self.process.send_signal(signal.SIGTERM)
         self.process.wait(PATIENCE_S)
+
+
+def serve_inside(
+    monkeypatch: pytest.MonkeyPatch,
+    adapter: Adapter,
+    story: Callable[[Server, str, int], Awaitable[None]],
+) -> None:
+    """Runs a story with a server in this process, its host and its port."""
+
+    async def play() -> None:
+        it, ready = Server(adapter, Options(port=0)), asyncio.Queue[str]()
+        monkeypatch.setattr(server, "print", lambda text, **_: ready.put_nowait(text), False)
+        task = asyncio.create_task(it.run())
+        found = READY.search(await ready.get())
+        assert found is not None
+        host, _, port = found[1].partition(":")
+        await story(it, host, int(port))
+        it.stop()
+        assert await task == ""
+
+    asyncio.run(play())
 
 
 def note_senders(bench: Any, monkeypatch: pytest.MonkeyPatch) -> list[Any]:

@@ -9,9 +9,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import signal
-import subprocess
-import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -19,11 +16,10 @@ from typing import Any
 import pytest
 
 from mqlab.kernel import ConnectionLost, Response, replace
-from mqlab.serve import connection, server
+from mqlab.serve import connection
 from mqlab.serve.adapter import Adapter, Drained, Unsent
-from mqlab.serve.options import Options
-from mqlab.serve.process import READY
 from mqlab.serve.server import Server
+from tests.serve.started import Started, serve_inside
 from tests.serve.toy import LENGTH, LIMIT, TOY, OrderedFrames, pack, push
 
 PATIENCE_S = 600
@@ -60,22 +56,13 @@ def tell(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Runs a story with a server of the toy's adapter in this process."""
 
     def run(story: Story, adapter: Adapter = TOY) -> None:
-        async def play() -> None:
-            it, ready = Server(adapter, Options(port=0)), asyncio.Queue[str]()
-            monkeypatch.setattr(server, "print", lambda text, **_: ready.put_nowait(text), False)
-            task = asyncio.create_task(it.run())
-            found = READY.search(await ready.get())
-            assert found is not None
-            host, _, port = found[1].partition(":")
-
+        async def begin(it: Server, host: str, port: int) -> None:
             async def connect() -> Client:
-                return Client(*await asyncio.open_connection(host, int(port)))
+                return Client(*await asyncio.open_connection(host, port))
 
             await story(it, connect)
-            it.stop()
-            assert await task == ""
 
-        asyncio.run(play())
+        serve_inside(monkeypatch, adapter, begin)
 
     return run
 
@@ -311,47 +298,23 @@ async def test_a_refused_request_is_answered_and_a_bug_closes_its_connection(
 # ---- what is durable -------------------------------------------------------------------------
 
 
-class Process:
-    """The toy's server in a process of its own."""
-
-    def __init__(self, folder: Path) -> None:
-        command = [sys.executable, "-m", "tests.serve.toy", str(folder)]
-        pipe = subprocess.PIPE
-        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
-        assert line.startswith("mqlab serve toy: ready at ")
-        found = READY.search(line)
-        assert found is not None
-        self.host, _, port = found[1].partition(":")
-        self.port = int(port)
-
-    def end(self, how: signal.Signals) -> None:
-        self.process.send_signal(how)
-        self.process.wait(PATIENCE_S)
-        for file in (self.process.stdin, self.process.stdout):
-            assert file is not None
-            file.close()
-
-
 def test_what_was_answered_survives_a_kill(tmp_path: Path) -> None:
-    async def write(it: Process) -> None:
-        one = Client(*await asyncio.open_connection(it.host, it.port))
-        one.send({"do": "note", "text": "a ü"}, {"do": "note", "text": "b"})
-        assert (await one.ask("notes"))["is"] == ["a ü", "b"]
+    def start() -> Started:
+        return Started(tmp_path, str(tmp_path / "data"), module="tests.serve.toy")
 
-    async def read(it: Process) -> None:
-        one = Client(*await asyncio.open_connection(it.host, it.port))
-        assert (await one.ask("notes"))["is"] == ["a ü", "b"]
+    async def ask(it: Started, *notes: str) -> Any:
+        host, _, port = it.address.partition(":")
+        one = Client(*await asyncio.open_connection(host, int(port)))
+        one.send(*({"do": "note", "text": note} for note in notes))
+        return (await one.ask("notes"))["is"]
 
-    first = Process(tmp_path)
-    asyncio.run(write(first))
-    first.end(signal.SIGKILL)
-    with (tmp_path / "journal").open("ab") as journal:
+    with start() as first:
+        assert asyncio.run(ask(first, "a ü", "b")) == ["a ü", "b"]
+        first.process.kill()
+    with (tmp_path / "data" / "journal").open("ab") as journal:
         journal.write(b"\0\0\0\x20torn")
-    again = Process(tmp_path)
-    asyncio.run(read(again))
-    again.end(signal.SIGTERM)
+    with start() as again:
+        assert asyncio.run(ask(again)) == ["a ü", "b"]
     assert again.process.returncode == 0
 
 

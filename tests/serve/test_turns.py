@@ -38,8 +38,10 @@ class Wire(asyncio.Transport):
     def set_write_buffer_limits(self, high: Any = None, low: Any = None) -> None:
         pass
 
-    def close(self) -> None:
+    def pause_reading(self) -> None:
         pass
+
+    resume_reading = close = pause_reading
 
 
 def test_a_request_that_begins_a_turn_is_told_the_time_of_its_own(

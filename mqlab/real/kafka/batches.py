@@ -12,6 +12,8 @@ import time
 from collections.abc import Iterator, Sequence
 
 from kio.records.readers import crc32c  # type: ignore[attr-defined]
+from kio.records.readers import read_signed_compact_string_as_bytes_nullable as read_bytes
+from kio.serial.readers import read_signed_varint, read_signed_varlong
 
 from ...kafka.log import ABORT, COMMIT, Batch
 
@@ -141,25 +143,12 @@ def _read_pairs(body: bytes) -> Iterator[tuple[bytes, bytes]]:
     """Key and value of each record, uncompressed; b"" where there is none."""
     at = 0
     while at < len(body):
-        size, at = _read_number(body, at)
-        end = at + size
-        _, at = _read_number(body, at + 1)
-        _, at = _read_number(body, at)
-        parts = []
-        for _ in range(2):
-            length, at = _read_number(body, at)
-            parts.append(body[at : at + max(length, 0)])
-            at += max(length, 0)
-        yield parts[0], parts[1]
+        length, size = read_signed_varint(body, at)
+        end = at + size + length
+        at += size + 1  # and the attributes
+        at += read_signed_varlong(body, at)[1]  # the timestamp
+        at += read_signed_varint(body, at)[1]  # the offset
+        key, size = read_bytes(body, at)
+        value, _ = read_bytes(body, at + size)
+        yield key or b"", value or b""
         at = end
-
-
-def _read_number(body: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = body[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return (value >> 1) ^ -(value & 1), at
-        shift += 7

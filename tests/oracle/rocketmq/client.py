@@ -11,7 +11,6 @@ machine is.
 
 from __future__ import annotations
 
-import queue
 import re
 import time
 from collections.abc import Callable, Mapping
@@ -462,9 +461,9 @@ class Producer:
     def note_checks(self, count: int) -> list[Half]:
         """Wait for `count` checks, and a little for one more; note each with the half it names.
         Checks leave through a pool of threads: what one round asks comes in any order."""
-        arrived = [self._check(PATIENCE_S) for _ in range(count)]
-        arrived.append(self._check(SETTLE_S))
-        checks = sorted(filter(None, arrived), key=lambda half: half.queue_offset)
+        take = self.connection.take_checks
+        arrived = [*take(count, PATIENCE_S), *take(1, SETTLE_S)]
+        checks = sorted(map(_asked_about, arrived), key=lambda half: half.queue_offset)
         for half in checks:
             question = f"CheckTransactionState {half.words} ({half.times})"
             self.lab.note(BROKER, self.who, question, f"about half @{half.queue_offset}")
@@ -479,24 +478,8 @@ class Producer:
 
     def question(self) -> MessageRecord:
         """Wait for one check; the message that it is about."""
-        record, _ = decode_record(self.connection.pushed.get(timeout=PATIENCE_S).body)
-        return record
-
-    def _check(self, patience_s: float) -> Half | None:
-        try:
-            command = self.connection.pushed.get(timeout=patience_s)
-        except queue.Empty:
-            return None
-        if command.code != RequestCode.CHECK_TRANSACTION_STATE:
-            raise ValueError(f"the broker asks for {command.code}")
-        record, _ = decode_record(command.body)
-        return Half(
-            record.body.decode(),
-            int(command.fields["tranStateTableOffset"]),
-            int(command.fields["commitLogOffset"]),
-            command.fields["transactionId"],
-            int(record.properties[CHECK_TIMES]),
-        )
+        (check,) = self.connection.take_checks(1, PATIENCE_S)
+        return decode_record(check.body)[0]
 
     # -- an operator -----------------------------------------------------------------------
 
@@ -510,6 +493,17 @@ class Producer:
         answer = self.connection.ask(RequestCode.RESUME_CHECK_HALF_MESSAGE, msgId=msg_id)
         question = str(ResumeCheckHalfMessage(0)).partition(" @")[0]
         self.lab.note("operator", BROKER, f"{question} {half.words}", outcome_of(answer))
+
+
+def _asked_about(check: RemotingCommand) -> Half:
+    record, _ = decode_record(check.body)
+    return Half(
+        record.body.decode(),
+        int(check.fields["tranStateTableOffset"]),
+        int(check.fields["commitLogOffset"]),
+        check.fields["transactionId"],
+        int(record.properties[CHECK_TIMES]),
+    )
 
 
 def _stored(answer: RemotingCommand) -> str:

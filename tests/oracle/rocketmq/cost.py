@@ -85,7 +85,7 @@ class PricedRocketMQ(Priced):
                 self.settle()
                 self.proxy.hold(END, counted=True)
             fields = self._app.end_fields(half, COMMIT, False, {})
-            self._app.connection.send_oneway(RequestCode.END_TRANSACTION, **fields)
+            self._app.connection.begin(RequestCode.END_TRANSACTION, oneway=True, **fields)
         self.proxy.wait_for_held(END)
         yield TOLD
         self.proxy.hold()

@@ -4,7 +4,7 @@ requests that many tests need.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -13,7 +13,8 @@ from mqlab.real.kafka import batches, wire
 from mqlab.real.kafka.batches import TRANSACTIONAL, patch, record
 from mqlab.real.kafka.wire import MINUTE, write_request
 
-__all__ = ["MINUTE", "TRANSACTIONAL", "Raw", "batch", "build_fetch", "record", "write_request"]
+__all__ = ["MINUTE", "TRANSACTIONAL", "Raw", "batch", "build_fetch", "build_positions", "record",
+           "write_request"]  # fmt: skip
 
 
 def batch(
@@ -41,19 +42,37 @@ def batch(
 
 
 def build_fetch(
-    topic: str, offset: int = 0, committed: bool = True, index: int = 0, max_wait_ms: int = 0
-) -> dict[str, Any]:
-    """The fields of a Fetch v11 of one partition."""
-    part = SimpleNamespace(
-        partition=index, current_leader_epoch=-1, fetch_offset=offset, log_start_offset=-1,
-        partition_max_bytes=1 << 20,
+    topic: str, offset: int = 0, committed: bool = True, indexes: Iterable[int] = (0,),
+    max_wait_ms: int = 0,
+) -> dict[str, Any]:  # fmt: skip
+    """The fields of a Fetch v11 of some partitions of a topic."""
+    parts = tuple(
+        SimpleNamespace(
+            partition=index, current_leader_epoch=-1, fetch_offset=offset, log_start_offset=-1,
+            partition_max_bytes=1 << 20,
+        )
+        for index in indexes
     )  # fmt: skip
     return {
         "replica_id": -1, "max_wait": timedelta(milliseconds=max_wait_ms), "min_bytes": 1,
         "max_bytes": 1 << 20, "isolation_level": int(committed), "session_id": 0,
         "session_epoch": -1, "forgotten_topics_data": (), "rack_id": "",
-        "topics": (SimpleNamespace(topic=topic, partitions=(part,)),),
+        "topics": (SimpleNamespace(topic=topic, partitions=parts),),
     }  # fmt: skip
+
+
+def build_positions(
+    topic: str, offset: int = 1, indexes: Iterable[int] = (0,), note: str = ""
+) -> tuple[SimpleNamespace]:
+    """The topics of both offset commits: one, with the same offset of some partitions."""
+    parts = tuple(
+        SimpleNamespace(
+            partition_index=index, committed_offset=offset, committed_leader_epoch=-1,
+            committed_metadata=note,
+        )
+        for index in indexes
+    )  # fmt: skip
+    return (SimpleNamespace(name=topic, partitions=parts),)
 
 
 class Raw(wire.Raw):
@@ -105,7 +124,7 @@ class Raw(wire.Raw):
         return answer.topics[0].error_code.name
 
     def fetch(self, topic: str, offset: int, committed: bool = True, index: int = 0) -> Any:
-        answer = self.ask(1, 11, **build_fetch(topic, offset, committed, index))
+        answer = self.ask(1, 11, **build_fetch(topic, offset, committed, (index,)))
         return answer.responses[0].partitions[0]
 
     def offset(self, topic: str, at_ms: int, committed: bool = True, index: int = 0) -> Any:

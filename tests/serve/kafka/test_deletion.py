@@ -11,7 +11,7 @@ from types import SimpleNamespace as Fields
 from mqlab.kafka.group.members import subscribed_topics
 from mqlab.serve import RunningBroker
 from mqlab.serve.kafka import serve
-from tests.serve.kafka.raw import Raw
+from tests.serve.kafka.raw import Raw, build_positions
 from tests.serve.kafka.test_groups import SUBSCRIPTION
 
 HALF_A_MINUTE = timedelta(seconds=30)
@@ -24,23 +24,16 @@ class Admin(Raw):
         return [r.error_code.name for r in self.ask(42, 2, groups_names=groups).results]
 
     def commit(self, group: str, topic: str, offset: int, member: str = "", gen: int = -1) -> str:
-        part = Fields(
-            partition_index=0, committed_offset=offset, committed_leader_epoch=-1,
-            committed_metadata="",
-        )  # fmt: skip
         answer = self.ask(
             8, 7, group_id=group, generation_id_or_member_epoch=gen, member_id=member,
-            group_instance_id=None, topics=(Fields(name=topic, partitions=(part,)),),
+            group_instance_id=None, topics=build_positions(topic, offset),
         )  # fmt: skip
         return answer.topics[0].partitions[0].error_code.name
 
     def commit_in_transaction(self, group: str, txn: str, pid: int, epoch: int) -> str:
-        part = Fields(
-            partition_index=0, committed_offset=9, committed_leader_epoch=-1, committed_metadata=""
-        )
         answer = self.ask(
             28, 2, transactional_id=txn, group_id=group, producer_id=pid, producer_epoch=epoch,
-            topics=(Fields(name="probe", partitions=(part,)),),
+            topics=build_positions("probe", 9),
         )  # fmt: skip
         return answer.topics[0].partitions[0].error_code.name
 

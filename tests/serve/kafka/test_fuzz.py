@@ -14,16 +14,22 @@ import pytest
 from mqlab.serve import RunningBroker
 from mqlab.serve.kafka import serve
 from tests.serve.kafka.clients import read
-from tests.serve.kafka.raw import MINUTE, TRANSACTIONAL, Raw, batch, build_fetch, write_request
+from tests.serve.kafka.raw import (
+    MINUTE,
+    TRANSACTIONAL,
+    Raw,
+    batch,
+    build_fetch,
+    build_positions,
+    write_request,
+)
 from tests.serve.mutation import change_bytes, work_beside
 
 pytestmark = pytest.mark.spread("mqlab/kernel", "mqlab/serve", "mqlab/kafka")
 
 FRAMES = 10_000
 TRANSACTIONS = 1_000
-COMMIT = Part(
-    partition_index=0, committed_offset=3, committed_leader_epoch=-1, committed_metadata="m"
-)
+COMMIT = build_positions("t", 3, note="m")
 MEMBER = {"member_id": "", "group_instance_id": None}
 MINE = {"transactional_id": "x", "producer_id": 0, "producer_epoch": 0}
 DATA = Part(index=0, records=batch([b"a", b"b"], 1, 0, 0, TRANSACTIONAL))
@@ -47,7 +53,7 @@ SEEDS = [
     write_request(3, 12, topics=(Part(name="t", topic_id=None),), allow_auto_topic_creation=True,
             include_topic_authorized_operations=False),
     write_request(8, 7, group_id="g", generation_id_or_member_epoch=-1, **MEMBER,
-            topics=(Part(name="t", partitions=(COMMIT,)),)),
+            topics=COMMIT),
     write_request(9, 8, require_stable=True,
             groups=(Part(group_id="g", topics=None), Part(group_id="h", topics=(WANTED,)))),
     write_request(10, 4, key_type=1, coordinator_keys=("x", "y")),
@@ -72,7 +78,7 @@ SEEDS = [
     write_request(26, 5, **MINE, committed=True),
     write_request(27, 2, markers=(MARKER,)),
     write_request(28, 3, **MINE, group_id="g", generation_id=-1, **MEMBER,
-            topics=(Part(name="t", partitions=(COMMIT,)),)),
+            topics=COMMIT),
     write_request(61, 0, topics=(WANTED,)),
     write_request(65, 0, transactional_ids=("x", "y")),
     write_request(66, 2, state_filters=("Ongoing",), producer_id_filters=(0,), duration_filter=-1,

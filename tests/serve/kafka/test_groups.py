@@ -16,7 +16,7 @@ import pytest
 from mqlab.serve import RunningBroker
 from mqlab.serve.kafka import serve
 from tests.serve.kafka.clients import PATIENCE_S, QUIET, create, producer, transaction
-from tests.serve.kafka.raw import Raw
+from tests.serve.kafka.raw import Raw, build_positions
 
 confluent_kafka = pytest.importorskip(
     "confluent_kafka", reason="needs confluent-kafka: run `make setup`"
@@ -237,14 +237,11 @@ def test_offsets_by_topic_id(broker: RunningBroker, topic: str) -> None:
             3, 12, topics=(SimpleNamespace(name=topic, topic_id=None),),
             allow_auto_topic_creation=False, include_topic_authorized_operations=False,
         ).topics[0].topic_id  # fmt: skip
-        part = SimpleNamespace(
-            partition_index=0, committed_offset=7, committed_leader_epoch=-1,
-            committed_metadata="note",
-        )  # fmt: skip
+        (positions,) = build_positions(topic, 7, note="note")
+        positions.topic_id = known
         told = client.ask(
             8, 10, group_id=topic, generation_id_or_member_epoch=-1, member_id="",
-            group_instance_id=None,
-            topics=(SimpleNamespace(topic_id=known, partitions=(part,)),),
+            group_instance_id=None, topics=(positions,),
         )  # fmt: skip
         assert told.topics[0].partitions[0].error_code.name == "none"
         for wanted in ((SimpleNamespace(topic_id=known, partition_indexes=(0,)),), None):

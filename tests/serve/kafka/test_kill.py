@@ -25,7 +25,7 @@ from mqlab.serve.kafka import serve
 from mqlab.serve.kafka.adapter import make_adapter
 from mqlab.serve.kafka.wire.validation import parse_batch
 from tests.serve.kafka.clients import PATIENCE_S, create, producer, read, transaction
-from tests.serve.kafka.raw import TRANSACTIONAL, Raw, batch
+from tests.serve.kafka.raw import TRANSACTIONAL, Raw, batch, build_positions
 from tests.serve.stubborn import KILLS, Stubborn, kill_under_load
 from tests.serve.test_damage import check_every_flip, starts_of
 
@@ -92,13 +92,9 @@ class Worker(Stubborn):
             added = client.ask(25, 3, **mine)
             if added.error_code.name != "none":
                 return added
-        part = SimpleNamespace(
-            partition_index=0, committed_offset=self.number, committed_leader_epoch=-1,
-            committed_metadata="",
-        )  # fmt: skip
         told = client.ask(
             28, 5 if self.v2 else 3, **mine, generation_id=-1, member_id="",
-            group_instance_id=None, topics=(SimpleNamespace(name=TOPIC, partitions=(part,)),),
+            group_instance_id=None, topics=build_positions(TOPIC, self.number),
         )  # fmt: skip
         return told.topics[0].partitions[0]
 

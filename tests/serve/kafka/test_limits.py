@@ -10,7 +10,6 @@ import struct
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace as Row
 from typing import Any
@@ -23,13 +22,14 @@ from mqlab.serve.kafka import serve
 from mqlab.serve.kafka.adapter import make_adapter
 from mqlab.serve.kafka.wire.api import Api
 from mqlab.serve.options import Options
-from mqlab.serve.process import READY, BrokerError
+from mqlab.serve.process import BrokerError
 from mqlab.serve.server import Server
 from tests.serve.kafka.clients import create, producer, read, transaction
 from tests.serve.kafka.many import CASES, prepare
 from tests.serve.kafka.raw import MINUTE, TRANSACTIONAL, Raw, batch, write_request
 from tests.serve.many import ALIKE, HASHED, check_growth
-from tests.serve.started import PATIENCE_S, Started
+from tests.serve.started import PATIENCE_S, Started, serve_inside
+from tests.serve.test_turns import Wire
 
 PRODUCE_90_MB = struct.pack(">ihhi", 90_000_000, 0, 9, 1)
 
@@ -54,30 +54,8 @@ def test_with_256_files_600_idle_clients_keep_nobody_out(tmp_path: Path) -> None
             one.close()
 
 
-@pytest.fixture
-def inside(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Any], None]]:
-    """Runs a coroutine function with the address of a server in this process."""
-
-    def run(story: Any) -> None:
-        async def told() -> None:
-            it = Server(make_adapter(), Options(port=0))
-            ready: asyncio.Queue[str] = asyncio.Queue()
-            monkeypatch.setattr(server, "print", lambda text, **_: ready.put_nowait(text), False)
-            task = asyncio.create_task(it.run())
-            found = READY.search(await ready.get())
-            assert found is not None
-            host, _, port = found[1].partition(":")
-            await story(it, host, int(port))
-            it.stop()
-            await task
-
-        asyncio.run(told())
-
-    yield run
-
-
 def test_a_request_that_stands_still_is_given_up(
-    inside: Callable[[Any], None], monkeypatch: pytest.MonkeyPatch, caplog: Any
+    monkeypatch: pytest.MonkeyPatch, caplog: Any
 ) -> None:
     monkeypatch.setattr("mqlab.serve.connection.HALF_S", 0.2)
 
@@ -91,27 +69,8 @@ def test_a_request_that_stands_still_is_given_up(
         idle.close()
 
     caplog.set_level(logging.INFO, "mqlab.serve")
-    inside(story)
+    serve_inside(monkeypatch, make_adapter(), story)
     assert "its request was not whole after" in caplog.text
-
-
-class Wire(asyncio.Transport):
-    """A connection's other end, which takes everything."""
-
-    def get_extra_info(self, name: str, default: Any = None) -> Any:
-        return ("127.0.0.1", 9092)
-
-    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
-        pass
-
-    def write(self, data: Any) -> None:
-        pass
-
-    def pause_reading(self) -> None:
-        pass
-
-    def resume_reading(self) -> None:
-        pass
 
 
 def test_whole_requests_that_wait_their_turn_are_no_unfinished_ones() -> None:
@@ -140,7 +99,7 @@ def test_whole_requests_that_wait_their_turn_are_no_unfinished_ones() -> None:
 
 
 def test_unfinished_requests_are_bounded_together(
-    inside: Callable[[Any], None], monkeypatch: pytest.MonkeyPatch, caplog: Any
+    monkeypatch: pytest.MonkeyPatch, caplog: Any
 ) -> None:
     monkeypatch.setattr(server, "HELD", 3_000_000)
 
@@ -159,7 +118,7 @@ def test_unfinished_requests_are_bounded_together(
             writer.close()
 
     caplog.set_level(logging.INFO, "mqlab.serve")
-    inside(story)
+    serve_inside(monkeypatch, make_adapter(), story)
     assert caplog.text.count("too many bytes of unfinished requests") == 1
 
 

@@ -10,11 +10,12 @@ import http.client
 import json
 import re
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from mqlab.pulsar.messages import TxnID
-from tests.serve.pulsar.raw import ABORT, COMMIT, Raw, bits, make_message
+from tests.serve.pulsar.raw import ABORT, COMMIT, Raw, bits
 
 ASSIGN = "persistent://pulsar/system/transaction_coordinator_assign-partition-0"
 V2, TXN = "/admin/v2", "/admin/v3/transactions"
@@ -43,11 +44,7 @@ class Told:
         """(ledger, entry) of what was sent."""
         self.sequence += 1
         fields = bits(txn) if txn is not None else {}
-        self.raw.tell(
-            "SEND", make_message(text.encode(), self.sequence, **fields),
-            producer_id=number, sequence_id=self.sequence, **fields,
-        )  # fmt: skip
-        heard = self.raw._wait(lambda c: c.name in ("SEND_RECEIPT", "SEND_ERROR"))
+        heard = self.raw.send(text, number, self.sequence, **fields)
         assert heard.name == "SEND_RECEIPT", heard.body
         return heard.body.message_id.ledgerId, heard.body.message_id.entryId
 
@@ -83,6 +80,12 @@ class Told:
 # ---- the story -----------------------------------------------------------------------------
 
 
+def name_everywhere(name: str) -> tuple[str, str, str]:
+    """A topic's path for an administrator, its whole name, its name in paths of transactions."""
+    at = f"public/default/{name}"
+    return f"{V2}/persistent/{at}", f"persistent://{at}", at
+
+
 def before_all(it: Told, name: str) -> None:
     topic = f"persistent/public/default/{name}"
     for path in (
@@ -104,8 +107,7 @@ def before_all(it: Told, name: str) -> None:
 
 def a_topic(it: Told, name: str) -> None:
     """Made by the administrator, with two subscriptions; two plain messages."""
-    path, url = f"{V2}/persistent/public/default/{name}", f"persistent://public/default/{name}"
-    at = f"public/default/{name}"
+    path, url, at = name_everywhere(name)
     it.ask("PUT", path)
     it.ask("PUT", path)
     it.look_up(url)
@@ -124,8 +126,7 @@ def a_topic(it: Told, name: str) -> None:
 
 def a_transaction(it: Told, name: str) -> None:
     """Open: it has sent one message and acknowledged another."""
-    path, url = f"{V2}/persistent/public/default/{name}", f"persistent://public/default/{name}"
-    at = f"public/default/{name}"
+    path, url, at = name_everywhere(name)
     it.look_up(ASSIGN)
     it.raw.ask("TC_CLIENT_CONNECT_REQUEST", tc_id=0)
     for query in ("coordinatorStats", "coordinatorStats?coordinatorId=0"):
@@ -156,8 +157,7 @@ def a_transaction(it: Told, name: str) -> None:
 
 def both_ends(it: Told, name: str) -> None:
     """It commits, and another one aborts."""
-    path, url = f"{V2}/persistent/public/default/{name}", f"persistent://public/default/{name}"
-    at, first = f"public/default/{name}", it.txn
+    (path, url, at), first = name_everywhere(name), it.txn
     it.raw.end(first, COMMIT)
     txn = it.raw.begin(60_000)
     it.raw.ask("ADD_PARTITION_TO_TXN", partitions=[url], **bits(txn))
@@ -309,10 +309,10 @@ def mask(told: Any, it: Told) -> Any:
 RECORDED = Path(__file__).with_name("administration.jsonl")
 
 
-def read() -> list[list[Any]]:
-    return [json.loads(line) for line in RECORDED.read_text("utf-8").splitlines()]
+def read_rows(path: Path) -> list[list[Any]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
-def write(rows: list[list[Any]]) -> None:
+def write_rows(path: Path, rows: Iterable[list[Any]]) -> None:
     lines = (json.dumps(row, ensure_ascii=False, sort_keys=True) for row in rows)
-    RECORDED.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    path.write_text("".join(f"{line}\n" for line in lines), "utf-8")

@@ -7,7 +7,6 @@ what the real one has answered).
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -256,12 +255,3 @@ def describe(command: Command) -> Any:
             value = getattr(body, field)
             said[field] = value.hex() if isinstance(value, bytes) else value
     return said
-
-
-def read() -> list[list[Any]]:
-    return [json.loads(line) for line in RECORDED.read_text("utf-8").splitlines()]
-
-
-def write(rows: list[list[Any]]) -> None:
-    lines = (json.dumps(row, ensure_ascii=False, sort_keys=True) for row in rows)
-    RECORDED.write_text("".join(f"{line}\n" for line in lines), "utf-8")

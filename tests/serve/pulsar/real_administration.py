@@ -10,7 +10,7 @@ import pytest
 
 from mqlab.real.pulsar.broker import RealPulsar
 from tests.serve.pulsar import commands
-from tests.serve.pulsar.administration import RECORDED, read, tell, write
+from tests.serve.pulsar.administration import RECORDED, read_rows, tell, write_rows
 
 pytestmark = pytest.mark.needs("java")
 
@@ -19,12 +19,13 @@ def test_a_real_broker_answers_as_it_was_recorded() -> None:
     with RealPulsar() as pulsar:
         told = tell(pulsar.address, pulsar.admin)
         odd = list(commands.tell(pulsar.address))
-    for now, then in zip([*told, *odd], [*read(), *commands.read()], strict=True):
+    recorded = [*read_rows(RECORDED), *read_rows(commands.RECORDED)]
+    for now, then in zip([*told, *odd], recorded, strict=True):
         assert now == then
 
 
 if __name__ == "__main__":
     with RealPulsar() as real:
-        write(tell(real.address, real.admin))
-        commands.write(list(commands.tell(real.address)))
+        write_rows(RECORDED, tell(real.address, real.admin))
+        write_rows(commands.RECORDED, commands.tell(real.address))
     print(f"written: {RECORDED}, {commands.RECORDED}")

@@ -12,7 +12,7 @@ from mqlab.pulsar.unserved import NOT_FOR_CLIENTS, OTHERWISE, UNSERVED, UNTOLD, 
 from mqlab.serve import BrokerError, RunningBroker
 from mqlab.serve.pulsar import serve
 from tests.oracle.pulsar.differences import PAGE
-from tests.serve.pulsar.administration import Told, read, tell
+from tests.serve.pulsar.administration import RECORDED, Told, read_rows, tell
 from tests.serve.pulsar.raw import Raw, ask_admin
 from tests.serve.started import Started
 
@@ -52,7 +52,7 @@ def expected(asked: str, difference: str) -> bool:
 
 def test_every_answer_is_that_of_a_real_broker(told: list[list[Any]]) -> None:
     wrong = []
-    for (asked, status, answer), (again, now, ours) in zip(read(), told, strict=True):
+    for (asked, status, answer), (again, now, ours) in zip(read_rows(RECORDED), told, strict=True):
         assert asked.split()[0] == again.split()[0]
         if status != now:
             wrong.append(f"{asked}: {status} {answer}, ours {now} {ours}")

@@ -9,6 +9,7 @@ from mqlab.pulsar.unserved import REFUSED
 from mqlab.serve import RunningBroker
 from mqlab.serve.pulsar.wire import PulsarApi_pb2
 from tests.serve.pulsar import commands
+from tests.serve.pulsar.administration import read_rows
 
 #: stories of which a real broker refuses nothing: the number of each command that is refused here,
 #: with its error (`REFUSED`); what consumers get is then another too
@@ -19,7 +20,7 @@ HERE = {
 
 
 def test_odd_commands_are_answered_as_by_a_real_broker(broker: RunningBroker) -> None:
-    for ours, real in zip(commands.tell(broker.address), commands.read(), strict=True):
+    for ours, real in zip(commands.tell(broker.address), read_rows(commands.RECORDED), strict=True):
         assert ours == real or (ours[0] in HERE and ours[1] == real[1])
         assert not (ours[0] in HERE and "error" in str(real)), "no longer to be listed"
 

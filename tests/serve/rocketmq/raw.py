@@ -1,27 +1,21 @@
-"""A client that is nothing but bytes: one connection, requests by hand, what the broker asks."""
+"""A client that is nothing but bytes: the recordings' connection, with what many tests ask."""
 
 from __future__ import annotations
 
-import itertools
-import socket
 import time
-from typing import Any, Self
+from typing import Any
 
 from mqlab.rocketmq.remoting import (
-    Flag,
     MessageRecord,
     RemotingCommand,
     RequestCode,
     ResponseCode,
-    SerializeType,
-    cut_frame,
-    decode_command,
     decode_records,
-    encode_command,
     encode_json,
     encode_properties,
     read_msg_id,
 )
+from tests.oracle.rocketmq.wire import Connection
 
 PATIENCE_S = 600
 SUCCESS = ResponseCode.SUCCESS
@@ -29,68 +23,9 @@ SUCCESS = ResponseCode.SUCCESS
 SHORT = {"group": "a", "topic": "b", "queues": "d", "queue": "e", "flags": "f", "born": "g"}
 
 
-class Raw:
-    """`checks`: what the broker has asked so far, in its order; `told`: its other pushes."""
-
+class Raw(Connection):
     def __init__(self, address: str, timeout_s: float = PATIENCE_S) -> None:
-        host, _, port = address.rpartition(":")
-        self.socket = socket.create_connection((host, int(port)), timeout_s)
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.serialize_type = SerializeType.JSON
-        self.checks: list[RemotingCommand] = []
-        self.told: list[RemotingCommand] = []
-        self._numbers = itertools.count(1)
-        self._buffer = bytearray()
-        self._answers: dict[int, RemotingCommand] = {}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        self.socket.close()
-
-    # -- commands ----------------------------------------------------------------------------
-
-    def send(self, data: bytes) -> None:
-        self.socket.sendall(data)
-
-    def begin(self, code: int, body: bytes = b"", oneway: bool = False, **fields: Any) -> int:
-        """Ask, and do not wait."""
-        number = next(self._numbers)
-        texts = {name: str(value) for name, value in fields.items()}
-        flag = Flag.ONEWAY if oneway else 0
-        self.send(
-            encode_command(
-                RemotingCommand(code, texts, body, number, flag, serialize_type=self.serialize_type)
-            )
-        )
-        return number
-
-    def ask(self, code: int, body: bytes = b"", **fields: Any) -> RemotingCommand:
-        return self.answer(self.begin(code, body, **fields))
-
-    def answer(self, number: int) -> RemotingCommand:
-        while number not in self._answers:
-            self.hear()
-        return self._answers.pop(number)
-
-    def hear(self) -> None:
-        """The next command, whatever it is. Raises EOFError when the broker has gone."""
-        while (frame := cut_frame(self._buffer)) is None:
-            data = self.socket.recv(1 << 16)
-            if not data:
-                raise EOFError("the broker has closed the connection")
-            self._buffer += data
-        command = decode_command(frame)
-        if command.is_response:
-            self._answers[command.opaque] = command
-        elif command.code == RequestCode.CHECK_TRANSACTION_STATE:
-            self.checks.append(command)
-        else:
-            self.told.append(command)
+        super().__init__(address, timeout_s)
 
     def wait_for_checks(self, count: int) -> list[RemotingCommand]:
         while len(self.checks) < count:

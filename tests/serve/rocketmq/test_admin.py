@@ -70,7 +70,7 @@ def test_connections_are_told_as_clients_have_said_who_they_are(
     beat(client, "c1@here", group, topic)
     here = "{}:{}".format(*client.socket.getsockname())
     told = plain(client.ask(RequestCode.GET_CONSUMER_CONNECTION_LIST, consumerGroup=group))
-    row = {"clientAddr": here, "clientId": "c1@here", "language": "JAVA", "version": 0}
+    row = {"clientAddr": here, "clientId": "c1@here", "language": "PYTHON", "version": 0}
     assert told["connectionSet"] == [row]
     kind = (told["consumeType"], told["messageModel"], told["consumeFromWhere"])
     assert kind == ("CONSUME_ACTIVELY", "BROADCASTING", "CONSUME_FROM_FIRST_OFFSET")

@@ -95,10 +95,9 @@ def end_what_is_open(broker: RunningBroker, producers: list[Producer]) -> list[s
     wanted = {name for p in producers for name, commit in p.meant.items() if commit}
     with Raw(broker.address) as asked, Raw(broker.address) as reader:
         asked.beat("the last", (GROUP,))
-        asked.socket.settimeout(SILENCE_S)
         while time.monotonic() < until:
             try:
-                asked.hear()
+                asked.hear(SILENCE_S)
             except TimeoutError:
                 got = bodies(reader.read(TOPIC))
                 if wanted <= set(got):

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ....kafka.errors import Error
 from ....kafka.log import COMMIT, Batch
@@ -143,13 +143,8 @@ def marker(batch: Batch) -> bytes:
     record = struct.pack(
         ">bbbbbhhbhib", 32, 0, 0, 0, 8, 0, kind, 12, 0, batch.coordinator_epoch, 0
     )  # length, attributes, deltas; key: version, type; value: version, epoch; no headers
-    bits = TRANSACTIONAL | CONTROL
-    at_ms = batch.at_ms
-    checked = struct.pack(">hiqqqhii", bits, 0, at_ms, at_ms, batch.pid, batch.epoch, -1, 1)
-    checked += record
-    length = len(checked) + 9
-    head = struct.pack(">qiibI", batch.base, length, LEADER_EPOCH, MAGIC, crc32c(checked))
-    return head + checked
+    bits, at_ms = TRANSACTIONAL | CONTROL, batch.at_ms
+    return seal_batch(batch.base, (bits, 0, at_ms, at_ms, batch.pid, batch.epoch, -1, 1), record)
 
 
 def assemble_batch(
@@ -164,9 +159,7 @@ def assemble_batch(
     """A batch of records, (key, value) each, that the broker wrote itself."""
     records = b"".join(_record(i, key, value) for i, (key, value) in enumerate(pairs))
     fields = (bits, len(pairs) - 1, at_ms, at_ms, pid, epoch, seq, len(pairs))
-    checked = struct.pack(">hiqqqhii", *fields) + records
-    head = struct.pack(">qiibI", base, len(checked) + 9, LEADER_EPOCH, MAGIC, crc32c(checked))
-    return head + checked
+    return seal_batch(base, fields, records)
 
 
 def _record(delta: int, key: bytes | None, value: bytes | None) -> bytes:
@@ -345,19 +338,15 @@ def _seal(data: bytes, head: Head, body: bytes, newest_ms: int, rules: Rules, no
     if (bits, max_ms) == (head.bits, head.max_ms):
         return data
     inner = data[HEAD.size :] if wanted == kind else compress(wanted, body, rules.level)
-    new = replace(head, length=HEAD.size - 12 + len(inner), bits=bits, max_ms=max_ms)
-    return seal_batch(new, inner)
+    fields = (bits, head.delta, head.base_ms, max_ms, head.pid, head.epoch)
+    return seal_batch(head.base, (*fields, head.first_seq, head.count), inner, head.leader_epoch)
 
 
-def seal_batch(head: Head, inner: bytes) -> bytes:
-    """A batch with the checksum that belongs to it."""
-    fields = (head.bits, head.delta, head.base_ms, head.max_ms, head.pid, head.epoch)
-    whole = bytearray(
-        HEAD.pack(
-            head.base, head.length, head.leader_epoch, MAGIC, 0,
-            *fields, head.first_seq, head.count,
-        )
-    )  # fmt: skip
-    whole += inner
-    whole[17:21] = crc32c(bytes(whole[CHECKED_FROM:])).to_bytes(4, "big")
-    return bytes(whole)
+def seal_batch(
+    base: int, fields: tuple[int, ...], inner: bytes, leader_epoch: int = LEADER_EPOCH
+) -> bytes:
+    """A batch with the length and the checksum that belong to it. `fields`: of its head, from the
+    attributes on; `inner`: its records."""
+    checked = struct.pack(">hiqqqhii", *fields) + inner
+    head = struct.pack(">qiibI", base, len(checked) + 9, leader_epoch, MAGIC, crc32c(checked))
+    return head + checked

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import queue
 import time
 from typing import Any
 
@@ -123,11 +122,9 @@ class Story:
         """The broker's questions, in the order of the copies that they name."""
         checks: list[tuple[MessageRecord, RemotingCommand]] = []
         for _ in range(count):
-            try:
-                command = self.app.connection.pushed.get(timeout=LAST_S if checks else PATIENCE_S)
-            except queue.Empty:
-                break
-            checks.append((decode_record(command.body)[0], command))
+            patience = LAST_S if checks else PATIENCE_S
+            for command in self.app.connection.take_checks(1, patience):
+                checks.append((decode_record(command.body)[0], command))
         return sorted(checks, key=lambda pair: pair[0].physical_offset)
 
 

@@ -12,7 +12,7 @@ from mqlab.serve.driver import Driver
 from mqlab.serve.kafka.adapter import make_adapter
 from mqlab.serve.kafka.front import BROKER
 from mqlab.serve.kafka.wire.codec import decode, encode
-from tests.serve.kafka.raw import MINUTE, write_request
+from tests.serve.kafka.raw import MINUTE, build_positions, write_request
 
 FIRST, WIDE = "first", "wide"  # a topic with one partition, one with as many as are named
 
@@ -73,14 +73,9 @@ class Many:
         return [(f"id{i}", self.init(f"id{i}").producer_id) for i in range(n)]
 
     def commit(self, group: str, indexes: range, topic: str = WIDE) -> None:
-        parts = tuple(
-            Row(partition_index=i, committed_offset=1, committed_leader_epoch=-1,
-                committed_metadata="")
-            for i in indexes
-        )  # fmt: skip
         self.ask(
             8, 8, group_id=group, generation_id_or_member_epoch=-1, member_id="",
-            group_instance_id=None, topics=(Row(name=topic, partitions=parts),),
+            group_instance_id=None, topics=build_positions(topic, indexes=indexes),
         )  # fmt: skip
 
     def commit_many(self, n: int) -> tuple[str, ...]:

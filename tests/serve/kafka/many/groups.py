@@ -7,6 +7,7 @@ from types import SimpleNamespace as Row
 
 from tests.serve.kafka.many.driven import FIRST, WIDE, Many, Next
 from tests.serve.kafka.many.topics import produce
+from tests.serve.kafka.raw import build_positions
 
 
 def commit_offsets(many: Many, n: int) -> Next:
@@ -38,12 +39,10 @@ def open_offsets(many: Many, pid: int, group: str, txn_id: str) -> None:
     many.ask(
         25, 3, transactional_id=txn_id, producer_id=pid, producer_epoch=0, group_id=group
     )  # fmt: skip
-    part = Row(partition_index=0, committed_offset=1, committed_leader_epoch=-1,
-               committed_metadata="")  # fmt: skip
     many.ask(
         28, 4, transactional_id=txn_id, group_id=group, producer_id=pid, producer_epoch=0,
         generation_id=-1, member_id="", group_instance_id=None,
-        topics=(Row(name=FIRST, partitions=(part,)),),
+        topics=build_positions(FIRST),
     )  # fmt: skip
 
 
@@ -166,16 +165,12 @@ def commit_in_transaction(many: Many, n: int) -> Next:
     indexes = many.create_wide(n)
     pid = many.init("id0").producer_id
     many.ask(25, 3, transactional_id="id0", producer_id=pid, producer_epoch=0, group_id="g")
-    parts = tuple(
-        Row(partition_index=i, committed_offset=1, committed_leader_epoch=-1, committed_metadata="")
-        for i in indexes
-    )
+    topics = build_positions(WIDE, indexes=indexes)
 
     def commit() -> None:
         many.ask(
             28, 4, transactional_id="id0", group_id="g", producer_id=pid, producer_epoch=0,
-            generation_id=-1, member_id="", group_instance_id=None,
-            topics=(Row(name=WIDE, partitions=parts),),
+            generation_id=-1, member_id="", group_instance_id=None, topics=topics,
         )  # fmt: skip
         many.ask(
             26, 4, transactional_id="id0", producer_id=pid, producer_epoch=0, committed=True

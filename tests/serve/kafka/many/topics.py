@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import timedelta
 from types import SimpleNamespace as Row
 from uuid import UUID
 
 from tests.serve.kafka.many.driven import WIDE, Many, Next, Prepare
-from tests.serve.kafka.raw import MINUTE, TRANSACTIONAL, batch
+from tests.serve.kafka.raw import MINUTE, TRANSACTIONAL, batch, build_fetch
 
 NO_ID = UUID(int=0)
 TOPIC, NODE = 2, 4  # kinds of resources
@@ -88,18 +87,10 @@ def alter_topics(many: Many, n: int) -> Next:
 
 def fetch(many: Many, n: int) -> Next:
     """Nothing is there: every leader is asked to say when there is, and one of them does."""
-    parts = tuple(
-        Row(partition=i, current_leader_epoch=-1, fetch_offset=0, log_start_offset=-1,
-            partition_max_bytes=1 << 20)
-        for i in many.create_wide(n)
-    )  # fmt: skip
+    fields = build_fetch(WIDE, indexes=many.create_wide(n), max_wait_ms=5_000)
 
     def poll() -> None:
-        many.send(
-            1, 11, conn=2, replica_id=-1, max_wait=timedelta(milliseconds=5_000), min_bytes=1,
-            max_bytes=1 << 20, isolation_level=1, session_id=0, session_epoch=-1,
-            forgotten_topics_data=(), rack_id="", topics=(Row(topic=WIDE, partitions=parts),),
-        )  # fmt: skip
+        many.send(1, 11, conn=2, **fields)
         produce(many, range(1), 11, None, -1)
 
     return poll
@@ -108,16 +99,11 @@ def fetch(many: Many, n: int) -> Next:
 def fetch_of_many(many: Many, n: int) -> Next:
     """Many clients wait for one partition."""
     many.create(WIDE)
-    part = Row(partition=0, current_leader_epoch=-1, fetch_offset=0, log_start_offset=-1,
-               partition_max_bytes=1 << 20)  # fmt: skip
+    fields = build_fetch(WIDE, max_wait_ms=5_000)
 
     def poll() -> None:
         for i in range(n):
-            many.send(
-                1, 11, conn=2 + i, replica_id=-1, max_wait=timedelta(milliseconds=5_000),
-                min_bytes=1, max_bytes=1 << 20, isolation_level=1, session_id=0, session_epoch=-1,
-                forgotten_topics_data=(), rack_id="", topics=(Row(topic=WIDE, partitions=(part,)),),
-            )  # fmt: skip
+            many.send(1, 11, conn=2 + i, **fields)
         for i in range(n // 2):
             many.driver.disconnect(f"conn-{2 + i}")
         produce(many, range(1), 11, None, -1)
