@@ -36,8 +36,8 @@ class Purpose:
 
 
 #: The final aims are 82,000 and 58,000.
-MOST_PROGRAM = 90_860
-MOST_TESTS = 64_100
+MOST_PROGRAM = 90_870
+MOST_TESTS = 64_110
 
 PROGRAM = (
     Purpose("broker pictures", 3_750, "views, words and reasons of three brokers",

@@ -460,7 +460,8 @@ def check_added(effects: Effects, disk: Disk, role: Hosted, event: Event | None)
     to add some too (`role`), one record may have all of them."""
     if not isinstance(event, Request) or not isinstance(event.body, AddPartitionsToTxn):
         return
-    adding = [one for one in role.waiting.values() if isinstance(one.body, AddPartitionsToTxnResponse)]
+    waiting = role.waiting.values()
+    adding = [one for one in waiting if isinstance(one.body, AddPartitionsToTxnResponse)]
     for effect in effects if len(adding) == 1 else ():
         if not isinstance(effect, Append) or effect.entry.entry.txn_id != event.body.txn_id:
             continue
@@ -472,6 +473,6 @@ def check_added(effects: Effects, disk: Disk, role: Hosted, event: Event | None)
         known = {*event.body.partitions, *(old.partitions if is_open else ())}
         foreign = sorted(set(entry.partitions) - known)
         if entry.state is TxnState.ONGOING and foreign:
-            raise SpeechError("it writes Ongoing with {}, which was added to an earlier transaction "
-                              "and not to this one: what has ended keeps no partition",
+            raise SpeechError("it writes Ongoing with {}, which was added to an earlier "
+                              "transaction and not to this one: what has ended keeps no partition",
                               ", ".join(foreign))  # fmt: skip

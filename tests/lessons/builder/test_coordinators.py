@@ -270,7 +270,7 @@ def test_a_file_is_text_in_utf_8_with_or_without_a_mark_before_it(tmp_path: Path
     with pytest.raises(BuildError, match="is no text in UTF-8: let your editor") as raised:
         read_file(mine)
     assert "UTF-8 编码" in raised.value.args[0].zh
-    with pytest.raises(BuildError, match=r"no Python: source code string cannot contain null bytes$"):
+    with pytest.raises(BuildError, match=r"no Python: source code string .* null bytes$"):
         check_source(f"{ROLE}\0")
 
 

@@ -271,7 +271,8 @@ SITTINGS: dict[int, tuple[Trial, ...]] = {
         _try("both, without", f"{TWO}; {EACH}; ack s orders-0@1 orders-0@0; abort t1"),
         _try("without, and then in one", f"{TWO}; ack s orders-0@0; {T1}; abort t1"),
         _try("a refusal in the log", f"{ONE}; {T1}; {T2}; commit t1"),
-        _try("the later one asks first", f"{ONE}; {BEGIN1}; {T2}; ack s orders-0@0 txn=t1; commit t2"),
+        _try("the later one asks first", f"{ONE}; {BEGIN1}; {T2}; ack s orders-0@0 txn=t1; "
+             "commit t2"),
         _try("half a refusal in the log", f"{TWO}; {BEGIN1}; ack s orders-0@1 txn=t1; {BEGIN2}; "
              "ack s orders-0@0 orders-0@1 txn=t2; commit t1"),
         _try("two in one record", f"{TWO}; {PAIR}; commit t1"),
