@@ -199,7 +199,7 @@ def test_what_is_written_says_what_it_decides() -> None:
     # the old one is the same producer's: its transaction has ended
     ("late-batch-v2", "⇒ app          INVALID_PRODUCER_EPOCH", "the transaction of this has ended"),
     # a v2 client's partition is not in the transaction yet, a legacy client's must be
-    ("basic-commit", "AddPartitionsToTxn {orders-0}", "has the coordinator note its partition"),
+    ("basic-commit", "AddPartitionsToTxn {orders-0}", "the leader adds its partition"),
     ("legacy-client", "AddPartitionsToTxn {orders-0} verify", "asks whether this transaction is"),
     # the marker that is missing is not sent
     ("skip-leaderless-marker", "▮ disk CompleteCommit", "waits for no partition any more"),
