@@ -90,7 +90,7 @@ BESIDE = (
             "labs/*"),
     Purpose("tests/oracle", 14_170, "programs and drivers that ask a real broker",
             "tests/oracle/*"),
-    Purpose("tests", 49_940, "all other tests",
+    Purpose("tests", 49_950, "all other tests",
             "tests/*"),
 )  # fmt: skip
 PURPOSES = (*PROGRAM, *BESIDE)
