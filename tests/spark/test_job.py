@@ -273,7 +273,7 @@ def test_a_batch_of_no_minutes_is_refused(wrong: str, capsys: pytest.CaptureFixt
 def test_late_is_judged_as_spark_does(
     broker_address: str, spark: Any, batch_of_the_late: int
 ) -> None:
-    """Late means one batch behind the watermark that closes minutes (see truth.py)."""
+    """Late is judged by the watermark of one batch before that which closes minutes (truth.py)."""
     line = read_lines(DAY)[0]
     minutes = [f"2011-12-05 {hour:02}:00:00" for hour in range(9, 14)]
     late = "2011-12-05 08:30:00"
