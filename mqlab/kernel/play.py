@@ -14,8 +14,8 @@ import json
 import sys
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
-from functools import cache
+from dataclasses import dataclass, field
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -154,13 +154,18 @@ def _source(function: Callable[..., Any]) -> str:
 Choices = tuple[str, ...]
 
 
-@frozen
+@dataclass(frozen=True)
 class _State:
     """An execution that one was at, and what is known of its choices."""
 
     run: Run
     done: tuple[Done, ...] = ()
     flights: Mapping[tuple[Wire, int], int] = field(default_factory=dict)
+
+    @cached_property
+    def trace(self) -> Trace:
+        """One object, so that what is drawn of it is kept with it."""
+        return self.run.trace
 
     def after(self, choice: str) -> _State:
         """One choice later; this state stays as it is."""
@@ -195,7 +200,7 @@ class Play:
 
     @property
     def trace(self) -> Trace:
-        return self._now.run.trace
+        return self._now.trace
 
     @property
     def choices(self) -> Choices:
@@ -209,12 +214,12 @@ class Play:
 
     def find_trace(self, choices: Choices) -> Trace:
         """The execution of a list of choices that it was at."""
-        return self._states[choices].run.trace
+        return self._states[choices].trace
 
     @property
     def token(self) -> str:
         """The execution so far as text that reopens it."""
-        return encode(self.system, self._now.run.trace)
+        return encode(self.system, self._now.trace)
 
     def watch(self, claim: Property) -> None:
         """From now on this claim is the first light of the picture. It is judged from where the

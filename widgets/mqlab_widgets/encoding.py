@@ -120,6 +120,13 @@ def _update_children(parent: _Element, nodes: tuple[Node, ...], step: int) -> No
             if same.node is not node:
                 _continue(same, node, step)
         return
+    if not parent.ever:  # the first that it ever has
+        parent.now = [_Element(node, step) for node in nodes]
+        parent.ever = parent.now.copy()
+        for born in parent.now:
+            if born.node.children:
+                _update_children(born, born.node.children, step)
+        return
     before = {element.node.key: (i, element) for i, element in enumerate(parent.now)}
     now: list[_Element] = []
     last_place = -1  # of the last element that went on: one from before it has changed its order
@@ -166,34 +173,34 @@ def _pack(root: _Element, shapes: dict[tuple[str, ...], int], last: int) -> dict
     lists; `shapes` numbers each tag with the names of its attributes; `last` is the last step. Not
     as rows, because equal things side by side deflate best."""
     out: dict[str, list[Any]] = {k: [] for k in ("shape", "up", "born", "len", "val", "tl", "key")}
+    shape, up, born, length, values, timelines, keys = out.values()
     born_before = 0
 
-    def add(element: _Element, parent: int, parent_key: str, last_step: int) -> None:
-        """Append one element, then those below it. `parent`: the parent's row, -1 for the panel."""
+    def add(parent: _Element, above: int, last_step: int) -> None:
+        """Append what is below an element, which is in row `above` (-1: it is the panel)."""
         nonlocal born_before
-        index = len(out["key"])
-        shape = (element.node.tag, *element.first)
-        # The shape is sent once for all elements that have it: here is its number.
-        out["shape"].append(shapes.setdefault(shape, len(shapes)))
-        # How many rows above is the parent's? 0: it is the panel.
-        out["up"].append(index - parent if parent >= 0 else 0)
-        # The first step, as its distance from that of the row before.
-        out["born"].append(element.born - born_before)
-        born_before = element.born
-        out["len"].append(last_step - element.born + 1)
-        out["val"].extend(element.first.values())
-        # The values that change: by attribute, at which steps to what; 0 where none does.
-        out["tl"].append(_differences(element.timelines) or 0)
-        out["key"].append(_shorten(element.node.key, parent_key))
-        add_children(element, index, last_step)
-
-    def add_children(parent: _Element, index: int, last_step: int) -> None:
-        alive = set(map(id, parent.now))
+        key = parent.node.key
+        alive = set(map(id, parent.now)) if len(parent.now) < len(parent.ever) else None
         for child in parent.ever:
-            # A child that is there at the last step ends when its parent does.
-            add(child, index, parent.node.key, last_step if id(child) in alive else child.last)
+            index = len(keys)
+            # The shape is sent once for all elements that have it: here is its number.
+            shape.append(shapes.setdefault((child.node.tag, *child.first), len(shapes)))
+            # How many rows above is the parent's? 0: it is the panel.
+            up.append(index - above if above >= 0 else 0)
+            # The first step, as its distance from that of the row before.
+            born.append(child.born - born_before)
+            born_before = child.born
+            # What is there at the last step ends when its parent does.
+            end = last_step if alive is None or id(child) in alive else child.last
+            length.append(end - child.born + 1)
+            values.extend(child.first.values())
+            # The values that change: by attribute, at which steps to what; 0 where none does.
+            timelines.append(_differences(child.timelines) if child.timelines else 0)
+            keys.append(_shorten(child.node.key, key))
+            if child.ever:
+                add(child, index, end)
 
-    add_children(root, -1, last)
+    add(root, -1, last)
     return out
 
 
