@@ -149,7 +149,7 @@ read_laid("kafka-4.3.1/tv2/leaderless-marker")
 #
 # It returns True if an acknowledged commit is lost, and False as long as it may still become visible. The
 # first line below is the loss that you have seen. The grading adds one more loss, among more than 250
-# moments without one. Some moments are used a second time, with another answer to the last commit.
+# moments without one. Some moments are used again, with another answer to the last commit or another state.
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(list_told())

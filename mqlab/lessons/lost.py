@@ -2,10 +2,10 @@
 
 The rule is asked at every moment of the recordings of real Kafkas at which the frontiers of a
 partition were looked at, about each producer whose state the coordinator had reported by then. It
-must accuse the broker in two recordings (KAFKA-20734) and in no other. Two things no recording has,
-so some moments are asked a second time with another answer to the last commit: an open transaction
-of a producer that has committed one before, and the loss of a commit that was never
-acknowledged to the client.
+must accuse the broker in two recordings (KAFKA-20734) and in no other. Three things no recording
+has, so some moments are asked again, with another answer to the last commit or another state: an
+open transaction of a producer that has committed one before, the loss of a commit that was never
+acknowledged to the client, and the loss of an abort's marker after an earlier commit.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ FOUND = Words("{count} moments, and it accuses where it should")
 MISSES = Words("{name}: lost({given}) misses the loss")
 ACCUSES = Words("{name}: lost({given}) accuses a broker that did nothing wrong")
 UNTOLD = Words("{name}: lost({given}) finds a lost commit, and no commit was acknowledged")
+ABORTED = Words("{name}: lost({given}) finds a lost commit, and the missing marker is of an abort")
 BECAUSE = Words("{head}. {message}")
 
 
@@ -98,11 +99,11 @@ def look(recording: Recording) -> list[Moment]:
 
 
 def turn(moment: Moment) -> Iterator[Moment]:
-    """The same moment, had the client got another answer to its last commit."""
-    commit, state, _, _, open_since = moment.given
+    """The same moment, had the client got another answer to its last commit, or aborted since."""
+    commit, state, *_, open_since = moment.given
     if moment.lost:
-        for other in ("", "CONCURRENT_TRANSACTIONS"):
-            yield replace(moment, given=(other, *moment.given[1:]), lost=False)
+        for other in (("", state), ("CONCURRENT_TRANSACTIONS", state), (commit, "CompleteAbort")):
+            yield replace(moment, given=(*other, *moment.given[2:]), lost=False)
     elif state == "Ongoing" and open_since >= 0 and not commit:
         yield replace(moment, given=("ok", *moment.given[1:]))
 
@@ -155,10 +156,14 @@ class Lost(Hinted):
             None,
         )
         arguments = ", ".join(map(repr, moment.given))
-        untold = (
-            UNTOLD if moment.given[0] != "ok" and moment.given[1] == "CompleteCommit" else ACCUSES
-        )
-        head = (MISSES if moment.lost else untold)(name=moment.name, given=arguments)
+        commit, state, *_, open_since = moment.given
+        if moment.lost:
+            words = MISSES
+        elif open_since >= 0 and state == "CompleteAbort":
+            words = ABORTED
+        else:
+            words = UNTOLD if commit != "ok" and state == "CompleteCommit" else ACCUSES
+        head = words(name=moment.name, given=arguments)
         if belief is None:
             return Verdict(False, head)
         return Verdict(False, BECAUSE(head=head, message=belief.message), belief.name)

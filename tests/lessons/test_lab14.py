@@ -165,8 +165,10 @@ def test_a_loss_that_is_missed_is_named_with_what_the_rule_was_told():
         (lambda *given: 1, "True or False is asked for"),
         (lambda commit, state, hw, lso, open_since: {}[commit], "raised KeyError"),
         (lambda commit, state, hw, lso, open_since: hw == 1 and lso == 0, "accuses a broker"),
+        (lambda commit, state, *where: (commit, state[:8], where[-1] >= 0) == ("ok", "Complete", 1),
+         "the missing marker is of an abort"),
     ],
-)
+)  # fmt: skip
 def test_a_rule_that_is_none(rule, says):
     verdict = LOST.check(rule)
     assert not verdict.ok and says in verdict.message.en
