@@ -19,7 +19,7 @@ from ..places import LABS
 from ..scenario.language import ScenarioError
 from . import searching as search
 from .alone import PageServer
-from .errors import UserError
+from .errors import UserError, as_user_error
 from .lab_server import has_screen
 from .labs import COPIES
 from .language import add_flag, add_language, tell
@@ -196,11 +196,9 @@ def search_own(
         if sitting and sitting not in what.sittings:
             raise UserError(str(NO_SITTING(sitting=sitting, last=len(what.sittings))))
         unasked = what.list_unasked(sitting) if sitting else ()  # names of the claims left out
-        try:
+        with as_user_error(ScenarioError, ValueError):
             # `host.recover` starts the learner's part, in place of the engine's own
             model = what.arrange_line(line, host.recover, unasked)
-        except (ScenarioError, ValueError) as error:
-            raise UserError(str(error)) from error
         nodes = sorted(spec.name for spec in model.nodes())
         for name in (*(bounds.killable or ()), *(bounds.restartable or ())):
             if name not in nodes:
@@ -253,7 +251,5 @@ def _play(args: argparse.Namespace) -> int:
 
 
 def _read_run(token: str) -> Token:
-    try:
+    with as_user_error(ValueError):
         return decode(token)
-    except ValueError as error:
-        raise UserError(str(error)) from error

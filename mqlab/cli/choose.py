@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ..kernel import Words, speaking, tr
-from .errors import UserError
+from .errors import as_user_error
 from .language import add_language
 from .site import add_page_arguments, show_page
 
@@ -36,10 +36,8 @@ def run(args: argparse.Namespace) -> int:
 def _ask(line: str) -> int:
     from ..lessons.decision import advise, lead_to_command, read_answers, write_answers
 
-    try:
+    with as_user_error(ValueError):
         answers = _complete(read_answers(line))
-    except ValueError as error:
-        raise UserError(str(error)) from error
     print(advise(answers, lead_to_command))
     print(f"\n{LINK(line=write_answers(answers))}")
     return 0

@@ -36,7 +36,7 @@ from ..registry.searches import (
 )
 from ..registry.tables import wrap
 from ..scenario.language import ScenarioError
-from .errors import UserError
+from .errors import UserError, as_user_error
 from .language import add_flag, tell
 from .searching import (
     COUNTEREXAMPLE,
@@ -180,11 +180,9 @@ def run(args: argparse.Namespace) -> int:
     quick = choose_quick(args)  # `mqlab explore BROKER` without more: several systems
     if quick:
         return _search_all(quick, args, memory, workers=min(2, os.cpu_count() or 1))
-    try:
+    with as_user_error(ScenarioError, ValueError):
         line, bounds = choose_system(args)
         model = system(line)
-    except (ScenarioError, ValueError) as error:
-        raise UserError(str(error)) from error
     nodes = {spec.name for spec in model.nodes()}
     for name in (*(bounds.killable or ()), *(bounds.restartable or ())):
         if name not in nodes:
@@ -219,7 +217,7 @@ def _search_both(
         raise UserError("--symmetry works in memory only: leave out --disk and --spark")
     tell("searching {}", model.line(), flush=True)
     verdicts = []
-    try:
+    with as_user_error(ValueError):
         for symmetry in (True, False):
             search = explore_equal if symmetry else explore
             # None: all the claims that the system has
@@ -229,8 +227,6 @@ def _search_both(
             label = equal if symmetry else tr("each node by itself")
             print(f"{label}:\n{verdict}", flush=True)
             verdicts.append(verdict)
-    except ValueError as error:
-        raise UserError(str(error)) from error
     # How long the shortest counterexample to each claim is. Its schedule may differ: nodes swap.
     lengths = [{n: len(e.schedule) for n, e in v.counterexamples.items()} for v in verdicts]
     if all(v.complete for v in verdicts):  # a search that was cut short tells nothing
@@ -247,13 +243,11 @@ def _swarm(model: System, bounds: Budget, args: argparse.Namespace) -> int:
     if args.disk:
         raise UserError("random schedules are not kept on disk: leave out --disk")
     tell("searching {}", model.line(), flush=True)
-    try:
+    with as_user_error(ValueError):
         if args.spark:
             walks = _swarm_on_spark(model, bounds, args)
         else:
             walks = swarm(model, bounds, range(args.swarm))
-    except ValueError as error:
-        raise UserError(str(error)) from error
     clear_line()
     print(walks)
     if (idle := say_idle(model)).en:  # empty unless all clients' programs are
@@ -289,10 +283,8 @@ def _open_spark(args: argparse.Namespace) -> Iterator[Further | None]:
             "a search on Spark needs the package {}: {}", error.name, TO_INSTALL
         ) from error
     with TemporaryDirectory(prefix="mqlab-search-") as folder:
-        try:
+        with as_user_error(FileExistsError):
             yield on_spark(args.spark, Path(args.disk or folder))
-        except FileExistsError as error:
-            raise UserError(str(error)) from error
 
 
 def _resume(args: argparse.Namespace, memory: int | None) -> int:
@@ -357,10 +349,8 @@ def _open_shelf(folder: Path, model: System, bounds: Budget) -> Shelf:
         raise UserError(
             "a search on disk needs the package {}: {}", error.name, TO_INSTALL
         ) from error
-    try:
+    with as_user_error(OSError):
         return Shelf(folder, model, bounds)
-    except OSError as error:
-        raise UserError(str(error)) from error
 
 
 def _print_verdicts(verdicts: list[Verdict], args: argparse.Namespace) -> int:

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from ..registry import reopen_run
-from .errors import UserError
+from .errors import as_user_error
 from .pictures import add_picture_arguments, write_picture
 
 HELP = "show what is in a token that `mqlab explore` or a Playground's button gave you"
@@ -21,10 +21,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from mqlab_widgets.lecture import Lecture
 
-    try:
+    with as_user_error(ValueError):
         play, note = reopen_run(args.token)
-    except ValueError as error:
-        raise UserError(str(error)) from error
     if remark := note.of(args.lang):
         print(remark)
     return write_picture(play.trace, args, Path("run.html"), Lecture(), shown=True)

@@ -19,7 +19,7 @@ from mqlab_widgets.style import font_css
 from ..kernel import Fact, Trace
 from ..kernel.text import Words, say_cause, tr
 from . import doctor
-from .errors import UserError
+from .errors import UserError, as_user_error
 from .language import add_flag, add_language, tell
 
 if TYPE_CHECKING:
@@ -186,12 +186,10 @@ def _player(trace: Trace, args: argparse.Namespace, step: int, default_scale: fl
 
     scale = default_scale if args.scale is None else args.scale
     panels = args.panels.split(",") if args.panels else None
-    try:
+    with as_user_error(ValueError):
         return Player(
             trace, step=step, lang=args.lang, scale=scale, panels=panels, level=args.level
         )
-    except ValueError as error:
-        raise UserError(f"{error}") from error
 
 
 def _read_step(text: str, trace: Trace) -> int:

@@ -17,7 +17,7 @@ from typing import Any
 
 from ..brokers import find_broker, list_brokers, load
 from ..kernel.text import Words, tr
-from .errors import UserError
+from .errors import as_user_error
 from .language import add_flag
 
 HELP = "start a real broker, record its answers and costs, and compare the engine with it"
@@ -74,11 +74,9 @@ def run(args: argparse.Namespace) -> int:
     from ..real.program import RealBrokerError
     from ..real.suite import load_suite
 
-    try:
+    with as_user_error(RealBrokerError, ValueError):
         if args.task == "start":
             module_of(args.broker).start_broker(args)
             return 0
         status: int = load_suite("command").TASKS[args.task](args)
         return status
-    except (RealBrokerError, ValueError) as error:
-        raise UserError(str(error)) from error

@@ -32,7 +32,7 @@ from ..kernel import (
     World,
 )
 from ..kernel.claims import check_named, select_lights
-from ..kernel.options import LISTED, SORTED, Most, Order, Pairs, Programs, Rules
+from ..kernel.options import LISTED, SORTED, Most, Order, Pairs, Programs, Rules, fill
 from ..kernel.text import BadValue, tr
 from ..kernel.usages import Usages, any_text, bare, number, one_of
 from .claims import CLAIMS, properties, replicated_claims
@@ -291,16 +291,13 @@ def _producers(
 
 def producer_config(system: KafkaSystem, txn_id: str) -> ProducerConfig:
     """Raise ConfigException for what Java refuses to build, unless the check is switched off."""
-    return ProducerConfig(
+    return fill(
+        ProducerConfig,
+        system,
+        order=(),  # the system's is about its brokers
         cluster=system.config,
         txn_id=None if txn_id in ("-", "plain") else txn_id,
-        client=system.client,
         idempotent=txn_id != "plain",
-        timeout_ms=system.timeout_ms,
-        max_in_flight=system.max_in_flight,
-        retries=system.retries,
-        delivery_timeout_ms=system.delivery_timeout_ms,
-        max_block_ms=system.max_block_ms,
         checked=system.config_check == "on",
     )
 
@@ -547,19 +544,7 @@ class KafkaSystem(System):
     @cached_property
     def config(self) -> KafkaConfig:
         on = frozenset(SAFEGUARDS) - frozenset(self.off)
-        return KafkaConfig(
-            on=on,
-            order=self.order,
-            transaction_version=self.transaction_version,
-            offsets_partitions=max(1, self.groups),
-            release=self.release,
-            segment_records=self.segment_records,
-            id_expiration_ms=self.id_expiration_ms,
-            pid_expiration_ms=self.pid_expiration_ms,
-            max_message_bytes=self.max_message_bytes,
-            max_ahead_ms=self.max_ahead_ms,
-            skip_leaderless_marker=self.skip_leaderless_marker,
-        )
+        return fill(KafkaConfig, self, on=on, offsets_partitions=max(1, self.groups))
 
     @property
     def spares(self) -> tuple[str, ...]:

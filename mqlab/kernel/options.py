@@ -34,7 +34,7 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Annotated, Any, ClassVar, Self, TypeVar, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, Self, TypeVar, cast, get_origin, get_type_hints
 
 from .maps import frozen
 from .role import Program
@@ -112,6 +112,16 @@ class Written:
 
 
 S = TypeVar("S", bound=Written)
+T = TypeVar("T")
+
+
+def fill(kind: type[T], options: Any, **more: Any) -> T:
+    """Make a `kind`, a dataclass: its fields are what `more` says, or the fields of `options` that
+    have the same names."""
+    given = {one.name for one in fields(options)}
+    names = (one.name for one in fields(cast(Any, kind)))
+    same = {name: getattr(options, name) for name in names if name in given}
+    return kind(**{**same, **more})
 
 
 @frozen

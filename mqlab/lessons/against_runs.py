@@ -63,7 +63,7 @@ class AgainstRuns(Hinted):
                     if ask_rule(rule, moment.given, self.expects) != moment.happened:
                         return _show(run, moment, self.other)
         except RuleError as error:
-            return Verdict(False, error.text)
+            return Verdict(False, error.args[0])
         return Verdict(True, self.right)
 
     def _refute(self, run: Run, at: Moment, moments: list[Moment], answers: list[Any]) -> Verdict:

@@ -152,10 +152,6 @@ RAISED = Words("for {given} it raised {kind}: {error}")
 class RuleError(Exception):
     """A learner's rule raised, took too long or contradicted itself; its text says which."""
 
-    def __init__(self, text: Text) -> None:
-        super().__init__(str(text))
-        self.text = text
-
 
 class Checked(Protocol):
     """An exercise: what an answer can be compared with. `graded`: as for points, with the unseen
@@ -235,7 +231,7 @@ class Exercise(Hinted):
                 if verdict.missing:  # a claim that must come true, and never does
                     return _wrong(self, guarded, verdict.missing[0], (), None)
         except RuleError as error:
-            return Verdict(False, error.text)
+            return Verdict(False, error.args[0])
         return Verdict(True, self.right)
 
     def _tried(self, rule: Rule, graded: bool) -> Systems:

@@ -38,10 +38,6 @@ FOLDER = Path(__file__).parent
 class NoSentence(ValueError):
     """A name that no sentence of a passage has. `text`: what is wrong, in both languages."""
 
-    def __init__(self, text: Text) -> None:
-        super().__init__(str(text))
-        self.text = text
-
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
@@ -116,7 +112,7 @@ class Passage(Hinted):
         try:
             marked = {sentence.name for sentence in map(self.find, split_marks(marks))}
         except NoSentence as error:
-            return Verdict(False, error.text)
+            return Verdict(False, error.args[0])
         if len(marked) == len(self.sentences):  # to mark all of them is no answer
             return Played(False, ALL, THROUGHOUT.en, behind=THROUGHOUT)
         true = {sentence.name for sentence in self.sentences if self.stands(sentence)}

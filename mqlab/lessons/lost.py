@@ -144,7 +144,7 @@ class Lost(Hinted):
                 return Verdict(False, NOT_WRITTEN)
             answers = {given: ask_rule(rule, given, EXPECTS) for given in distinct}
         except RuleError as error:
-            return Verdict(False, error.text)
+            return Verdict(False, error.args[0])
         wrong = next((one for one in moments if answers[one.given] != one.lost), None)
         if wrong is None:
             return Verdict(True, FOUND(count=len(moments)))

@@ -4,20 +4,14 @@ step in a chosen order (`order.STEP=` in a system line)."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields, replace
-from typing import Any, TypeVar, cast
+from dataclasses import replace
+from typing import Any, TypeVar
 
 from ..kernel import Effects, NodeSpec
+from ..kernel.options import fill
 from ..kernel.world import Recover
 
 T = TypeVar("T")
-
-
-def become(role: Any, kind: type[T], **more: Any) -> T:
-    """The same role as one of another kind, with what the two have in common and some more."""
-    names = [one.name for one in fields(cast(Any, kind))]
-    kept = {name: getattr(role, name) for name in names if hasattr(role, name)}
-    return kind(**{**kept, **more})
 
 
 def recover_as(
@@ -25,7 +19,7 @@ def recover_as(
 ) -> tuple[T, Effects]:
     """What `recover` gives, its role as one of another kind."""
     role, effects = recover(*given)
-    return become(role, kind, **more), effects
+    return fill(kind, role, **more), effects
 
 
 def put_roles(specs: Iterable[NodeSpec], roles: Mapping[str, Recover]) -> tuple[NodeSpec, ...]:

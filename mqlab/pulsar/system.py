@@ -28,7 +28,7 @@ from ..kernel import (
     replace,
 )
 from ..kernel.claims import check_named, select_lights
-from ..kernel.options import LISTED, SORTED, Most, Programs
+from ..kernel.options import LISTED, SORTED, Most, Programs, fill
 from ..kernel.text import BadValue, tr
 from ..kernel.usages import Usages, any_text, bare, number, one_of
 from .claims import CLAIMS, properties
@@ -259,12 +259,7 @@ def nodes(system: PulsarSystem) -> tuple[NodeSpec, ...]:
 def _clients(system: PulsarSystem) -> list[NodeSpec]:
     programs, specs = dict(system.programs), []
     for name in system.clients:
-        config = ClientConfig(
-            cluster=system.config,
-            name=name,
-            timeout_ms=system.timeout_ms,
-            operation_ms=system.operation_ms,
-        )
+        config = fill(ClientConfig, system, cluster=system.config, name=name)
         role = (name, partial(Client.recover, config))
         specs.append(NodeSpec(name, (role,), programs.get(name, ())))
     return specs
@@ -332,18 +327,8 @@ class PulsarSystem(System):
     def config(self) -> PulsarConfig:
         topics = self.topic.split(",")
         partitions = tuple(f"{topic}-{i}" for topic in topics for i in range(self.partitions))
-        return PulsarConfig(
-            on=frozenset(SAFEGUARDS) - frozenset(self.off),
-            partitions=(*partitions, *self.missing),
-            missing=self.missing,
-            coordinators=self.coordinators,
-            max_active=self.max_active,
-            snapshot_count=self.snapshot_count,
-            snapshot_ms=self.snapshot_ms,
-            dedup=self.dedup,
-            batch_index_ack=self.batch_index_ack,
-            auto_skip=self.auto_skip,
-        )
+        on = frozenset(SAFEGUARDS) - frozenset(self.off)
+        return fill(PulsarConfig, self, on=on, partitions=(*partitions, *self.missing))
 
     @cached_property
     def cluster(self) -> Cluster:

@@ -27,7 +27,7 @@ from ..kernel import (
     World,
 )
 from ..kernel.claims import check_named, select_lights
-from ..kernel.options import LISTED, SORTED, Most, Order, Pairs, Programs, Rules
+from ..kernel.options import LISTED, SORTED, Most, Order, Pairs, Programs, Rules, fill
 from ..kernel.text import BadValue, say_unknown, shorten, tr
 from ..kernel.usages import Usages, any_text, number, one_of
 from . import application
@@ -273,21 +273,12 @@ class RocketMQSystem(System):
     def config(self) -> RocketMQConfig:
         """The broker's configuration that these options mean; `on` contains the safeguards
         that are not switched off."""
-        return RocketMQConfig(
+        return fill(
+            RocketMQConfig,
+            self,
             on=frozenset(SAFEGUARDS) - frozenset(self.off),
-            order=self.order,
-            release=self.release,
-            timeout_ms=self.timeout_ms,
-            check_interval_ms=self.check_interval_ms,
-            check_max=self.check_max,
-            op_batch_ms=self.op_batch_ms,
-            persist_ms=self.persist_ms,
-            retry_max=self.retry_max,
-            flush=self.flush,
-            flush_ms=self.flush_ms,
-            in_sync=self.in_sync,
+            slave="slave",  # its node, not whether there is one
             name_server="names" if self.slave == "read" else "",
-            same_round=self.same_round,
             topics=tuple(
                 f"{topic}-{i}" for topic in self.topic.split(",") for i in range(self.queues)
             ),

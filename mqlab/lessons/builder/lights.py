@@ -233,7 +233,7 @@ class Lights(Hinted):
                 one for one in cases if _find_dark(one.system(), one.trial.budget, ask) is None
             ]
         except RuleError as error:
-            return Verdict(False, error.text)
+            return Verdict(False, error.args[0])
         if missed:
             # a mistake of HIDDEN stays unnamed
             lines = [one.says for one in missed if one in BROKEN] or [UNNAMED]

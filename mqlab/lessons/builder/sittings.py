@@ -23,11 +23,11 @@ from ...kafka.picture.view import read_world
 from ...kafka.replication import Replica, ReplicaConfig
 from ...kafka.states import PREPARED
 from ...kernel import NodeSpec, Property, Text, Words, World, tr
-from ...kernel.options import UNWRITTEN
+from ...kernel.options import UNWRITTEN, fill
 from ...kernel.role import FAILED, Outcome
 from ...kernel.world import NodeState
 from ...registry import system
-from ..roles import become, put_roles
+from ..roles import put_roles
 from .api import entries_of
 from .trial import Built, Timed, Trial, find_broken
 
@@ -245,7 +245,7 @@ def _lead_by(start: Callable[..., Any], spec: NodeSpec) -> NodeSpec:
 def arrange(trial: Trial, recover: Callable[..., Any]) -> BuildSystem:
     """Kafka as the trial says it, with a coordinator that starts so."""
     timed = trial.timed is not None
-    kafka = become(system(f"kafka {trial.line}"), BuildSystem, dropped=trial.dropped, timed=timed)
+    kafka = fill(BuildSystem, system(f"kafka {trial.line}"), dropped=trial.dropped, timed=timed)
     return replace(kafka, rules=((TC, recover),))
 
 

@@ -315,7 +315,7 @@ class Copying(Hinted):
         except NotImplementedError:
             return Verdict(False, NOT_WRITTEN)
         except Endless as error:
-            return Verdict(False, error.text)
+            return Verdict(False, error.args[0])
         except Exception as error:
             return Verdict(False, RAISED(kind=type(error).__name__, error=error))
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from ...explore import Budget
 from ...kernel import System, Text, Trace, tr, translate
+from ...kernel.options import fill
 from ...kernel.simulate import Timing, simulate_world
 from ...patterns.delivery.claims import list_booked
 from ...patterns.delivery.roles import COUNT, SKIP
@@ -18,7 +19,6 @@ from ...registry.tables import in_words as in_words
 from ..check import Exercise, Systems, expect_word, list_beliefs
 from ..exercises import read_hints
 from ..parsons import Parsons, Piece
-from ..roles import become
 from ..steps import first as first
 from .systems import Counting, Rule
 from .systems import list_orders as list_orders
@@ -186,7 +186,7 @@ HINTS = read_hints("01 count")
 
 
 def _build(line: str, rule: Rule) -> System:
-    return become(system(f"delivery {line}"), Counting, rules=(("count", rule),))
+    return fill(Counting, system(f"delivery {line}"), rules=(("count", rule),))
 
 
 def _systems(rule: Rule) -> Systems:

@@ -141,18 +141,6 @@ class FencedTcc(Tcc):
         return node.up and node.roles[0].txns if name == TM else reads_running(self, name, node)
 
 
-def fence_with(made: Tcc, rule: Fence) -> FencedTcc:
-    """The same system with a learner's rule in its services."""
-    return FencedTcc(
-        off=made.off,
-        programs=made.programs,
-        claims=made.claims,
-        services=made.services,
-        lacking=made.lacking,
-        rules=(("fence", rule),),
-    )
-
-
 # The real orders of the labs: invoices of one shop on one day, with what each is worth
 
 TENTHS_PER_PENNY = 10

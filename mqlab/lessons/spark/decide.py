@@ -264,7 +264,7 @@ class Deciding(Hinted):
                 if (answer := rule(progress, batch)) != expected:
                     return self._named(rule, _describe_answer(progress, batch, answer, expected))
         except RuleError as error:
-            return Verdict(False, error.text)
+            return Verdict(False, error.args[0])
         return Verdict(True, RIGHT)
 
     def _named(self, rule: Rule, message: Text, run: Run | None = None) -> Verdict:

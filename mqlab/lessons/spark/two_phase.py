@@ -175,7 +175,7 @@ class Resuming(Hinted):
                     message = GAVE(call=f"resume{pair}", answer=answer, right=right)
                     return Verdict(False, message)
         except RuleError as error:
-            return Verdict(False, error.text)
+            return Verdict(False, error.args[0])
         return Verdict(
             True,
             tr(

@@ -37,14 +37,14 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Annotated, Any
 
-from ...kernel import NodeSpec, Snapshot, World, tr
+from ...kernel import NodeSpec, tr
 from ...kernel.claims import Claim
-from ...kernel.options import Most
+from ...kernel.options import Most, fill
 from ...kernel.text import BadValue
 from ..model import Model
 from ..picture import read_model
 from .claims import KEPT, SAFEGUARDS, UNKEPT, arrives, can_commit
-from .picture import draw
+from .picture import draw as draw_world
 from .roles import JM, SINK, SUM, JobConfig, JobManager, Operator, Sink, Source
 
 
@@ -68,11 +68,11 @@ class Barriers(Model):
     kept = (*KEPT, arrives, can_commit)
     unkept = UNKEPT
     sentences = read_model(__file__)
+    draw = draw_world
 
     @cached_property
     def config(self) -> JobConfig:
-        on = frozenset(self.guards) - {*self.off}
-        return JobConfig(on=on, sources=self.sources, expires=bool(self.expires))
+        return fill(JobConfig, self, on=super().config.on, expires=bool(self.expires))
 
     def list_rows(self, source: str) -> tuple[str, ...]:
         """The records of a source: a1, a2 … of the first, b1, b2 … of the second."""
@@ -92,9 +92,6 @@ class Barriers(Model):
         raise BadValue(
             "{!r} is not a call; expected none: this job runs by itself", " ".join(words)
         )
-
-    def draw(self, world: World) -> Snapshot:
-        return draw(self, world)
 
     def chosen(self) -> tuple[Claim[Any], ...]:
         """A store that gives up may lose what is complete: ask for that claim by its name."""

@@ -28,9 +28,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
-from ...kernel import Effect, Event, NodeSpec, Snapshot, Telling, World, tr
+from ...kernel import Effect, Event, NodeSpec, Telling, World, tr
 from ...kernel.claims import Claim
-from ...kernel.options import Order
+from ...kernel.options import Order, fill
 from ...kernel.text import BadValue
 from ...kernel.usages import number
 from ..model import Model
@@ -87,6 +87,7 @@ class DeliverySystem(Model):
     guards: ClassVar = SAFEGUARDS
     kept: ClassVar = CLAIMS
     sentences = read_model(__file__)
+    draw = draw_world
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -100,9 +101,7 @@ class DeliverySystem(Model):
 
     @cached_property
     def config(self) -> DeliveryConfig:
-        return DeliveryConfig(
-            on=super().config.on, order=self.order, patience_ms=self.patience_ms, commit=self.commit
-        )
+        return fill(DeliveryConfig, self, on=super().config.on)
 
     def nodes(self) -> tuple[NodeSpec, ...]:
         shop = partial(Shop.recover, self.config)
@@ -113,9 +112,6 @@ class DeliverySystem(Model):
             NodeSpec(QUEUE, ((QUEUE, queue),)),
             NodeSpec(ACCOUNTING, ((ACCOUNTING, accounting),), self.program(ACCOUNTING)),
         )
-
-    def draw(self, world: World) -> Snapshot:
-        return draw_world(self, world)
 
     def annotate(
         self, world: World, role: str, event: Event | None, effect: Effect | None

@@ -37,13 +37,13 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Annotated, Any
 
-from ...kernel import NodeSpec, Snapshot, World, tr
+from ...kernel import NodeSpec, tr
 from ...kernel.options import Most
 from ...kernel.text import BadValue
 from ..model import Model
 from ..picture import read_model
 from .claims import KEPT, SAFEGUARDS, UNKEPT
-from .picture import draw
+from .picture import draw as draw_world
 from .roles import DRIVER, SINK, Driver, Partition, QueryConfig, Store
 
 
@@ -66,6 +66,7 @@ class MicroBatches(Model):
     kept = KEPT
     unkept = UNKEPT
     sentences = read_model(__file__)
+    draw = draw_world
 
     @cached_property
     def config(self) -> QueryConfig:
@@ -88,6 +89,3 @@ class MicroBatches(Model):
         raise BadValue(
             "{!r} is not a call; expected none: this query runs by itself", " ".join(words)
         )
-
-    def draw(self, world: World) -> Snapshot:
-        return draw(self, world)

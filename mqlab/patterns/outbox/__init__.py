@@ -39,14 +39,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, ClassVar
 
-from ...kernel import NodeSpec, Snapshot, World, tr
+from ...kernel import NodeSpec, tr
 from ...kernel.options import Most
 from ...kernel.text import BadValue
 from ..client import Client
 from ..model import Model
 from ..picture import read_model
 from .claims import BROKER, KEPT, RELAY, SAFEGUARDS, SECOND, SHOP, UNKEPT, can_apply, has_arrived
-from .picture import draw
+from .picture import draw as draw_world
 from .roles import ORDERS, SHIPMENTS, Broker, Consumer, PlaceOrder, Relay, Shop
 
 
@@ -74,6 +74,7 @@ class Outbox(Model):
     unkept = UNKEPT
     calls: ClassVar = {"order TRANSACTION": PlaceOrder}
     sentences = read_model(__file__)
+    draw = draw_world
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -104,6 +105,3 @@ class Outbox(Model):
     def _consumer(self, name: str) -> Any:
         follows = bool(self.follow_up) and name == self.consumers[0]
         return partial(Consumer.recover, self.config, BROKER, name, follows)
-
-    def draw(self, world: World) -> Snapshot:
-        return draw(self, world)

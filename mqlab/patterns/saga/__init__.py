@@ -29,13 +29,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
-from ...kernel import NodeSpec, Snapshot, World, tr
+from ...kernel import NodeSpec, tr
 from ...kernel.claims import Claim
 from ..client import Client
 from ..model import Model, check_among
 from ..picture import read_model
 from .claims import KEPT, ORCHESTRATOR, SAFEGUARDS, UNKEPT, can_end_well
-from .picture import draw
+from .picture import draw as draw_world
 from .roles import Orchestrator, Service, StartSaga
 
 
@@ -59,6 +59,7 @@ class SagaSystem(Model):
     unkept = UNKEPT
     calls: ClassVar = {"start SAGA": StartSaga}
     sentences = read_model(__file__)
+    draw = draw_world
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -75,9 +76,6 @@ class SagaSystem(Model):
 
     def _service(self, name: str) -> Any:
         return partial(Service.recover, self.config, name in self.refuses)
-
-    def draw(self, world: World) -> Snapshot:
-        return draw(self, world)
 
     def chosen(self) -> tuple[Claim[Any], ...]:
         """Where a step cannot be done, no saga ends well."""

@@ -31,13 +31,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
-from ...kernel import NodeSpec, Snapshot, World, tr
+from ...kernel import NodeSpec, tr
 from ...kernel.claims import Claim
 from ..client import Client
 from ..model import Model, check_among
 from ..picture import read_model
 from .claims import KEPT, SAFEGUARDS, TM, UNKEPT, can_confirm
-from .picture import draw
+from .picture import draw as draw_world
 from .roles import Coordinator, PlaceOrder, Service
 
 
@@ -62,6 +62,7 @@ class Tcc(Model):
     unkept = UNKEPT
     calls: ClassVar = {"order TRANSACTION": PlaceOrder}
     sentences = read_model(__file__)
+    draw = draw_world
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -77,9 +78,6 @@ class Tcc(Model):
 
     def _service(self, name: str) -> Any:
         return partial(Service.recover, self.config, name in self.lacking)
-
-    def draw(self, world: World) -> Snapshot:
-        return draw(self, world)
 
     def chosen(self) -> tuple[Claim[Any], ...]:
         """Where a service has nothing, nothing can be confirmed."""

@@ -35,11 +35,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from ...kernel import Snapshot, World, tr
+from ...kernel import tr
 from ..commit import TM, AtomicCommit
 from ..picture import read_model
 from .claims import KEPT, SAFEGUARDS, UNKEPT, can_commit
-from .picture import draw
+from .picture import draw as draw_world
 from .roles import Coordinator, Participant
 
 
@@ -59,6 +59,7 @@ class ThreePhase(AtomicCommit):
     kept = (*KEPT, can_commit)
     unkept = UNKEPT
     sentences = read_model(__file__)
+    draw = draw_world
 
     def recover_coordinator(self) -> Any:
         return partial(Coordinator.recover, self.config, self.participants)
@@ -66,6 +67,3 @@ class ThreePhase(AtomicCommit):
     def recover_participant(self, name: str) -> Any:
         line = (TM, *self.participants)
         return partial(Participant.recover, self.config, line, name, name in self.refuses)
-
-    def draw(self, world: World) -> Snapshot:
-        return draw(self, world)

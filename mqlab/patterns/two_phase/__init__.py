@@ -33,7 +33,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from ...kernel import FAILED, OK, Snapshot, Text, Words, World, tr
+from ...kernel import FAILED, OK, Text, Words, World, tr
 from ...kernel.claims import claim
 from ...kernel.world import NodeState
 from ..claims import (
@@ -48,7 +48,7 @@ from ..claims import (
 from ..commit import TM, AtomicCommit, Parties
 from ..picture import read_model
 from ..records import read_latest
-from .picture import draw
+from .picture import draw as draw_world
 from .roles import ASK, COMMITTED, DECISIONS, LOG, ROLLED_BACK, Coordinator, Participant
 
 # ---- The safeguards of two-phase commit, and what is true with all of them: not that none waits
@@ -165,6 +165,7 @@ class TwoPhase(AtomicCommit):
     kept = (*KEPT, can_commit)
     unkept = UNKEPT
     sentences = read_model(__file__)
+    draw = draw_world
 
     @property
     def symmetric(self) -> tuple[str, ...]:
@@ -175,6 +176,3 @@ class TwoPhase(AtomicCommit):
 
     def recover_participant(self, name: str) -> Any:
         return partial(Participant.recover, self.config, TM, name, name in self.refuses)
-
-    def draw(self, world: World) -> Snapshot:
-        return draw(self, world)

@@ -6,25 +6,15 @@ with serve() as broker:
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Any
 
-from ..options import list_arguments
-from ..process import RunningBroker, start_broker
+from ..process import RunningBroker, serve_with
 from .options import PulsarOptions
 
 __all__ = ["serve"]
 
 
-def serve(
-    *,
-    data_dir: str | Path | None = None,
-    fsync: bool = False,
-    dedup: bool = False,
-    max_active: int = 0,
-    snapshot_ms: int = 5_000,
-    coordinators: int = 1,
-    off: tuple[str, ...] = (),
-) -> RunningBroker:
+def serve(**settings: Any) -> RunningBroker:
     """Start a Pulsar broker with its transaction coordinators on a free port of this machine, and
     return it running.
 
@@ -32,5 +22,4 @@ def serve(
     acknowledged; `fsync`: nor does a power cut. `dedup`: brokers deduplicate by sequence id. `off`:
     names of safeguards to switch off. The others are the broker's own settings; see
     `PulsarOptions`. Raises BrokerError when it does not start."""
-    options = PulsarOptions(dedup, max_active, snapshot_ms, coordinators, off)
-    return start_broker("pulsar", list_arguments(options), data_dir=data_dir, fsync=fsync)
+    return serve_with("pulsar", PulsarOptions, settings)

@@ -55,17 +55,12 @@ class PulsarOptions:
             raise ServeError(
                 "mqlab serve pulsar needs the package protobuf: {}", TO_INSTALL
             ) from error
+        from ...kernel.options import fill
         from ...pulsar.config import SAFEGUARDS, PulsarConfig
         from .adapter import make_adapter
 
-        config = PulsarConfig(
-            on=keep_on(SAFEGUARDS, self.off),
-            max_active=self.max_active,
-            snapshot_ms=self.snapshot_ms,
-            dedup=int(self.dedup),
-            coordinators=self.coordinators,
-        )
-        return make_adapter(config)
+        on = keep_on(SAFEGUARDS, self.off)
+        return make_adapter(fill(PulsarConfig, self, on=on, dedup=int(self.dedup)))
 
 
 OPTIONS = PulsarOptions

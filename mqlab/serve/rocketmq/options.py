@@ -55,6 +55,7 @@ class RocketMQOptions:
         """Build the adapter of a RocketMQ server with these options. Raises ServeError for a number
         out of its bounds, and for the name of a safeguard that does not exist. Imports the engine
         here, so that listing options stays quick."""
+        from ...kernel.options import fill
         from ...rocketmq.config import SAFEGUARDS, RocketMQConfig
         from .adapter import make_adapter
         from .front import FrontConfig
@@ -63,15 +64,9 @@ class RocketMQOptions:
         if interval_ms is None:  # as that release has it
             interval_ms = INTERVAL_MS[self.release]
         check_numbers(self)
-        config = RocketMQConfig(
-            # OF_CLIENTS cannot be switched off here: the real clients have them
-            on=keep_on(SAFEGUARDS, self.off, OF_CLIENTS),
-            release=self.release,
-            timeout_ms=self.timeout_ms,
-            check_interval_ms=interval_ms,
-            check_max=self.check_max,
-            op_batch_ms=self.op_batch_ms,
-        )
+        # OF_CLIENTS cannot be switched off here: the real clients have them
+        on = keep_on(SAFEGUARDS, self.off, OF_CLIENTS)
+        config = fill(RocketMQConfig, self, on=on, check_interval_ms=interval_ms)
         return make_adapter(FrontConfig(config))
 
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 from ....explore import Budget
 from ....kernel import NodeSpec, Property, Text, Words, World, tr
-from ....kernel.options import UNWRITTEN
+from ....kernel.options import UNWRITTEN, fill
 from ....kernel.world import NodeState
 from ....registry import system
 from ....rocketmq import RocketMQSystem
@@ -23,7 +23,7 @@ from ....rocketmq.check import parse_op
 from ....rocketmq.claims import list_records, reads
 from ....rocketmq.config import HALF_TOPIC, OP_TOPIC
 from ....rocketmq.picture.view import read_world
-from ...roles import become, put_roles
+from ...roles import put_roles
 from ..trial import Built, Trial, find_broken
 
 RUNS = Words("the round's code runs on")
@@ -80,7 +80,7 @@ class CheckRoundSystem(Built, RocketMQSystem):
 
 def arrange(trial: Trial, recover: Callable[..., Any]) -> CheckRoundSystem:
     """RocketMQ as the trial says it, with a broker that starts so."""
-    rocketmq = become(system(f"rocketmq {trial.line}"), CheckRoundSystem, dropped=trial.dropped)
+    rocketmq = fill(CheckRoundSystem, system(f"rocketmq {trial.line}"), dropped=trial.dropped)
     return replace(rocketmq, rules=(("round", recover),))
 
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 from ....explore import Budget
 from ....kernel import Map, NodeSpec, Property, Text, Words, World, tr
-from ....kernel.options import UNWRITTEN, Rules
+from ....kernel.options import UNWRITTEN, Rules, fill
 from ....kernel.role import Outcome
 from ....kernel.world import NodeState
 from ....pulsar import PulsarSystem
@@ -25,7 +25,7 @@ from ....pulsar.messages import PendingAckEntry
 from ....pulsar.pending_ack import ACK, COMMIT
 from ....pulsar.subscription import Subscription
 from ....registry import system
-from ...roles import become, put_roles
+from ...roles import put_roles
 from ..trial import Built, Trial, find_broken
 from .hosting import BuiltPendingAck, list_acked
 
@@ -212,7 +212,7 @@ def list_made(node: NodeState) -> tuple[Any, ...]:
 
 def arrange(trial: Trial, recover: Callable[..., Any]) -> PendingAckSystem:
     """Pulsar as the trial says it, with partitions that start so."""
-    pulsar = become(system(f"pulsar {trial.line}"), PendingAckSystem, dropped=trial.dropped)
+    pulsar = fill(PendingAckSystem, system(f"pulsar {trial.line}"), dropped=trial.dropped)
     return replace(pulsar, rules=(("pending", recover),))
 
 

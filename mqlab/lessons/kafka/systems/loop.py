@@ -30,7 +30,7 @@ from ....kafka.clients.producer.flight import Kind
 from ....kafka.messages import READ_COMMITTED, Position
 from ....kafka.picture.view import read_world
 from ....kafka.states import COMPLETED
-from ....kernel import Asking, Money, Outcome, Property, Snapshot, Text, Words, World
+from ....kernel import Asking, Money, Outcome, Property, Snapshot, Words, World
 from ....kernel.options import LISTED
 from ....kernel.world import NodeState
 from ...check import TooLong, limit_time
@@ -63,10 +63,6 @@ ENDLESS = Words("it was stopped after {over} without a call: is there a loop wit
 
 class Endless(Exception):
     """A function goes round and round without calling anything; its text says so."""
-
-    def __init__(self, text: Text) -> None:
-        super().__init__(str(text))
-        self.text = text
 
 
 class _Enough(BaseException):

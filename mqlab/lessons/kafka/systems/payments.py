@@ -55,13 +55,13 @@ from ....kernel import (
     build_failure,
     build_success,
 )
-from ....kernel.options import LISTED, Pairs
+from ....kernel.options import LISTED, Pairs, fill
 from ....kernel.run import put_in_words
 from ....kernel.story import BROKER as PART
 from ....kernel.usages import one_of
 from ....kernel.world import NodeState
 from ....registry.tables import columns, say_result
-from ...roles import become, put_roles
+from ...roles import put_roles
 from .ruled import list_ruled
 from .shop import MONEY, find_price
 
@@ -465,7 +465,7 @@ class PaymentsSystem(KafkaSystem):
         for call, response in self._answers(world):
             leader = world.role(call.partition)
             if response.error and isinstance(leader, Leader):
-                part = become(leader.part, Partition, config=KAFKA)
+                part = fill(Partition, leader.part, config=KAFKA)
                 if part.find_duplicate(call.batch) or not part.check_data(call.batch, None):
                     return False
         return True

@@ -69,10 +69,10 @@ from ....kernel import (
     build_success,
     worded,
 )
-from ....kernel.options import Order
+from ....kernel.options import Order, fill
 from ....kernel.world import NodeState, Recover
 from ....registry import system
-from ...roles import become, put_roles, recover_as
+from ...roles import put_roles, recover_as
 
 # ---- EndTxn taken to pieces: a coordinator that does them in a given order ------------
 #
@@ -428,7 +428,7 @@ def _recover_leader(
     kind: type[Partition], rule: Rule, config: KafkaConfig, name: str, disk: Disk, at_ms: int
 ) -> tuple[Leader, Effects]:
     leader, effects = Leader.recover(config, name, disk, at_ms)
-    return replace(leader, part=become(leader.part, kind, rule=rule)), effects
+    return replace(leader, part=fill(kind, leader.part, rule=rule)), effects
 
 
 def list_ruled(kafka: KafkaSystem) -> dict[str, Recover]:
@@ -470,7 +470,7 @@ def put_rule(line: str, decision: str, rule: Rule) -> KafkaSystem:
     kafka = system(line)
     assert isinstance(kafka, KafkaSystem)
     if type(kafka) is KafkaSystem:
-        kafka = become(kafka, RuledSystem)
+        kafka = fill(RuledSystem, kafka)
     return replace(kafka, rules=((decision, rule),))
 
 

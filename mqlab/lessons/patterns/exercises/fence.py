@@ -7,12 +7,12 @@ from typing import Any
 
 from ....explore import Budget
 from ....kernel import System
-from ....patterns.tcc import Tcc
+from ....kernel.options import fill
 from ....registry import system
 from ....registry.cases.patterns.tcc import BREAK, LACKING, LINE, NAMED
 from ...check import Exercise, Systems, expect_word, list_beliefs
 from ...exercises import read_hints
-from ..systems import ANSWERS, CANCEL, CONFIRM, REFUSE, TRY, fence_with
+from ..systems import ANSWERS, CANCEL, CONFIRM, REFUSE, TRY, FencedTcc
 
 Rule = Callable[..., Any]
 LAST = ("", "tried", "confirmed", "cancelled", "empty")
@@ -65,9 +65,7 @@ HINTS = read_hints("02 fence")
 
 
 def _build(line: str, rule: Rule) -> System:
-    made = system(line)
-    assert isinstance(made, Tcc)
-    return fence_with(made, rule)
+    return fill(FencedTcc, system(line), rules=(("fence", rule),))
 
 
 def _systems(rule: Rule) -> Systems:

@@ -104,10 +104,7 @@ class PassingSystem(PulsarSystem):
     pieces: Annotated[tuple[str, ...], FREE] = ()
 
     name = "passing"
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        return (SOURCE, SINK)
+    needs = (SOURCE, SINK)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -235,10 +232,7 @@ class BooksSystem(PulsarSystem):
     topic: Annotated[str, LISTED] = "orders,payments"
 
     name = "books"
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        return (PARTITION,)
+    needs = (PARTITION,)
 
     def snapshot(self, world: World) -> Snapshot:
         entries = list_messages(world)
@@ -279,10 +273,7 @@ class BillingSystem(PulsarSystem):
     """`pulsar` with the money of the orders that the subscription `billing` reads."""
 
     name = "billing"
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        return (PARTITION,)
+    needs = (PARTITION,)
 
     def snapshot(self, world: World) -> Snapshot:
         cursor: Cursor = world.disk(PARTITION).table(CURSORS).get(BILLING, Cursor())

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from ....kernel import Disk, Effects, Map, NodeSpec
-from ....kernel.options import Rules
+from ....kernel.options import Rules, fill
 from ....kernel.text import BadValue
 from ....pulsar import PulsarSystem
 from ....pulsar.buffer import Buffer, find_snapshot
@@ -32,7 +32,7 @@ from ....pulsar.subscription import Subscription
 from ....pulsar.topic import Topic
 from ....registry import system
 from ...check import Rule
-from ...roles import become, put_roles
+from ...roles import put_roles
 
 ID = re.compile(r"\((\d+),(\d+)\)")
 KINDS = {MarkerType.TXN_COMMIT: "commit", MarkerType.TXN_ABORT: "abort"}
@@ -142,4 +142,4 @@ class RuledSystem(PulsarSystem):
 
 def put_rule(line: str, decision: str, rule: Rule) -> RuledSystem:
     """The system of a line with a learner's rule for this decision."""
-    return become(system(line), RuledSystem, rules=((decision, rule),))
+    return fill(RuledSystem, system(line), rules=((decision, rule),))

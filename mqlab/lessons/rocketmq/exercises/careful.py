@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from ....kernel import Text, Words
+from ....kernel import Words
 from ....rocketmq.application import Db, Rule
 from ....rocketmq.messages import Statement
 from ...check import TooLong, limit_time
@@ -47,10 +47,6 @@ NOT_PLAIN = Words(
 class Unruly(BaseException):
     """A function broke a rule of the exercise; its text says which. No `Exception`: the engine
     takes those for what a listener raises, and that is UNKNOW."""
-
-    def __init__(self, text: Text) -> None:
-        super().__init__(str(text))
-        self.text = text
 
 
 class Stub(BaseException):

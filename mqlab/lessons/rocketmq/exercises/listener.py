@@ -217,7 +217,7 @@ class ListenerExercise(Hinted):
         except Stub:
             return Verdict(False, NOT_WRITTEN)
         except Unruly as unruly:
-            return Verdict(False, unruly.text)
+            return Verdict(False, unruly.args[0])
         except NotRepeatable as differs:  # not within one call, but from one step to the next
             return Verdict(False, differs.text)
 
