@@ -76,7 +76,9 @@ LIBRARIES = {
     "mqlab.serve": {"h11", "kio"},
     "mqlab.serve.kafka": {"kio", "pyarrow"},
     "mqlab.serve.pulsar": {"google"},
-    "mqlab.spark": {"confluent_kafka", "kio", "numpy", "pandas", "pyarrow", "pyflink", "pyspark"},
+    "mqlab.spark": {
+        "confluent_kafka", "kio", "numpy", "pandas", "py4j", "pyarrow", "pyflink", "pyspark",
+    },  # fmt: skip
     "mqlab.check.kafka": {"confluent_kafka"},
     "mqlab.real.kafka": {"confluent_kafka", "kio", "pyarrow"},
     "mqlab.inspect.kafka": {"confluent_kafka", "kio"},
