@@ -77,8 +77,15 @@ LIBRARIES = {
     "mqlab.serve.kafka": {"kio", "pyarrow"},
     "mqlab.serve.pulsar": {"google"},
     "mqlab.spark": {
-        "confluent_kafka", "kio", "numpy", "pandas", "py4j", "pyarrow", "pyflink", "pyspark",
-    },  # fmt: skip
+        "confluent_kafka",
+        "kio",
+        "numpy",
+        "pandas",
+        "py4j",
+        "pyarrow",
+        "pyflink",
+        "pyspark",
+    },
     "mqlab.check.kafka": {"confluent_kafka"},
     "mqlab.real.kafka": {"confluent_kafka", "kio", "pyarrow"},
     "mqlab.inspect.kafka": {"confluent_kafka", "kio"},

@@ -148,4 +148,7 @@ def test_how_many_may_be_rejected_is_a_number(
     with pytest.raises(SystemExit):
         main(["income", "--allow-rejected", wrong])
     assert "expected a whole number, 0 or more" in capsys.readouterr().err
-    assert main(["income", "chaos", "--allow-rejected", "1"]) == 2
+    for action, option in (("chaos", "allow-rejected"), ("chaos", "orders-per-batch")):
+        assert main(["income", action, f"--{option}", "1"]) == 2
+        assert f"--{option} applies to a single job" in capsys.readouterr().err
+    assert main(["income", "run", "--soft"]) == 2
