@@ -223,14 +223,7 @@ def income(
     whose text says what to do next."""
     if sink not in SINKS:
         raise IncomeError("no sink {!r}: choose one of {}", sink, ", ".join(SINKS))
-    if "://" in str(checkpoint):
-        raise IncomeError(
-            "{} is no folder that this machine can see: give --checkpoint a local folder, or a "
-            "mount that all machines share",
-            checkpoint,
-        )
-    folder = Path(checkpoint or tempfile.mkdtemp(prefix="mqlab-income-")).resolve()
-    times = Times()
+    folder, times = _folder_of(checkpoint), Times()
     try:
         version = version_of(orders)
         with times.measure("read the orders"):
@@ -274,6 +267,17 @@ def income(
     if checkpoint is None:
         shutil.rmtree(folder, ignore_errors=True)
     return result
+
+
+def _folder_of(checkpoint: str | Path | None) -> Path:
+    """The folder of a job's progress, a temporary one for None. Raises IncomeError."""
+    if "://" in str(checkpoint):
+        raise IncomeError(
+            "{} is no folder that this machine can see: give --checkpoint a local folder, or a "
+            "mount that all machines share",
+            checkpoint,
+        )
+    return Path(checkpoint or tempfile.mkdtemp(prefix="mqlab-income-")).resolve()
 
 
 def _feed(
