@@ -23,7 +23,8 @@ from types import FrameType, ModuleType
 
 from mqlab import __version__
 
-from ..kernel.text import WordedError, speak, speaking, spoken
+from ..kernel.text import WordedError, say_cause, speak, speaking, spoken
+from .errors import UserError
 from .language import find_language, tell, translate_argparse, translate_help
 
 AddressOf = Callable[..., AbstractContextManager[str]]
@@ -123,6 +124,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _main(list(sys.argv[1:] if argv is None else argv))
 
 
+def need_values(words: Sequence[str]) -> None:
+    """Raise UserError where a word is empty, as `"$FILE"` is of a variable without a value: most
+    options would silently take what they take when they are not given."""
+    before = ""
+    for word in words:
+        if not word or (word.startswith("--") and word.endswith("=")):
+            raise UserError("{} is empty: give it a value, or leave it out", word or before or "“”")
+        before = word
+
+
 def _main(words: list[str]) -> int:
     """Parse the command line `words`, run its command, and print what a user can fix as one line
     instead of a traceback. Returns the exit code that `main` describes."""
@@ -133,6 +144,7 @@ def _main(words: list[str]) -> int:
         args = parser.parse_args(words)
         # An unknown command, `--help` and `--version` have ended in `parse_args`.
         assert module is not None, "argparse lets no unknown command through"
+        need_values(words)
         speak(getattr(args, "lang", None) or spoken())
         return _run(module, args)
     except WordedError as error:
@@ -150,6 +162,11 @@ def _main(words: list[str]) -> int:
         # Python flushes stdout at its end, and would fail there once more.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        if error.filename is None:
+            raise  # a mistake of ours: no file that the user named
+        tell("mqlab: cannot use {}: {}", error.filename, say_cause(error), file=sys.stderr)
+        return 2
     except KeyboardInterrupt as error:
         with suppress(OSError):  # after SIGHUP there may be no terminal
             tell("mqlab: stopped", file=sys.stderr, flush=True)

@@ -171,6 +171,8 @@ def run(args: argparse.Namespace) -> int:
         raise UserError("name what to search: `mqlab explore kafka`, or a system line")
     if args.pairs and not args.safeguards:
         raise UserError("--pairs needs --safeguards: mqlab explore kafka --safeguards --pairs")
+    if args.safeguards and args.table:
+        raise UserError("--safeguards and --table are two tables: give one of them")
     if args.spark and (args.safeguards or args.table):
         raise UserError("Spark searches one system at a time: leave out --safeguards and --table")
     if args.coordinator:

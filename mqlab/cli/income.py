@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 OURS = ("setup", "kill", "record")
 SPARK_ONLY = Words("--{} is not for the Flink job: leave it out")
 FLINK_ONLY = Words("--{} goes with `mqlab income flink`: leave it out")
+SINGLE_ONLY = Words("--{} applies to a single job, not to a table of crashes: leave it out")
+SINGLE = ("allow_rejected", "checkpoint", "minutes_per_batch", "orders_per_batch")
 SPARKS = ("master", "checkpoint", "minutes_per_batch", "orders_per_batch", "soft")
 
 
@@ -50,10 +52,11 @@ def check_arguments(args: argparse.Namespace) -> None:
             raise UserError((SPARK_ONLY if flink else FLINK_ONLY)(name.replace("_", "-")))
     # --kill: both jobs are crashed; --record: that, and the table is kept; `chaos`: Spark's alone
     makes_table = args.kill or args.record or args.action == "chaos"
-    if makes_table and args.allow_rejected:
-        raise UserError(
-            "--allow-rejected applies to a single job, not to a table of crashes: leave it out"
-        )
+    for name in SINGLE:
+        if makes_table and getattr(args, name):
+            raise UserError(SINGLE_ONLY(name.replace("_", "-")))
+    if args.soft and args.action != "chaos":
+        raise UserError("--soft goes with `mqlab income chaos`: leave it out")
     if not (args.kill or args.record):
         return
     if args.bootstrap_server:

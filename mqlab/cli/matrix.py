@@ -13,6 +13,7 @@ from ..registry.matrix import WAYS, list_reasons, prove, tabulate
 from ..registry.prices import list_real_reasons, tabulate_bulk, tabulate_prices, tabulate_real
 from ..registry.tables import columns
 from ..registry.ways import ROLES, tabulate_kills
+from .errors import UserError
 from .language import add_flag, add_language
 
 HELP = "show which anomalies Kafka, RocketMQ, Pulsar and an outbox prevent, with evidence"
@@ -62,6 +63,13 @@ def _print_matrix(args: argparse.Namespace) -> int:
     """Print one of three tables: what a crash leaves of an order (--kills), what an order costs
     (--prices), or which anomalies each way prevents, with the reasons and proofs asked for. Returns
     1 where a proof of --check fails."""
+    if (args.kills or args.prices) and (args.way or args.reasons or args.check):
+        raise UserError(
+            "--kills and --prices are tables without reasons and proofs: leave out WAY, --reasons "
+            "and --check"
+        )
+    if args.kills and args.prices:
+        raise UserError("--kills and --prices are two tables: give one of them")
     if args.kills:
         print(columns(tabulate_kills(ORDER, args.kills)))
         return 0

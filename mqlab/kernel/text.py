@@ -267,8 +267,9 @@ class WordedError(Exception):
 CAUSES = (
     tr("No such file or directory"), tr("Permission denied"), tr("File exists"),
     tr("Not a directory"), tr("Is a directory"), tr("Read-only file system"),
-    tr("No space left on device"), tr("Connection refused"), tr("Address already in use"),
-    tr("Cannot assign requested address"), tr("Name or service not known"), tr("timed out"),
+    tr("No space left on device"), tr("File name too long"), tr("Connection refused"),
+    tr("Address already in use"), tr("Cannot assign requested address"),
+    tr("Name or service not known"), tr("timed out"),
 )  # fmt: skip
 
 

@@ -124,14 +124,14 @@ class SendPlain:
         return f"send {self.queue} {quote(self.order)}{more}"
 
 
-_PROPERTY = re.compile(r"([^:]+):(.+?)(?:\*([0-9]{1,6}))?")
+_PROPERTY = re.compile(r"([^:]+):(.+?)(?:\*([0-9]+))?")
 
 
 def read_property(text: str) -> tuple[str, str] | None:
     """putUserProperty(NAME, VALUE) of `NAME:VALUE`: `note:x*32600` is that many x, and `\\x01` one
     character by its number. None for anything else."""
     match = _PROPERTY.fullmatch(text)
-    if match is None:
+    if match is None or len(match[3] or "") > 6:
         return None
     name, value, times = match.groups()
     value = re.sub(r"\\x([0-9a-f]{2})", lambda code: chr(int(code[1], 16)), value)

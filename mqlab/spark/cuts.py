@@ -56,10 +56,11 @@ class Plan:
             raise ValueError("a batch is so many minutes or so many orders: give one of the two")
 
     def by_minutes(self, until_ms: int, next_stamp_ms: int) -> int:
-        """T on a grid that began with the first order; empty stretches of it are stepped over."""
+        """T on a grid that began with the first order; empty stretches of it are stepped over. It
+        ends with the calendar, before the last batch."""
         step = self.minutes * MINUTE_MS
         ahead = max(next_stamp_ms - until_ms, 0) // step
-        return until_ms + (ahead + 1) * step
+        return min(until_ms + (ahead + 1) * step, END_MS - MINUTE_MS)
 
     def by_orders(self, until_ms: int, next_stamp_ms: int, far_stamp_ms: int) -> int:
         """T before the stamp `orders` ahead, but never less than one minute on."""

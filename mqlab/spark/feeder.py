@@ -80,19 +80,27 @@ def records_of(reading: Reading, span: Span = ANY) -> list[Record]:
         if stamp is not None and (reason := span.refuse(stamp, repr(dates[row]))):
             values[row] = encode({REJECTED: reason, ROW: values[row].decode()})
             stamps[row] = None
-    for place, value in zip(reading.places, values, strict=True):
-        if len(value) > LARGEST:
+    keys = [(name or "").encode() for name in _texts(table, "InvoiceNo")]
+    for place, key, value in zip(reading.places, keys, values, strict=True):
+        if (size := _size(key, value)) > LARGEST:
             raise IncomeError(
                 "line {:,} of {} is {:,} bytes long, and a Kafka message holds {:,}: shorten it",
                 place,
                 reading.name,
-                len(value),
+                size,
                 LARGEST,
             )
-    keys = [(name or "").encode() for name in _texts(table, "InvoiceNo")]
     filled = _fill(stamps)
     _need_an_order(reading, values, filled)
     return list(map(Record, keys, values, filled))
+
+
+def _size(key: bytes, value: bytes) -> int:
+    """Bytes of the record, or of the dead letter that it may become, in which its JSON is a text
+    in JSON once more."""
+    if len(value) <= LARGEST // 3:  # each byte may become two there
+        return len(key) + len(value)
+    return max(len(key) + len(value), len(encode({"value": value.decode()})))
 
 
 def _texts(table: pa.Table, name: str) -> list[str | None]:

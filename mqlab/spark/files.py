@@ -13,11 +13,12 @@ import csv
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
-from ..kernel.text import Text, Words, tr
+from ..kernel.text import Text, Words, say_cause, tr
 from ..places import DATASETS
 from .cuts import Cut
 from .errors import IncomeError, need
@@ -115,10 +116,36 @@ def read_lines(orders: Orders) -> list[Line]:
 
 
 def _need_file(path: Path) -> None:
-    if path.is_dir():  # what Spark writes under the name orders.parquet
-        raise IncomeError("{} is a folder: give one .csv or .parquet file, such as one in it", path)
-    if not path.is_file():
-        raise IncomeError("no file {}: give a .csv or .parquet file of order lines", path)
+    try:
+        if path.is_dir():  # what Spark writes under the name orders.parquet
+            raise IncomeError(
+                "{} is a folder: give one .csv or .parquet file, such as one in it", path
+            )
+        if not path.is_file():
+            raise IncomeError("no file {}: give a .csv or .parquet file of order lines", path)
+        path.open("rb").close()
+    except OSError as error:  # no right to read it, or a name that is too long
+        raise IncomeError("cannot read {}: {}", path, say_cause(error)) from error
+
+
+def version_of(orders: Orders) -> object:
+    """What tells a file from itself after a change; None of lines in memory, and of no file."""
+    with suppress(OSError, ValueError):
+        if isinstance(orders, str | Path):
+            found = Path(orders).stat()
+            return found.st_ino, found.st_size, found.st_mtime_ns
+    return None
+
+
+def need_same(orders: Orders, version: object) -> None:
+    """Raise IncomeError where the file is no longer what it was when `version_of` gave
+    `version`: the income could not be checked."""
+    if version_of(orders) != version:
+        raise IncomeError(
+            "{} has changed while the job was running: give a copy that stays as it is, and a "
+            "fresh --checkpoint",
+            orders,
+        )
 
 
 def _fold(name: str) -> str:
@@ -136,14 +163,7 @@ def find_columns(path: Path, names: Sequence[str]) -> dict[str, int]:
     for index, name in enumerate(names):
         published = KNOWN.get(_fold(name))  # None: another column
         if published in found:
-            raise IncomeError(
-                "{} has the column {} twice (“{}” and “{}”): rename one of the two, or "
-                "leave it out",
-                path,
-                published,
-                names[found[published]],
-                name,
-            )
+            raise _twice(path, published, names[found[published]], name)
         if published:
             found[published] = index
     if missing := [name for name in COLUMNS if name not in found]:
@@ -156,6 +176,16 @@ def find_columns(path: Path, names: Sequence[str]) -> dict[str, int]:
             has if len(has) < SHOWN else has[:SHOWN] + "…",
         )
     return {name: found[name] for name in COLUMNS}
+
+
+def _twice(path: Path, column: str, first: str, second: str) -> IncomeError:
+    return IncomeError(
+        "{} has the column {} twice (“{}” and “{}”): rename one of the two, or leave it out",
+        path,
+        column,
+        first,
+        second,
+    )
 
 
 def _find_currencies(names: Sequence[str]) -> list[int]:
@@ -355,6 +385,7 @@ def _parquet(path: Path) -> Reading:
         with pq.ParquetFile(path) as file:
             names = file.schema_arrow.names
             columns = find_columns(path, names)
+            _need_readable(path, names)
             # columns that name a currency, where the file has any
             money = [names[index] for index in _find_currencies(names)]
             table = file.read([*(names[index] for index in columns.values()), *money])
@@ -385,6 +416,22 @@ def _parquet(path: Path) -> Reading:
     return Reading(path.name, named, places=range(1, rows + 1), total=rows, note=note)
 
 
+def _need_readable(path: Path, names: Sequence[str]) -> None:
+    """Raise IncomeError for what the second reading, by Spark, would not see: two columns whose
+    names differ in case at most, and a file that it takes for a hidden one."""
+    known: dict[str, str] = {}
+    for name in names:
+        if first := known.get(name.lower()):
+            raise _twice(path, name, first, name)
+        known[name.lower()] = name
+    if path.name.startswith(("_", ".")) or ":" in path.name:
+        raise IncomeError(
+            "Spark passes over a file of the name {}: give it one that begins with a letter or a "
+            "digit, and has no colon",
+            path.name,
+        )
+
+
 def _texts(path: Path, column: pa.ChunkedArray) -> pa.ChunkedArray:
     """The column as texts: numbers and times as a CSV file would hold them, times in UTC and
     without parts of a second, null as an empty text. Raises IncomeError for what cannot be written
@@ -400,7 +447,9 @@ def _texts(path: Path, column: pa.ChunkedArray) -> pa.ChunkedArray:
             coded = column.combine_chunks().dictionary_encode()
             texts = [f"{value:f}" for value in coded.dictionary.to_pylist()]
             column = pa.chunked_array([pa.array(texts, pa.large_string()).take(coded.indices)])
-        return pc.fill_null(column.cast(pa.large_string()), "")
+        column = column.cast(pa.large_string())
+        column.validate(full=True)  # a file may have bytes in a column of texts that are none
+        return pc.fill_null(column, "")
     except pa.ArrowException as error:
         raise IncomeError(
             "{} has a column of type {}, which is not text, a number or a time ({}): "
@@ -452,9 +501,8 @@ def check(folder: Path) -> None:
         raise _damaged(spark, tr("is a file, not a folder"))
     if not (planned or committed):
         return  # new, or killed before its first batch
-    if not (folder / "run.json").is_file():
-        raise _missing(folder / "run.json")
-    _read_json(spark / "metadata", line=0)
+    for note in (folder / "run.json", spark / "metadata"):
+        _read_json(note, line=0)
     # Each batch but the last planned one has both files.
     for name, numbers in (("offsets", planned), ("commits", committed)):
         if gaps := sorted(set(range(max(len(planned) - 1, len(committed)))) - set(numbers)):
@@ -478,14 +526,14 @@ def _read_json(path: Path, line: int) -> None:
         json.loads(path.read_text(encoding="utf-8").splitlines()[line])
     except FileNotFoundError as error:
         raise _missing(path) from error
-    except (OSError, ValueError, IndexError) as error:
+    except (OSError, ValueError, IndexError, RecursionError) as error:
         raise _damaged(path, Words("is damaged ({})")(error)) from error
 
 
 def _missing(path: Path) -> IncomeError:
     """Of a folder that is gone the folder is named."""
     return _damaged(
-        next(part for part in (*reversed(path.parents), path) if not part.exists()),
+        next((part for part in (*reversed(path.parents), path) if not part.exists()), path),
         tr("is missing"),
     )
 
@@ -512,4 +560,5 @@ def read_commits(checkpoint: Path) -> list[int]:
 def _numbers(folder: Path) -> list[int]:
     if not folder.is_dir():
         return []
-    return sorted(int(path.name) for path in folder.iterdir() if path.name.isdigit())
+    names = (path.name for path in folder.iterdir())
+    return sorted(int(name) for name in names if name.isascii() and name.isdigit())

@@ -9,13 +9,13 @@ that was killed goes on when it is started again with its checkpoint.
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,7 +27,17 @@ from ..kernel.text import NO_REASON, Said
 from . import feeder, pipeline, runs, sinks, topics
 from .cuts import END_MS, Plan, day_plan
 from .errors import CannotResume, IncomeError, SlowStart
-from .files import DAY, Orders, Reading, batches, check, read, read_commits
+from .files import (
+    DAY,
+    Orders,
+    Reading,
+    batches,
+    check,
+    need_same,
+    read,
+    read_commits,
+    version_of,
+)
 from .kills import NEVER, Kill, Killed
 from .orders import Times, minute_text, pounds
 from .session import Starting
@@ -213,9 +223,9 @@ def income(
     whose text says what to do next."""
     if sink not in SINKS:
         raise IncomeError("no sink {!r}: choose one of {}", sink, ", ".join(SINKS))
-    folder = Path(checkpoint or tempfile.mkdtemp(prefix="mqlab-income-")).resolve()
-    times = Times()
+    folder, times = _folder_of(checkpoint), Times()
     try:
+        version = version_of(orders)
         with times.measure("read the orders"):
             reading = read(orders)
         if reading.note:
@@ -244,19 +254,30 @@ def income(
             _run(spark, target, sink, plan, times, say)
             say(str(tr("reading the result back, and computing it again without Spark")))
             with times.measure("read back and compare"):
+                need_same(orders, version)
                 # (`visible`: the file, where the machines of a cluster can read it too)
                 true = truth_of(visible(orders, folder, spark), span)
                 result = read_result(address, target, reading, records, true, times)
     except IncomeError as error:
-        if checkpoint is None:
-            with suppress(OSError):  # nothing was begun: an empty folder of ours is not left there
-                folder.rmdir()
-        if not folder.exists():
+        if checkpoint is None and not (folder / "run.json").exists():
+            shutil.rmtree(folder, ignore_errors=True)  # nothing was begun
+        if not os.path.exists(folder):  # (Path.exists raises where the name is too long)
             raise
         raise IncomeError("{} (checkpoint: {})", error, folder) from error
     if checkpoint is None:
         shutil.rmtree(folder, ignore_errors=True)
     return result
+
+
+def _folder_of(checkpoint: str | Path | None) -> Path:
+    """The folder of a job's progress, a temporary one for None. Raises IncomeError."""
+    if "://" in str(checkpoint):
+        raise IncomeError(
+            "{} is no folder that this machine can see: give --checkpoint a local folder, or a "
+            "mount that all machines share",
+            checkpoint,
+        )
+    return Path(checkpoint or tempfile.mkdtemp(prefix="mqlab-income-")).resolve()
 
 
 def _feed(
@@ -379,12 +400,12 @@ def run_income(
 
 def _start(stream: DataFrame, target: Target, out: Sink) -> StreamingQuery:
     """Spark reads the checkpoint here. Raises IncomeError."""
+    from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
-    from pyspark.errors.exceptions import captured
 
     try:
         return pipeline.start(pipeline.results(stream), target.query, out)
-    except (PySparkException, captured.Py4JJavaError) as error:  # type: ignore[attr-defined]
+    except (PySparkException, Py4JJavaError) as error:
         raise _cause(str(error), error, target.address) from error
 
 
@@ -472,7 +493,8 @@ def visible(orders: Orders, folder: Path, spark: SparkSession) -> Orders:
     local = str(spark.sparkContext.master).startswith("local[")
     if local or not isinstance(orders, str | Path):
         return orders
-    return Path(shutil.copy(orders, folder / Path(orders).name))
+    copy = folder / Path(orders).name
+    return copy if copy.exists() and copy.samefile(orders) else Path(shutil.copy(orders, copy))
 
 
 def read_result(

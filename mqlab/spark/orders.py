@@ -61,6 +61,8 @@ QUANTITY = re.compile(r"(-?)0*([0-9]{1,9})(?:\.0+)?")
 PRICE = re.compile(r"(-?)0*([0-9]{1,10})(?:\.([0-9]{1,3})0*)?")
 DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}")
 
+SHOWN = 400  # characters of a text that is no number, in the reason
+
 # What stands in for a line whose fields cannot be told apart, or whose time the broker refuses:
 # the reader's reason, and the line as it is.
 REJECTED, ROW = "Rejected", "Row"
@@ -106,6 +108,11 @@ def say_reason(reason: str) -> str:
     return str(match_words(reason, REASONS) or reason)
 
 
+def shorten(text: str) -> str:
+    """As much of a text as a sentence can have of it."""
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
+
+
 def encode(line: Line) -> bytes:
     """The message's value: a JSON object in UTF-8, columns in the published order."""
     return json.dumps(dict(line), ensure_ascii=False).encode()
@@ -124,7 +131,7 @@ def income_of(value: bytes | None, stamp_ms: int) -> int:
     # The window is taken from the record's stamp, because the broker indexes that one. If the
     # two differed, the income would be right and its minute wrong: the worst kind of wrong.
     if time_ms(line["InvoiceDate"]) != stamp_ms:
-        raise BadLine(STAMP, repr(line["InvoiceDate"]), stamp_ms)
+        raise BadLine(STAMP, repr(shorten(line["InvoiceDate"])), stamp_ms)
     return tenths
 
 
@@ -147,7 +154,7 @@ def parse_quantity(text: str) -> int:
     """Pieces, below zero for a cancellation. Raises BadLine."""
     match = QUANTITY.fullmatch(text)
     if match is None:
-        raise BadLine(NO_NUMBER, repr(text))
+        raise BadLine(NO_NUMBER, repr(shorten(text)))
     sign, digits = match.groups()
     return -int(digits) if sign else int(digits)
 
@@ -156,7 +163,7 @@ def parse_price(text: str) -> int:
     """Pounds as text in tenths of a penny. Raises BadLine."""
     match = PRICE.fullmatch(text)
     if match is None:
-        raise BadLine(NO_PRICE, repr(text))
+        raise BadLine(NO_PRICE, repr(shorten(text)))
     sign, whole, decimals = match.groups()
     tenths = int(whole) * TENTHS_PER_POUND + int((decimals or "").ljust(3, "0"))
     return -tenths if sign else tenths
@@ -170,9 +177,9 @@ def time_ms(text: str) -> int:
             raise ValueError
         moment = datetime.strptime(text, "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
     except ValueError:
-        raise BadLine(NO_TIME, repr(text)) from None
+        raise BadLine(NO_TIME, repr(shorten(text))) from None
     if moment.year not in YEARS:
-        raise BadLine(NO_YEAR, repr(text), YEARS[0], YEARS[-1])
+        raise BadLine(NO_YEAR, repr(shorten(text)), YEARS[0], YEARS[-1])
     return int(moment.timestamp()) * 1000
 
 
@@ -301,12 +308,14 @@ def _zone(text: str | None) -> timezone:
 # In 1.234 the point may be either. Another number of the column tells: a decimal point is that of
 # a 3.39, a 0.500 or a 1234.500.
 
+POINTED = re.compile(r"-?[0-9]+\.[0-9]+")
 UNCLEAR = re.compile(r"-?[1-9][0-9]{0,2}\.[0-9]{3}")
 
 
 def check_points(column: str, texts: Iterable[str | None]) -> None:
     """Raise IncomeError where the point in the numbers of a column may be the one of thousands."""
-    pointed = [text for text in texts if text and text.count(".") == 1]
+    # (what is no number, as 1.234,50 is here, tells nothing)
+    pointed = [text for text in texts if text and POINTED.fullmatch(text)]
     if pointed and all(map(UNCLEAR.fullmatch, pointed)):
         raise IncomeError(
             "{} {!r} may have three decimals or a point for thousands, and no other number of "

@@ -73,7 +73,9 @@ def encode(row: Mapping[str, Any]) -> Out:
         value = {name: dead[name] for name in ("reason", "partition", "offset")}
         value["value"] = bytes(dead["value"]).decode(errors="replace")
         place = f"{dead['partition']}-{dead['offset']}"
-        return Out(place, json.dumps(value).encode(), dead["stamp_ms"], dead=True)
+        # (as it came: escaped, a line of Chinese would be twice as long, and too long for Kafka)
+        text = json.dumps(value, ensure_ascii=False)
+        return Out(place, text.encode(), dead["stamp_ms"], dead=True)
     minute = minute_text(row["start_ms"])
     value = {"minute": minute, "income_tenths": row["tenths"], "lines": row["lines"]}
     return Out(minute, json.dumps(value).encode(), row["start_ms"])

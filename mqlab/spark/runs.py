@@ -35,11 +35,12 @@ def open_folder(folder: Path) -> Iterator[None]:
 
     Raises IncomeError that names the process which holds it, or why nothing can be written.
     """
-    if folder.exists() and not folder.is_dir():
-        raise IncomeError(
-            "{} is a file: give --checkpoint a new folder, or one that the job used before", folder
-        )
     try:
+        if folder.exists() and not folder.is_dir():
+            raise IncomeError(
+                "{} is a file: give --checkpoint a new folder, or one that the job used before",
+                folder,
+            )
         folder.mkdir(parents=True, exist_ok=True)
         # "a+": what its holder has written into it is there to be read
         file = (folder / "lock").open("a+", encoding="utf-8")
@@ -85,7 +86,10 @@ def read_span(folder: Path) -> Span | None:
     if not note.exists():
         return None
     span = _read_note(note).get("span")
-    return Span(*span) if span else None
+    try:
+        return Span(*map(int, span)) if span else None
+    except (TypeError, ValueError) as error:
+        raise _damaged(note, error) from error
 
 
 def name_of(folder: Path, digest: str, sink: str, wanted: str = "", span: Span = ANY) -> str:
@@ -124,7 +128,7 @@ def name_of(folder: Path, digest: str, sink: str, wanted: str = "", span: Span =
 def _read_note(note: Path) -> dict[str, Any]:
     try:
         return dict(json.loads(note.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, RecursionError) as error:
         raise _damaged(note, error) from error
 
 

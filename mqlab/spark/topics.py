@@ -107,8 +107,8 @@ def explain_error(error: KafkaException, address: str) -> IncomeError:
             error.args[0].str(),
         )
     return IncomeError(
-        "the broker at {} refused: {}; nothing is lost: run the command again with the "
-        "same --checkpoint",
+        "the broker at {} refused: {}; nothing is lost: run the command again with the same "
+        "--checkpoint, and if it refuses again, first change what it names (a limit, a right)",
         address,
         error.args[0].str(),
     )

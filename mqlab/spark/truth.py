@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
+from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -28,7 +29,7 @@ from .columns import Judged, judge
 from .cuts import Cut
 from .errors import IncomeError
 from .feeder import Record, arrange
-from .orders import MINUTE_MS, ROW, floor_minute, minute_text, say_reason
+from .orders import MINUTE_MS, ROW, floor_minute, minute_text, say_reason, shorten
 from .topics import ANY, Span
 
 if TYPE_CHECKING:
@@ -160,6 +161,7 @@ def _of_parquet(path: Path, span: Span) -> Truth:
     """Compute the true income of a Parquet file, with Spark's reader in Java, not with the job's
     own; it also writes numbers and times as texts. `span`: the times that the broker takes; a line
     at another time is no order. Raises IncomeError where Spark cannot read the file."""
+    from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
     from pyspark.sql import functions as f
 
@@ -169,7 +171,8 @@ def _of_parquet(path: Path, span: Span) -> Truth:
     # Spark has no nanoseconds: it gives such times as whole numbers, or refuses the file.
     spark.conf.set("spark.sql.legacy.parquet.nanosAsLong", "true")
     try:
-        table = spark.read.parquet(path.resolve().as_uri())
+        # one file, whatever its name: [1] and * in it are no pattern
+        table = spark.read.option("__globPaths__", "false").parquet(str(path.resolve()))
         fields = [table.schema[place] for place in _places(table.columns)]
         texts = [
             f.expr(f"timestamp_micros(`{schema_field.name}` div 1000)")
@@ -180,11 +183,13 @@ def _of_parquet(path: Path, span: Span) -> Truth:
         ]
         place = f.col("_metadata.row_index").alias("place")
         rows = table.select(place, *(text.cast("string") for text in texts)).toArrow()
-    except PySparkException as error:
+    except (PySparkException, Py4JJavaError) as error:
+        # an error of Java names its cause last, one of Spark begins with its sentence
+        causes = re.findall(r"(?<=Caused by: ).+", str(error)) or str(error).splitlines()[:1]
         raise IncomeError(
-            "Spark cannot read {} ({}): use types for numbers, times and texts that Spark supports",
+            "Spark cannot read {} ({}): use types of columns and a compression that Spark supports",
             path,
-            str(error).splitlines()[0],
+            causes[-1],
         ) from error
     # as in the file: Spark may read its parts in any sequence
     columns = [column.to_pylist() for column in rows.sort_by("place").columns[1:]]
@@ -247,15 +252,17 @@ def _minutes(forms: Sequence[str], span: Span) -> Clock:
 
 def _time(text: str, forms: Sequence[str]) -> datetime:
     """Without a zone it is UTC. Raises ValueError."""
-    # strptime forgives digits of other scripts, blanks, minutes of one digit.
-    if not text.isascii() or text != " ".join(text.split()) or re.search(r":\d(?!\d)|[-/.] ", text):
+    # strptime forgives digits of other scripts, blanks, minutes of one digit, a small t, and zones
+    # with seconds.
+    forgiven = r":\d(?!\d)|[-/.] |t|[+-]\d\d:?\d\d:?\d"
+    if not text.isascii() or text != " ".join(text.split()) or re.search(forgiven, text):
         raise ValueError(text)
     text = re.sub(r"(\.\d{6})\d{1,3}(?!\d)", r"\1", text)  # and knows no parts of a microsecond
     for form in forms:
         try:
             moment = datetime.strptime(text, form)
             return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
-        except ValueError:
+        except (ValueError, OverflowError):  # beyond the calendar in UTC
             continue
     raise ValueError(text)
 
@@ -272,7 +279,8 @@ def _amount(quantity: str, price: str) -> tuple[Decimal, bool]:
     """Pounds, and whether pieces came back. Raises ValueError, InvalidOperation."""
     pieces, each = _number(quantity), _number(price)
     whole = pieces == int(pieces) and abs(pieces) < 10**9
-    fine = each * 1000 == int(each * 1000) and abs(each) < 10**10
+    # (a product of Decimals is rounded to 28 digits, a Fraction is exact)
+    fine = (Fraction(each) * 1000).denominator == 1 and abs(each) < 10**10
     if not (whole and fine and abs(pieces * each) <= 10**9):
         raise ValueError(quantity, price)
     return pieces * each, pieces < 0
@@ -560,7 +568,7 @@ class Account:
             str(AGAIN(sum=again, verdict=verdict)),
         ]
         shown = self.rejected[:FIRST]
-        lines += [str(LINE(one.line, say_reason(one.reason), one.text)) for one in shown]
+        lines += [str(LINE(one.line, say_reason(one.reason), shorten(one.text))) for one in shown]
         if self.file:
             more = len(self.rejected) - len(shown)
             lines.append(f"  {MORE(more) if more else ''}{ALL(self.file)}")
@@ -619,7 +627,7 @@ def take_account(
     """`summed` lines are in the rows of topic Income. What was rejected is written down beside the
     folder of the run. Raises IncomeError."""
     cancelled = _count_cancelled(reading, rejected)
-    file = _write_down(rejected, folder.with_name(f"{folder.name}.rejected.csv"))
+    file = _write_down(rejected, folder.parent / f"{folder.name}.rejected.csv")
     return Account(reading, true, summed - cancelled, cancelled, rejected, file)
 
 
@@ -640,10 +648,10 @@ def _count_cancelled(reading: Reading, rejected: Sequence[Rejected]) -> int:
 def _write_down(rejected: Sequence[Rejected], file: Path) -> Path | None:
     """Write the rejected lines to a CSV file and return it; None where there are none, and an older
     file of that name is removed. Raises IncomeError where it cannot be written."""
-    if not rejected:
-        file.unlink(missing_ok=True)
-        return None
     try:
+        if not rejected:
+            file.unlink(missing_ok=True)
+            return None
         with file.open("w", encoding="utf-8", newline="") as out:
             rows = csv.writer(out)
             rows.writerow(("line", "reason", "text"))

@@ -242,6 +242,7 @@ def test_killed_in_the_middle_it_goes_on_with_the_same_counts(how, tmp_path, cap
     ("words", "says"),
     [
         (["kafka", "--pairs"], "--pairs needs --safeguards"),
+        (["kafka", "--safeguards", "--table"], "are two tables: give one of them"),
         (["--resume", "DIR"], "holds no search"),
         (["kafka", "--resume", "DIR"], "--resume reads system and bounds"),
         ([], "name what to search"),

@@ -288,3 +288,14 @@ def test_each_part_has_a_caption_of_few_words(name):
     for caption in captions:
         assert caption.written, f"by its commands only: {caption.text.en}"
         assert all(len(line.split()) <= MOST_WORDS for line in caption.text.en.splitlines())
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--prices", "--check"], ["--kills", "sender", "kafka"], ["--kills", "sender", "--prices"]],
+)
+def test_what_would_be_left_out_in_silence_is_refused(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["matrix", *words]) == 2
+    assert "--kills and --prices are t" in capsys.readouterr().err

@@ -15,6 +15,7 @@ import pytest
 
 from mqlab.spark.errors import IncomeError
 from mqlab.spark.files import STATES, check
+from mqlab.spark.runs import read_span
 
 
 @pytest.fixture
@@ -74,6 +75,9 @@ DAMAGES: list[tuple[Callable[[Path], None], str]] = [
     (remove("state/0/1/2.delta"), r"income/state/0/1/2\.delta is missing"),
     (remove("../run.json"), r"run\.json is missing"),
     (make_file("."), "income is a file, not a folder"),
+    (write("../run.json", "junk"), r"run\.json is damaged"),
+    (write("commits/1", "v1\n" + "[" * 100_000), "income/commits/1 is damaged"),
+    (write("commits/99", ""), "income/commits/2 is missing"),
 ]
 
 
@@ -94,6 +98,19 @@ def test_a_run_goes_on_wherever_it_was_killed(folder: Path, lost: str) -> None:
         (spark / "offsets" / "2").unlink()
     (spark / lost).unlink()
     check(folder)
+
+
+@pytest.mark.parametrize("name", ["²", "٣", "notes.txt", ".5.tmp"])
+def test_a_file_that_is_no_batch_is_passed_over(folder: Path, name: str) -> None:
+    (folder / "income" / "commits" / name).write_text("")
+    check(folder)
+
+
+@pytest.mark.parametrize("span", [[1], "abc", {"a": 1}, ["x"] * 4, [None] * 4, 5])
+def test_a_note_with_other_times_is_damaged(tmp_path: Path, span: object) -> None:
+    (tmp_path / "run.json").write_text(json.dumps({"span": span}))
+    with pytest.raises(IncomeError, match=r"run\.json is damaged .* fresh --checkpoint"):
+        read_span(tmp_path)
 
 
 def test_a_new_folder_is_no_damage(tmp_path: Path) -> None:

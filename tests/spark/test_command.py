@@ -69,6 +69,15 @@ def test_lines_that_fit_no_head_are_named_and_the_exit_code_is_3(shop: Shop) -> 
     (shop.folder / "run" / "income" / "metadata").unlink()
     code, said = shop.run("orders.csv")
     assert (code, said.count("\n")) == (2, 1) and "income/metadata is missing: restore" in said
+    (shop.folder / "run" / "income" / "metadata").write_text("{}", encoding="utf-8")
+    code, said = shop.run("orders.csv")
+    assert code == 2 and "the Spark query failed: " in said and "Traceback" not in said
+
+
+def test_a_long_line_that_is_no_order_fits_as_a_dead_letter(shop: Shop) -> None:
+    text = HEAD + A + row(Quantity="灯" * 200_000) + row(Description="RED, " * 90_000)
+    code, said = shop.run("orders.csv", text, "--minutes-per-batch", "9" * 30)
+    assert code == 3 and "rejected 2" in said and len(said) < 5_000
 
 
 @pytest.mark.parametrize("one", [a for a in list_incidents() if a.typed], ids=lambda a: a.name)
@@ -119,6 +128,8 @@ def test_a_reading_that_counts_more_than_the_other_is_not_equal(
         ("orders.csv", HEAD, "the file has no order lines"),
         ("orders.csv", HEAD + row(Description='"RED') + B, "line 2: a quotation mark is not"),
         ("orders.csv", HEAD + row(InvoiceDate="1/2/2011 8:00"), "with the day or with the month"),
+        ("orders.csv", HEAD + row(InvoiceNo="x" * 600_000), "line 2 of orders.csv is 1,200,1"),
+        ("orders.csv", HEAD + row(Description='"' * 800_002), "line 2 of orders.csv is 1,600,"),
         ("orders.parquet", HEAD, "cannot be read as Parquet"),
         ("orders.xlsx", HEAD, "is a .xlsx file: give .csv or .parquet"),
     ],
@@ -137,4 +148,7 @@ def test_how_many_may_be_rejected_is_a_number(
     with pytest.raises(SystemExit):
         main(["income", "--allow-rejected", wrong])
     assert "expected a whole number, 0 or more" in capsys.readouterr().err
-    assert main(["income", "chaos", "--allow-rejected", "1"]) == 2
+    for action, option in (("chaos", "allow-rejected"), ("chaos", "orders-per-batch")):
+        assert main(["income", action, f"--{option}", "1"]) == 2
+        assert f"--{option} applies to a single job" in capsys.readouterr().err
+    assert main(["income", "run", "--soft"]) == 2

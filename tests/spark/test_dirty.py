@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 from mqlab.spark.columns import judge
 from mqlab.spark.errors import IncomeError
 from mqlab.spark.feeder import records_of
-from mqlab.spark.files import DAY, read
+from mqlab.spark.files import DAY, need_same, read, version_of
 from mqlab.spark.job import income
 from mqlab.spark.orders import minute_text
 from mqlab.spark.topics import ANY, Span
@@ -187,6 +187,10 @@ CSV: dict[str, tuple[str | bytes, Read | str]] = {
     "thousands of pounds": (
         (HEAD + row(UnitPrice="3,39") + row(UnitPrice="1.234")).replace("3,39", '"3,39"'),
         "UnitPrice '1.234' may have three decimals"),
+    "thousands of pounds and pence": (
+        (HEAD + row(UnitPrice='"1.234,50"') + row(UnitPrice="1.234")), "may have three decimals"),
+    "what is no number tells nothing": (HEAD + row(UnitPrice="1.234") + row(UnitPrice="x.5"),
+                                        "UnitPrice '1.234' may have three decimals"),
     "three decimals": (HEAD + A + row(UnitPrice="1.234", Quantity="1"), Read(2, 0, 0, 0, "35.134")),
     "a price below a pound": (HEAD + row(UnitPrice="0.001"), Read(1, 0, 0, 0, "0.010")),
     "three decimals of pieces": (
@@ -200,6 +204,8 @@ CSV: dict[str, tuple[str | bytes, Read | str]] = {
     "noughts before": (HEAD + row(UnitPrice="003.39", Quantity="0000000000010"), ONE),
     "four decimals": (HEAD + A + row(UnitPrice="3.3901"), less("UnitPrice '3.3901'")),
     "a binary remainder": (HEAD + A + row(UnitPrice="0.30000000000000004"), less("UnitPrice '0.3")),
+    "a remainder beyond 28 digits": (HEAD + A + row(UnitPrice=f"3.39{'0' * 30}1")
+                                     + row(Quantity=f"1.{'0' * 30}1"), less("'3.39", 2)),
     "exponents": (HEAD + A + row(UnitPrice="1e3") + row(Quantity="1E1"), less("'1e3'", 2)),
     "NaN and infinity": (HEAD + A + row(UnitPrice="NaN") + row(UnitPrice="inf")
                          + row(Quantity="NULL"), less("'NaN'", 3)),
@@ -248,6 +254,12 @@ CSV: dict[str, tuple[str | bytes, Read | str]] = {
         HEAD + A + row(InvoiceDate="2011-12-05 8:3") + row(InvoiceDate="2011-12-05 08:38:0")
         + row(InvoiceDate="2011-12-05T08:38:0Z"), less("08:3", 3)),
     "a zone that is none": (HEAD + A + row(InvoiceDate="2011-12-05 08:38:00+25:00"), less("25:00")),
+    "a small t, a small z": (HEAD + A + row(InvoiceDate="2011-12-05t08:38:00")
+                             + row(InvoiceDate="2011-12-05T08:38:00z"), less("05t08", 2)),
+    "zones with seconds": (HEAD + A + row(InvoiceDate="2011-12-05 08:38:00+09:00:30")
+                           + row(InvoiceDate="2011-12-05 08:38:00+090030.5"), less("0:30", 2)),
+    "zones beyond the calendar": (HEAD + A + row(InvoiceDate="9999-12-31 23:59:00-05:00")
+                                  + row(InvoiceDate="0001-01-01 00:00:00+09:00"), less("999", 2)),
     "no time of day": (HEAD + A + row(InvoiceDate="2011-12-05"), less("'2011-12-05' is not a")),
     "Excel's number": (HEAD + A + row(InvoiceDate="40882.36"), less("'40882.36' is not a time")),
     "seconds since 1970": (HEAD + A + row(InvoiceDate="1323074280"), less("1323074280")),
@@ -334,7 +346,13 @@ def test_a_file_that_cannot_be_read_leaves_no_folder(tmp_path: Path, monkeypatch
     for checkpoint in (None, tmp_path / "new"):
         with pytest.raises(IncomeError, match=r"^no file [^(]*$"):
             income("127.0.0.1:1", tmp_path / "none.csv", checkpoint=checkpoint)
-    assert not [*tmp_path.iterdir()]
+    for checkpoint in ("s3://orders/run", "x" * 300):
+        (tmp_path / "orders.csv").write_text(HEAD + A, encoding="utf-8")
+        with pytest.raises(IncomeError, match=r"local folder|name too long"):
+            income("127.0.0.1:1", tmp_path / "orders.csv", checkpoint=checkpoint)
+    with pytest.raises(IncomeError, match=r"^the broker at \S+ does not answer.* it stopped$"):
+        income("127.0.0.1:1", tmp_path / "orders.csv")
+    assert [path.name for path in tmp_path.iterdir()] == ["orders.csv"]
 
 
 MINUTE = datetime(2011, 12, 5, 8, 38)
@@ -355,6 +373,7 @@ def times(kind: pa.DataType) -> dict[str, pa.Array]:
     return {"InvoiceDate": pa.array([MINUTE, MINUTE + timedelta(minutes=2)], kind)}
 
 
+NO_TEXT = pa.array([b"\xff", b"1"]).buffers()
 FLOATS = pa.array([3.39, 1.5], pa.float64())
 PARQUET: dict[str, tuple[dict[str, object], Read | str]] = {
     "texts": ({}, GOOD),
@@ -408,6 +427,10 @@ PARQUET: dict[str, tuple[dict[str, object], Read | str]] = {
     "a dictionary of prices": ({"UnitPrice": pa.array(["3.39", "1.50"]).dictionary_encode()}, GOOD),
     "bytes": ({"InvoiceNo": [b"1", b"2"]}, GOOD),
     "bytes that are no text": ({"Country": [b"\xff", b"\xfe"]}, "of type binary, which is not"),
+    "texts that are no UTF-8": (
+        {"Country": pa.StringArray.from_buffers(2, *NO_TEXT[1:])}, "string, .*Invalid UTF8"),
+    "a column twice that is not needed": ({"a": [1, 2], "A": [1, 2]}, "the column A twice .“a”"),
+    "currencies twice": ({"currency": ["GBP"] * 2, "Currency": ["GBP"] * 2}, "Currency twice"),
     "large texts": ({"Quantity": pa.array(["10", "2"], pa.large_string())}, GOOD),
     "customers as floats": ({"CustomerID": [17850.0, None]}, GOOD),
     "invoices as numbers": ({"InvoiceNo": [536365, 536366]}, GOOD),
@@ -459,3 +482,45 @@ def test_a_dirty_parquet_file(name: str, spark: object, tmp_path: Path) -> None:
         hive = name.startswith("times of Hive")
         pq.write_table(content, path, row_group_size=300, use_deprecated_int96_timestamps=hive)
     check(path, expected)
+
+
+@pytest.mark.needs("java")
+@pytest.mark.parametrize(
+    "name", ["订单", "o[1]", "*", "o {a,b}", "50%20", "a+b&c#d", 'Quantity=5/o"', "_o", ".o", "a:b"]
+)
+def test_a_parquet_file_of_any_name(name: str, spark: object, tmp_path: Path) -> None:
+    path = tmp_path / f"{name}.parquet"
+    path.parent.mkdir(exist_ok=True)
+    pq.write_table(table(), path)
+    hidden = name in ("_o", ".o", "a:b")
+    check(path, "Spark passes over a file of the name" if hidden else GOOD)
+
+
+@pytest.mark.needs("java")
+@pytest.mark.parametrize(
+    ("columns", "compression", "word"),
+    [({"Half": pa.array([1.0, 2.0], pa.float16())}, "snappy", "FLOAT16"), ({}, "brotli", "rotli")],
+)
+def test_what_only_spark_cannot_read_is_one_sentence(
+    columns: dict[str, object], compression: str, word: str, spark: object, tmp_path: Path
+) -> None:
+    pq.write_table(table(**columns), path := tmp_path / "orders.parquet", compression=compression)
+    with pytest.raises(IncomeError, match=f"^Spark cannot read .*{word}.* Spark supports$"):
+        compare(path)
+
+
+def test_a_file_that_changes_meanwhile_is_not_compared(tmp_path: Path) -> None:
+    path = tmp_path / "orders.csv"
+    path.write_text(HEAD + A, encoding="utf-8")
+    need_same(path, version := version_of(path))
+    path.write_text(HEAD + A + B, encoding="utf-8")
+    for _ in range(2):
+        with pytest.raises(IncomeError, match=r"has changed while .* fresh --checkpoint"):
+            need_same(path, version)
+        path.unlink(missing_ok=True)
+    need_same([], version_of([]))
+
+
+def test_a_name_that_is_too_long_is_one_sentence() -> None:
+    with pytest.raises(IncomeError, match=r"cannot read x.*too long"):
+        read(f"{'x' * 300}.csv")

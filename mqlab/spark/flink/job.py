@@ -23,7 +23,7 @@ from ...kernel.text import NO_REASON, Words, tr
 from ...places import CACHE
 from .. import feeder, topics
 from ..errors import IncomeError
-from ..files import DAY, Orders, read
+from ..files import DAY, Orders, need_same, read, version_of
 from ..job import FEEDING, INCOME_PARTITIONS, Row, error_of, read_rows, write_minutes
 from ..orders import pounds
 from ..truth import (
@@ -275,6 +275,7 @@ def income(
         raise IncomeError(
             "Flink's Kafka sink is one of {}; {!r} belongs to Spark", ", ".join(SINKS), sink
         )
+    version = version_of(orders)
     reading = read(orders)
     if reading.note:
         say(f"{reading.name}: {reading.note}")
@@ -299,6 +300,7 @@ def income(
         say(str(tr("starting Flink")))
         seconds = run_to_end(flink, job)
         say(str(tr("reading the result back, and computing it again without Flink")))
+        need_same(orders, version)
         rows, true = read_rows(address, job.topic), truth_of(orders, span)
         rejected = judge_lines(reading, records)
         account = take_account(reading, true, sum(row.lines for row in rows), rejected, where)

@@ -547,6 +547,7 @@ class AskingSystem(KafkaSystem):
     """Kafka with clients by hand; `rules` ("admit", …) puts its coordinator under watch."""
 
     name = "asking"
+    most_replicas = 1
 
     @cached_property
     def _raw(self) -> tuple[str, ...]:
