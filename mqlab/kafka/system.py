@@ -8,6 +8,7 @@ cluster's transaction.version are (0, legacy), (2, legacy), (2, v2).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -33,7 +34,7 @@ from ..kernel import (
 )
 from ..kernel.claims import check_named, select_lights
 from ..kernel.options import LISTED, SORTED, Most, Order, Pairs, Programs, Rules, fill
-from ..kernel.text import BadValue, tr
+from ..kernel.text import BadValue, shorten, tr
 from ..kernel.usages import Usages, any_text, bare, number, one_of
 from .claims import CLAIMS, properties, replicated_claims
 from .clients.admin import (
@@ -413,6 +414,7 @@ def _lead_group(
 # a role, a lane and a log each
 PARTITIONS = Most(100, tr("a picture has room for 100"))
 INTERNAL = ("__consumer_offsets", "__transaction_state")
+TOPIC = re.compile(r"(?!\.{1,2}$)[a-zA-Z0-9._-]{1,249}")  # Topic#validate
 GROUPS = Most(50, tr("a picture has room for 50"))
 CLIENT = Words("{label} · {client} client", context="label")
 
@@ -514,6 +516,11 @@ class KafkaSystem(System):
         for topic in topics:
             if topic in INTERNAL:
                 raise BadValue("topic={}: this one is Kafka's own; choose another name", topic)
+            if not TOPIC.fullmatch(topic):
+                raise BadValue(
+                    "topic={}: Kafka takes at most 249 of a-z, A-Z, 0-9 . _ - and neither . nor ..",
+                    shorten(topic, 40),
+                )
         PARTITIONS.check("partitions of all topics", len(topics) * (self.partitions + self.spare))
         if self.spare and self.replicas > 1:
             raise BadValue("spare={}: expected 0 with several replicas", self.spare)

@@ -8,6 +8,7 @@ the other has sent. `db` is the database that they share.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -170,6 +171,7 @@ WORDS = {
     "flush": ("async", "sync"),
     "slave": ("off", "on", "read"),
 }
+TOPIC = re.compile(r"[a-zA-Z0-9_-]{1,127}")  # TopicValidator#validateTopic
 QUEUES = Most(100, tr("a picture has room for 100"))
 
 
@@ -245,12 +247,18 @@ class RocketMQSystem(System):
             if getattr(self, name) < 1:
                 raise BadValue("{}={}: expected at least 1", name, getattr(self, name))
         super().__post_init__()  # bounds of numbers, nodes' names, safeguards, `order=`
-        QUEUES.check("queues of all topics", len(self.topic.split(",")) * self.queues)
+        topics = self.topic.split(",")
+        for topic in topics:
+            if not TOPIC.fullmatch(topic):
+                raise BadValue(
+                    "topic={}: RocketMQ takes at most 127 of a-z, A-Z, 0-9 _ -", shorten(topic, 40)
+                )
+        QUEUES.check("queues of all topics", len(topics) * self.queues)
         check_named(self.claims, CLAIMS)
         for name, topic in self.subscribe:
             for what, word, known in (
                 ("node", name, tuple(dict(self.consumers))),
-                ("topic", topic, tuple(self.topic.split(","))),
+                ("topic", topic, tuple(topics)),
             ):
                 if word not in known:
                     raise ValueError(say_unknown(what, word, known))
