@@ -254,9 +254,6 @@ def test_those_behind_a_refused_batch_move_up():
     assert client.answer(OK).requests == ["coordinator EndTxn abort epoch=3"]
 
 
-# ---- the transaction ---------------------------------------------------------------------
-
-
 # ---- What each error does to a producer: table by table, for both clients ------------
 #
 # The tables are the client's own (TransactionManager's handlers, Kafka 4.3) and what a running
