@@ -114,40 +114,12 @@ def test_a_port_is_free_and_none_that_a_system_gives_away(monkeypatch: pytest.Mo
 # Each command there stands in a recording of a real broker; `mqlab real NAME compare` asks this
 # project's server the same and compares every line, with the same tool.
 
-#: the command on the page → recording, what was asked there, what must be in the answer
+#: the command on the page → recording, what was asked there, what must be in the answer; what
+#: `pulsar-admin` asks for stands for it: its own jar is not on Maven
 TRIED = {
-    "kafka-transactions.sh describe-producers": (
-        "kafka-4.3.1/tv2/tools-transactions",
-        "describe-producers --topic orders --partition 0",
-        "CurrentTransactionStartOffset",
-    ),
-    "AdminClient.list_offsets": ("kafka-4.3.1/tv2-legacy/librdkafka-lso-lag", "LSO lag", "3"),
-    "find-hanging": (
-        "kafka-4.3.1/tv2/tools-transactions",
-        "find-hanging --topic orders",
-        "StartOffset",
-    ),
-    "mqadmin topicStatus -t RMQ_SYS_TRANS_HALF_TOPIC": (
-        "rocketmq-5.5.0/5.5/java-mqadmin-watch",
-        "topicStatus -t RMQ_SYS_TRANS_HALF_TOPIC",
-        "broker-a 0 0 4",
-    ),
-    "TRANS_CHECK_MAX_TIME_TOPIC": (
-        "rocketmq-5.5.0/5.5/java-mqadmin-watch",
-        "topicStatus -t TRANS_CHECK_MAX_TIME_TOPIC",
-        "broker-a 0 0 1",
-    ),
-    # what `pulsar-admin` asks for: its own jar is not on Maven
-    "pulsar-admin transactions transaction-buffer-stats": (
-        "pulsar-4.2.4/4.2/watermark-held-back",
-        "transactionBufferStats",
-        "maxReadPosition 1, ongoing 1",
-    ),
-    "slow-transactions": (
-        "pulsar-4.2.4/4.2/slow-transactions",
-        "slowTransactions 5000",
-        "(0,0), (0,1), (0,2)",
-    ),
+    command: found
+    for row in Path(__file__).with_name("tried.txt").read_text("utf-8").splitlines()
+    for command, *found in [row.split(" | ")]
 }
 
 

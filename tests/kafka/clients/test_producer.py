@@ -14,18 +14,15 @@ from mqlab.kafka.errors import Error
 from mqlab.kafka.messages import (
     AddOffsetsToTxn,
     AddPartitionsToTxn,
-    AddPartitionsToTxnResponse,
     EndTxn,
     EndTxnResponse,
     InitProducerId,
     InitProducerIdResponse,
-    OffsetCommitResponse,
     Position,
     ProduceResponse,
     TxnOffsetCommit,
 )
 from mqlab.kafka.states import ProducerState
-from mqlab.kernel import Map
 from mqlab.registry import scenario
 from tests.kafka.clients.driven import Client
 
@@ -33,7 +30,6 @@ S = ProducerState
 OK = ProduceResponse()
 GAP = ProduceResponse(Error.OUT_OF_ORDER_SEQUENCE_NUMBER)
 LATER = ProduceResponse(Error.NOT_ENOUGH_REPLICAS)
-ADDED = AddPartitionsToTxnResponse()
 OFFSETS = SendOffsets("g", (Position("o-0", 5),), "m-1", 4)
 
 
@@ -123,14 +119,6 @@ def test_what_java_refuses_may_be_built_to_see_what_happens():
 # ---- batches -----------------------------------------------------------------------------
 
 
-def test_a_batch_of_three_records_takes_three_numbers():
-    client = idempotent().send("b|c|d", "e")
-    assert client.requests[1:] == [
-        "o-0 Produce b, c, d epoch=0 seq=1",
-        "o-0 Produce e epoch=0 seq=4",
-    ]
-
-
 def test_numbers_wrap_to_zero():
     client = idempotent()
     line = client.role.lines["o-0"]
@@ -142,11 +130,6 @@ def test_numbers_wrap_to_zero():
     client.send("x|y|z", "w")
     assert [s.body.batch.first_seq for s in client.sent] == [2**31 - 2, 1]
     assert client.sent[0].body.batch.last_seq == 0
-
-
-def test_without_numbers_all_are_sent_again_at_once():
-    client = Client(txn_id=None, idempotent=False).send("a", "b").lost("o-0")
-    assert client.requests == ["o-0 Produce a", "o-0 Produce b"]
 
 
 def test_a_gap_in_front_makes_an_idempotent_producer_begin_a_new_epoch():
@@ -222,15 +205,6 @@ def test_a_gap_makes_librdkafka_number_everything_again_once_nothing_is_under_wa
     assert java.requests == ["o-1 Produce x epoch=0 seq=0"]
 
 
-def test_a_batch_given_up_makes_librdkafka_number_everything_again():
-    client = idempotent(client="legacy", delivery_timeout_ms=9).send("x", to="o-1")
-    client.fired("delivery o-0 a")
-    assert client.role.epoch == 0, "x is still under way"
-    client.sent = client.sent[1:]
-    client.answer(OK).send("c")
-    assert client.requests == ["o-0 Produce c epoch=1 seq=0"]
-
-
 def test_after_the_last_epoch_it_needs_a_new_id():
     client = idempotent().role
     client = idempotent(epoch=32_767).send("b").answer(GAP, GAP)
@@ -252,15 +226,6 @@ def test_a_batch_given_up_is_no_hole_if_a_later_one_was_taken():
     client.answer(OK).call(Flush())
     assert client.heard[-1] == "flush: unknown TimeoutException"
     assert first.corr != second.corr
-
-
-def test_a_late_answer_is_not_taken_for_the_next_epochs():
-    client = idempotent(delivery_timeout_ms=9).fired("delivery o-0 a").send("b")
-    assert client.requests[-1] == "o-0 Produce b epoch=1 seq=0"
-    client.answer(LATER)  # of the batch that was given up
-    assert client.role.flights[0].sent
-    client.answer(OK)
-    assert client.role.flights == ()
 
 
 def test_an_allowed_number_of_tries():
@@ -287,96 +252,6 @@ def test_those_behind_a_refused_batch_move_up():
     client.call(Abort())
     assert len(client.sent) == 1, "the end waits for what is under way"
     assert client.answer(OK).requests == ["coordinator EndTxn abort epoch=3"]
-
-
-# ---- the transaction ---------------------------------------------------------------------
-
-
-def test_offsets_wait_for_the_partition_that_is_being_added():
-    client = Client(client="legacy").begun().send("a").call(OFFSETS)
-    assert client.requests == ["coordinator AddPartitionsToTxn {o-0}"]
-    client.answer(ADDED)
-    assert client.requests[-1] == "coordinator AddOffsetsToTxn g"
-    client.sent = client.sent[1:]
-    client.answer(ADDED)
-    body = client.sent[0].body
-    assert (body.member, body.generation, body.version) == ("m-1", 4, 3)
-    client.answer(OffsetCommitResponse())
-    assert client.heard[-1].endswith(": ok")
-
-
-def test_an_abort_drops_what_has_not_left():
-    client = Client(client="legacy").begun().send("a").call(Abort())
-    assert client.answer(ADDED).requests == ["coordinator EndTxn abort epoch=3"]
-    client.answer(EndTxnResponse())
-    assert client.call(Begin()).send("b").answer(ADDED).requests == ["o-0 Produce b epoch=3 seq=0"]
-
-
-def test_numbers_go_on_in_a_legacy_clients_next_transaction_and_begin_again_in_v2():
-    legacy = Client(client="legacy").begun().send("a").answer(ADDED, OK).call(Commit())
-    legacy.answer(EndTxnResponse()).call(Begin()).send("b").answer(ADDED)
-    assert legacy.requests == ["o-0 Produce b epoch=3 seq=1"]
-    v2 = Client().begun().send("a").answer(OK).call(Commit())
-    v2.answer(EndTxnResponse(pid=7, epoch=4)).call(Begin()).send("b")
-    assert v2.requests == ["o-0 Produce b epoch=4 seq=0"]
-
-
-@pytest.mark.parametrize("call", [Commit(), Abort()], ids=str)
-def test_a_call_that_timed_out_may_only_be_called_again(call):
-    client = Client(max_block_ms=9).begun().send("a").answer(OK).call(call).fired("max.block")
-    assert client.heard[-1] == f"{call}: unknown TimeoutException"
-    other = Abort() if isinstance(call, Commit) else Commit()
-    client.call(other, Begin(), SendRecord("o-0", "x"))
-    assert all(said.endswith(f"{call} timed out, call it again") for said in client.heard[-3:])
-    assert len(client.requests) == 1, "the request is still under way"
-    client.call(call).answer(EndTxnResponse(pid=7, epoch=4))
-    assert client.heard[-1] == f"{call}: ok"
-    assert client.call(Begin()).heard[-1] == "begin: ok"
-
-
-def test_a_call_that_timed_out_and_then_succeeded_must_still_be_called_again():
-    client = Client(max_block_ms=9).begun().send("a").answer(OK).call(Commit())
-    client.fired("max.block").answer(EndTxnResponse(pid=7, epoch=4)).call(Begin())
-    assert client.heard[-1].endswith("commit timed out, call it again")
-    assert client.call(Commit()).heard[-1] == "commit: ok"
-    assert client.sent == []
-
-
-def test_a_fence_while_nobody_waits_is_told_to_the_retried_call():
-    client = Client(max_block_ms=9).begun().send("a").answer(OK).call(Commit())
-    client.fired("max.block").answer(EndTxnResponse(Error.PRODUCER_FENCED)).call(Commit())
-    assert client.heard[-1] == "commit: failed ProducerFencedException, fatal"
-
-
-def test_a_stray_record_is_given_up_in_a_transaction_or_ruins_its_producer():
-    # Both as seen with a Java client 4.3.1.
-    client = Client(delivery_timeout_ms=9).begun().call(Abort()).send("stray", to="o-1")
-    client.call(Begin()).send("x").answer(OK).call(Commit()).fired("delivery o-1 stray")
-    assert client.heard[-1] == "commit: failed TransactionAbortableException, abortable"
-    client.call(Abort()).answer(EndTxnResponse(pid=7, epoch=4))
-    assert client.heard[-1] == "abort: ok"
-    client.send("stray").fired("delivery o-0 stray").call(Begin())
-    assert client.role.state is S.FATAL_ERROR
-    assert "READY → ABORTABLE_ERROR" in client.heard[-1]
-
-
-def test_a_record_that_never_left_was_certainly_not_written():
-    client = Client(txn_id=None, delivery_timeout_ms=9).send("a").fired("delivery o-0 a")
-    assert client.call(Flush()).heard[-1] == "flush: failed TimeoutException"
-    assert client.role.unresolved == Map()
-
-
-def test_batches_of_the_same_words_share_a_timer():
-    client = idempotent(delivery_timeout_ms=9).send("a")
-    client.answer(OK).fired("delivery o-0 a").call(Flush())
-    assert client.heard[-1] == "flush: unknown TimeoutException"
-
-
-def test_a_stray_record_leaves_before_its_transactions_own():
-    client = Client(client="legacy").begun().call(Abort()).send("stray").call(Begin())
-    assert client.requests == []
-    client.send("x").answer(ADDED)
-    assert client.requests == ["o-0 Produce stray epoch=3 seq=0", "o-0 Produce x epoch=3 seq=1"]
 
 
 # ---- What each error does to a producer: table by table, for both clients ------------
@@ -469,43 +344,6 @@ def test_init_with_a_timeout_that_the_broker_refuses():
         "init: failed KafkaException (INVALID_TRANSACTION_TIMEOUT), fatal",
         "begin: failed KafkaException (INVALID_TRANSACTION_TIMEOUT), fatal",
     ]
-
-
-def test_an_expired_id_is_fatal():
-    client = Client().begun().send("a")
-    client.answer(ProduceResponse(E.INVALID_PRODUCER_ID_MAPPING)).call(Commit(), Abort())
-    assert client.heard[1:] == [
-        "commit: failed InvalidPidMappingException, fatal",
-        "abort: failed InvalidPidMappingException, fatal",
-    ]
-    assert client.sent == []
-
-
-@pytest.mark.parametrize("mode", ["legacy", "v2"])
-@pytest.mark.parametrize("error", [E.UNKNOWN_MEMBER_ID, E.ILLEGAL_GENERATION])
-def test_wrong_group_metadata_can_be_aborted(mode, error):
-    client = Client(client=mode).begun().call(OFFSETS)
-    if mode == "legacy":
-        client.answer(AddPartitionsToTxnResponse())
-    assert client.requests[0].startswith("__consumer_offsets-0 TxnOffsetCommit g {o-0@5}")
-    assert (client.sent[0].body.member, client.sent[0].body.generation) == ("m-1", 4)
-    client.answer(OffsetCommitResponse(error)).call(Commit(), Abort())
-    assert client.heard[0].endswith(f"CommitFailedException ({error.name}), abortable")
-    assert client.heard[1].startswith("commit: failed CommitFailedException")
-    assert client.requests == ["coordinator EndTxn abort epoch=3"]
-    client.answer(EndTxnResponse(pid=7, epoch=4 if mode == "v2" else 3))
-    assert client.heard[-1] == "abort: ok"
-
-
-@pytest.mark.parametrize("mode", ["legacy", "v2"])
-def test_a_retriable_error_is_asked_again_after_a_pause(mode):
-    client = Client(client=mode).begun().send("a")
-    if mode == "legacy":
-        client.answer(AddPartitionsToTxnResponse())
-    client.answer(ProduceResponse()).call(Commit())
-    client.answer(EndTxnResponse(E.COORDINATOR_LOAD_IN_PROGRESS))
-    assert (client.requests, client.timers[-1]) == ([], ("retry", 100))
-    assert client.fired().requests == ["coordinator EndTxn commit epoch=3"]
 
 
 # ---- too slow: the whole system ----------------------------------------------------------

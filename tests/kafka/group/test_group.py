@@ -23,7 +23,7 @@ from mqlab.kafka.messages import (
     TxnOffsetCommit,
     WriteTxnMarkers,
 )
-from mqlab.kernel import Append, AppendFailed, Caller, ConnectionLost, Reply, Request
+from mqlab.kernel import Append, AppendFailed, Caller, ConnectionLost, Request
 from tests.kafka.group.groups import LOG, RANGE, Broker
 
 # ---- membership --------------------------------------------------------------------------
@@ -43,25 +43,6 @@ def test_a_new_member_first_gets_its_id():
 def test_an_older_request_is_let_in_at_once():
     told = Broker().join("a", version=3)
     assert (told.error, told.generation, told.leader) == (Error.NONE, 1, told.member)
-
-
-def test_the_first_generation_has_number_one_and_its_record():
-    broker = Broker()
-    member, generation = broker.alone()
-    assert generation == 1
-    assert broker.group.leader == member
-    last = list(broker.disk.log(LOG).read(0))[-1].records[0]
-    assert (last.generation, last.members[0].assignment) == (1, ("orders-0",))
-
-
-def test_nobody_gets_an_assignment_before_it_is_safe():
-    broker = Broker()
-    told = broker.join("a", broker.member("a"))
-    before = broker.role
-    ask = SyncGroup("g", told.member, told.generation, ((told.member, ("orders-0",)),))
-    _, effects = before.step(Request(Caller("client", 1, 99), ask), broker.disk)
-    assert any(isinstance(e, Append) for e in effects)
-    assert not any(isinstance(e, Reply) for e in effects)
 
 
 def test_an_assignment_that_cannot_be_made_safe_begins_the_rebalance_anew():
@@ -300,10 +281,6 @@ def test_a_plain_commit_waits_while_a_rebalance_completes():
     assert broker.txn_commit(told.member, 1) is Error.NONE, "no matter for a transaction"
 
 
-def end(broker, commit, pid=7, epoch=1):
-    assert broker.ask(WriteTxnMarkers("t", pid, epoch, commit)).error is Error.NONE
-
-
 @pytest.mark.parametrize("transaction", [False, True])
 def test_a_position_is_told_once_it_is_replicated(transaction):
     # GroupCoordinatorService#fetchOffsets
@@ -334,15 +311,6 @@ def commit_of(offset):
     return OffsetCommit("g", (Position("orders-0", offset),))
 
 
-def test_a_restart_keeps_what_is_pending_pending():
-    broker = Broker()
-    broker.txn_commit(offset=5)
-    broker.start()
-    assert broker.committed() == ("orders-0",)
-    end(broker, commit=True)
-    assert broker.committed() == 5
-
-
 @pytest.mark.parametrize(
     ("verdict", "version", "told"),
     [
@@ -366,13 +334,6 @@ def test_the_transaction_coordinator_cannot_be_reached():
     broker.event(ConnectionLost("coordinator"))
     assert broker.held[99].error is Error.COORDINATOR_LOAD_IN_PROGRESS
     assert broker.txn_commit() is Error.NONE, "asked again, it works"
-
-
-def test_offsets_of_an_older_epoch_are_refused():
-    broker = Broker()
-    broker.txn_commit(offset=5)
-    end(broker, commit=True)
-    assert broker.txn_commit(epoch=0) is Error.INVALID_PRODUCER_EPOCH
 
 
 def test_positions_are_stamped_with_the_time_of_the_request():

@@ -7,7 +7,7 @@ from mqlab.kafka.config import java_hash, partition_for
 from mqlab.kafka.errors import Error
 from mqlab.kafka.group import GroupCoordinator
 from mqlab.kafka.leader import Leader
-from mqlab.kafka.log import AbortedTxn, Batch, index_of, role
+from mqlab.kafka.log import AbortedTxn, Batch, role
 from mqlab.kafka.log.role import DescribeProducers, Partition
 from mqlab.kafka.messages import (
     READ_COMMITTED,
@@ -94,20 +94,6 @@ def abort(role, disk):
     """(role, its effects) of the marker that ends the first transaction."""
     ask = WriteTxnMarkers("t", ABORTED, 1, commit=False)
     return role.step(Request(Caller("coordinator"), ask), disk)
-
-
-@both
-def test_an_abort_is_noted_beside_the_log_and_again_where_a_stop_lost_the_note(kind):
-    role, disk = written(kind)
-    role, (marker, note) = abort(role, disk)
-    assert (marker.log, marker.entry.control, note.log) == (NAME, "ABORT", index_of(NAME))
-    assert (note.entry.pid, note.entry.first_offset, note.entry.last_offset) == (ABORTED, 0, 2)
-    stopped_between = disk.apply(marker)
-    again, effects = kind.recover(CONFIG, NAME, stopped_between, 0)
-    assert [e for e in effects if isinstance(e, Append)] == [note]
-    _, effects = kind.recover(CONFIG, NAME, stopped_between.apply(note), 0)
-    assert [e for e in effects if isinstance(e, Append)] == []
-    assert again.part.open == role.part.open == ((1, OPEN),)
 
 
 @pytest.mark.parametrize(

@@ -272,14 +272,6 @@ CUT = """
 """
 
 
-@pytest.mark.parametrize("news", ["fence orders-0 1", "fence orders-0 2"])
-def test_a_broker_acts_on_no_news_before_it_has_registered(news):
-    """BrokerLifecycleManager: it is unfenced once it has caught up with the metadata."""
-    world = run_scenario(CUT.format(news=news)).world
-    assert world.disk("controller").table("leadership")["orders-0"].isr == (3 - int(news[-1]),)
-    assert world.role("orders-0@1").mine is None
-
-
 def test_a_copy_that_lost_power_is_filled_from_the_one_that_has_everything():
     """ClusterControlManager#registerBroker: the old session runs out first."""
     story = CUT.replace("run controller: {news}", "release orders-0@1→controller Register")

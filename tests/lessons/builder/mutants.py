@@ -3,6 +3,9 @@
 `mutate(source)` knows no file in particular. It changes one place of the text: an operator, a
 condition, a lost line, an argument, a field, the effects of a step, what a container is asked for.
 The same text gives the same list, in the order of its lines, and no mutant twice.
+
+`mutants.txt` has those that no trial refutes: of which right file, what was done, and why nobody
+can tell, or what is missed.
 """
 
 from __future__ import annotations
@@ -12,8 +15,17 @@ from collections.abc import Iterator
 from copy import copy
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
+KNOWN = [
+    row.split(" | ") for row in Path(__file__).with_suffix(".txt").read_text("utf-8").splitlines()
+]
+#: (name and part of the file, what was done): it does what the right file does; no trial finds it
+EQUAL, MISSED = (
+    {(file, says) for file, verdict, says, _ in KNOWN if verdict == kind}
+    for kind in ("equal", "missed")
+)
 #: an operator, and the one that it is confused with
 OTHER: dict[type[ast.AST], type[ast.AST]] = {
     ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is,

@@ -23,10 +23,8 @@ from mqlab.lessons.builder.whats import (
 )
 from mqlab.lessons.course import judging
 from mqlab.lessons.course.judging import WALLED
-from tests.lessons.builder.mutants import mutate
-from tests.lessons.builder.wrong import LABS, WRONG, Wrong, assert_chinese
-from tests.lessons.builder.wrong_acks import ACKS
-from tests.lessons.builder.wrong_others import EQUAL, ROUNDS
+from tests.lessons.builder.mutants import EQUAL, mutate
+from tests.lessons.builder.wrong import ACKS, LABS, ROUNDS, WRONG, Wrong, assert_chinese
 
 OTHERS = (CHECK_ROUND, PENDING_ACKS)
 
@@ -74,7 +72,7 @@ def test_a_mutant_is_refuted_unless_it_does_the_same(what: What, says: str, sour
         refuted = not check_source(source, 2, what).ok
     except BuildError:
         refuted = True
-    assert refuted == (says not in EQUAL)
+    assert refuted == ((f"{what.name} 2", says) not in EQUAL)
 
 
 @pytest.mark.parametrize(

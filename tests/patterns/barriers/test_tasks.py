@@ -65,13 +65,6 @@ def test_what_is_behind_a_barrier_waits_for_the_other_barrier():
     assert (role.count, role.arrived, role.held) == (4, (), ())
 
 
-def test_a_barrier_of_the_next_checkpoint_may_be_waiting_too():
-    waiting = [*OVERTAKING[:3], ("s1", Barrier(1, 2)), *OVERTAKING[3:]]
-    role, _, sent = run(OPERATOR, *waiting)
-    assert rows(sent) == ["a1", "b1", "|", "a2", "b2"]
-    assert (role.arrived, role.number) == (("s1",), 2)
-
-
 def test_a_task_listens_to_its_own_attempt_only():
     assert run(OPERATOR, ("s1", Row(0, "a1")))[2] == []
     assert rows(run(OPERATOR, ("s1", Row(1, "a1")))[2]) == ["a1"]

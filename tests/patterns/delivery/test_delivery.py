@@ -10,7 +10,6 @@ from mqlab.kernel import (
     Caller,
     CancelTimer,
     ConnectionLost,
-    Fired,
     MemoryDisk,
     Put,
     Reply,
@@ -68,13 +67,6 @@ def test_an_order_returns_with_its_acknowledgement():
     assert shop == make_shop()
 
 
-def test_a_second_acknowledgement_ends_no_other_call():
-    other = Call(SendOrder(OTHER))
-    shop, effects = after(make_shop(), CALL, Fired("retry"), ACK, other, ACK)
-    assert effects == ()
-    assert shop.waiting == OTHER
-
-
 def test_without_sending_again_a_broken_connection_ends_all_hope():
     start = make_shop("send_again")
     shop, effects = after(start, CALL, Call(SendOrder(OTHER)), ConnectionLost("queue"))
@@ -127,13 +119,6 @@ def test_an_order_that_is_not_safe_yet_is_acknowledged_when_it_is():
     queue.publish()
     assert queue.publish() == ()
     assert queue.do(Appended(ORDERS, 1)) == (QUEUE_ACK, QUEUE_ACK)
-
-
-def test_a_number_decides_and_not_the_amount():
-    queue = QueueNode()
-    queue.publish()
-    twin = Order("580540", ORDER.pence)
-    assert queue.publish(twin) == (Append(ORDERS, Message(twin, 1)),)
 
 
 def test_what_is_in_the_log_is_known_after_a_restart():

@@ -1,13 +1,10 @@
 """Shop, queue and consumer of a message transaction, each against its disk."""
 
-from mqlab.kernel import Append, Caller, Config, Fired, Reply, Request, Response, Send
+from mqlab.kernel import Caller, Config, Reply, Request, Response
 from mqlab.patterns.message_transaction.claims import SAFEGUARDS
 from mqlab.patterns.message_transaction.roles import (
-    APPLIED_LOG,
     ORDERS_LOG,
     Acknowledge,
-    AcknowledgeResponse,
-    Consumer,
     PlaceOrder,
     Poll,
     PollResponse,
@@ -28,14 +25,6 @@ POLL = Request(Caller("warehouse"), Poll())
 
 def words(disk, log):
     return [record.what for record in read_records(disk, log)]
-
-
-def test_order_and_message_are_one_write():
-    _, disk, effects = run(Shop(ON, "queue"), ORDER)
-    assert sum(isinstance(effect, Append) for effect in effects) == 1
-    assert [str(record) for record in read_records(disk, ORDERS_LOG)] == ["ordered T1 + message"]
-    _, effects = Shop.recover(ON, "queue", disk.power_cut(), 0)
-    assert effects == (Send("queue", Publish("T1")),)
 
 
 def test_what_the_queue_has_is_not_sent_again():
@@ -77,20 +66,3 @@ def test_who_polls_an_empty_queue_is_answered_when_there_is_something():
     given = [effect.caller.conn for effect in effects if isinstance(effect, Reply)]
     assert given == [0, 0, 1], "the shop, and both connections of the consumer"
     assert not role.waiting
-
-
-def test_a_message_is_applied_once_and_acknowledged_each_time():
-    message = Response("queue", 0, PollResponse("T1", 0))
-    role, disk, effects = run(Consumer(ON, "queue"), message)
-    assert isinstance(effects[0], Append) and bodies(effects) == [Acknowledge("T1", 0)]
-    role, disk, effects = run(role, message, disk=disk)
-    assert bodies(effects) == [Acknowledge("T1", 0)]
-    assert words(disk, APPLIED_LOG) == ["applied"]
-
-
-def test_what_cannot_be_applied_is_not_acknowledged_but_asked_for_again():
-    message = Response("queue", 0, PollResponse("T1", 0))
-    role, disk, effects = run(Consumer(ON, "queue", refuses=True), message)
-    assert bodies(effects) == [] and words(disk, APPLIED_LOG) == []
-    assert bodies(run(role, Fired("retry"), disk=disk)[2]) == [Poll()]
-    assert bodies(run(role, Response("queue", 0, AcknowledgeResponse()))[2]) == [Poll()]

@@ -19,7 +19,6 @@ from mqlab.patterns.micro_batches.roles import (
     IDLE,
     OFFSETS,
     OUTPUT,
-    Arrive,
     Commit,
     CommitResponse,
     Driver,
@@ -30,7 +29,6 @@ from mqlab.patterns.micro_batches.roles import (
     InitProducerResponse,
     LatestOffset,
     LatestOffsetResponse,
-    Partition,
     QueryConfig,
     Store,
     Write,
@@ -106,14 +104,6 @@ def store(*asked, on=ON):
 BEGUN = (InitProducer(0), Write(0, 1, ("a1",)))
 
 
-def test_rows_and_progress_are_there_at_the_same_moment():
-    assert store(*BEGUN)[:3] == (["pending mb0 {a1}"], [], -1)
-    ledger, seen, progress, _ = store(*BEGUN, Commit(0, 1))
-    assert ledger == ["pending mb0 {a1}", "committed mb0 {a1}"]
-    assert (seen, progress) == (["a1"], 0)
-    assert store(*BEGUN, on=ON - {"one_transaction"})[1:3] == (["a1"], -1)
-
-
 def test_who_comes_next_ends_what_is_open_and_what_was_sent_before_is_refused():
     ledger, seen, _, sent = store(*BEGUN, InitProducer(0), Commit(0, 1), Write(0, 1, ("a1",)))
     assert ledger == ["pending mb0 {a1}", "aborted mb0 {a1}"] and not seen
@@ -121,24 +111,3 @@ def test_who_comes_next_ends_what_is_open_and_what_was_sent_before_is_refused():
     late = (InitProducer(0), InitProducer(0), *(Write(0, n, ("a1",)) for n in (1, 2)), Commit(0, 2))
     assert store(*late)[1] == ["a1"]
     assert store(*late, on=ON - {"producer_fencing"})[1] == ["a1", "a1"]
-
-
-def test_orders_arrive_one_by_one_and_stay():
-    role, effects = Partition.recover("s1", ("a1", "a2"), MemoryDisk(), 0)
-    assert [e.body for e in effects] == [Arrive()]
-    me, driver = Caller("s1"), Caller("driver")
-    asked = (
-        Request(me, Arrive()),
-        Request(driver, LatestOffset()),
-        Request(me, Arrive()),
-        Request(driver, LatestOffset()),
-        Request(driver, Fetch(0, 0, 1)),
-    )
-    _, disk, sent = run(role, *asked)
-    assert sent == [
-        Arrive(),
-        LatestOffsetResponse(1),
-        LatestOffsetResponse(2),
-        FetchResponse(0, ("a1",)),
-    ]
-    assert Partition.recover("s1", ("a1", "a2"), disk, 0)[1] == (), "all have arrived"

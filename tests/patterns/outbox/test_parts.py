@@ -13,13 +13,10 @@ from mqlab.kernel import (
     Send,
     SetTimer,
 )
-from mqlab.patterns.client import Answer
 from mqlab.patterns.outbox.claims import SAFEGUARDS
 from mqlab.patterns.outbox.roles import (
     DATABASE,
     ORDERS,
-    Acknowledge,
-    Broker,
     Marked,
     MarkSent,
     OutboxRow,
@@ -29,7 +26,6 @@ from mqlab.patterns.outbox.roles import (
     ReadOutbox,
     Relay,
     Shop,
-    find_next,
 )
 from mqlab.patterns.records import read_records
 from tests.patterns.running import bodies, run
@@ -58,27 +54,12 @@ def relay(config=ON):
     return Relay.recover(config, "shop", "broker", ORDERS, MemoryDisk(), 0)
 
 
-def test_numbers_are_taken_early_and_rows_seen_late():
-    shop, disk, effects = run(Shop(ON, slow=("T1",)), order(), order("T2"))
-    assert entries(disk) == ["ordered T2 #1"]
-    shop, disk, effects = run(shop, Fired("commit T1"), disk=disk)
-    assert entries(disk) == ["ordered T2 #1", "ordered T1 #0"]
-    assert bodies(effects) == [Answer("T1")]
-    assert Shop.recover(ON, (), disk, 0)[0].following == 2
-
-
 def test_an_order_is_stored_once_even_while_it_runs():
     _, disk, effects = run(Shop(ON, slow=("T1",)), order(), order())
     assert [str(body) for body in bodies(effects)] == ["failed this order is known"]
     _, disk, effects = run(Shop(ON), order(), order())
     assert entries(disk) == ["ordered T1 #0"]
     assert [str(body) for body in bodies(effects)] == ["failed this order is known"]
-
-
-def test_a_killed_shop_has_written_nothing_of_what_was_running():
-    _, disk, _ = run(Shop(ON, slow=("T1",)), order())
-    shop, effects = Shop.recover(ON, ("T1",), disk, 0)
-    assert (shop.running, shop.following, effects) == ((), 0, ())
 
 
 def test_the_oldest_row_is_given_until_it_is_marked():
@@ -88,19 +69,6 @@ def test_the_oldest_row_is_given_until_it_is_marked():
     shop, disk, effects = run(shop, ask(MarkSent("T1")), ask(MarkSent("T1")), disk=disk)
     assert bodies(effects) == [Marked()] and entries(disk)[-2:] == ["ordered T2 #1", "sent T1"]
     assert bodies(run(shop, ask(ReadOutbox()), disk=disk)[2]) == [OutboxRow("T2", 1)]
-
-
-def test_a_mark_without_a_row_is_not_written():
-    _, disk, effects = run(Shop(ON), ask(MarkSent("T9")))
-    assert entries(disk) == [] and bodies(effects) == [Marked()]
-
-
-def test_a_relay_that_waits_is_told_when_a_row_is_committed():
-    shop, _, effects = run(Shop(ON), ask(ReadOutbox()), order())
-    assert bodies(effects) == [Answer("T1"), OutboxRow("T1", 0)]
-    assert not shop.table.waiting
-    shop, _, effects = run(Shop(ON), ask(ReadOutbox(5)), order())
-    assert bodies(effects) == [Answer("T1")] and shop.table.waiting, "it reads behind number 5"
 
 
 @pytest.mark.parametrize(
@@ -134,12 +102,3 @@ def test_a_relay_asks_again_only_where_it_waits():
     role, _, effects = run(role, ConnectionLost("shop"))
     assert [type(effect) for effect in effects] == [SetTimer]
     assert bodies(run(role, Fired("retry"))[2]) == [ReadOutbox()]
-
-
-def test_each_group_has_a_position_of_its_own():
-    broker, disk, _ = run(Broker(ON), ask(Publish(ORDERS, "T1")), ask(Publish("shipments", "T1")))
-    acknowledged = ask(Acknowledge("stock", "T1", 0), Caller("stock"))
-    broker, disk, _ = run(broker, acknowledged, acknowledged, disk=disk)
-    assert find_next(disk, "stock") is None
-    assert find_next(disk, "accounting").txn == "T1"
-    assert len([*read_records(disk, ORDERS)]) == 1

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mqlab.kernel import Caller, Config, Fired, Reply, Request, Response, Send
+from mqlab.kernel import Caller, Config, Reply, Request, Response
 from mqlab.patterns.records import read_records
 from mqlab.patterns.saga.claims import SAFEGUARDS
 from mqlab.patterns.saga.roles import (
@@ -32,10 +32,6 @@ def undone(name):
     return Response(name, 0, UndoResponse("T1"))
 
 
-def asked(effects):
-    return [(effect.to, str(effect.body)) for effect in effects if isinstance(effect, Send)]
-
-
 @pytest.mark.parametrize(
     ("words", "ledger"),
     [
@@ -56,27 +52,6 @@ def test_a_step_is_done_once_and_undone_once(words, ledger):
 
 FORWARD = [START, done("orders"), done("money")]
 BACK = [*FORWARD, done("stock", ok=False)]
-
-
-@pytest.mark.parametrize(
-    ("events", "next_one"),
-    [
-        ([START], ("orders", "Do T1")),
-        (FORWARD[:2], ("money", "Do T1")),
-        (FORWARD, ("stock", "Do T1")),
-        (BACK, ("money", "Undo T1")),
-        ([*BACK, undone("money")], ("orders", "Undo T1")),
-    ],
-)
-def test_the_next_step_is_asked_for_once_the_last_is_written_and_again_after_a_restart(
-    events, next_one
-):
-    role = Orchestrator(Config(on=ON), STEPS)
-    role, disk, effects = run(role, *events)
-    assert asked(effects) == [next_one]
-    again, effects = Orchestrator.recover(Config(on=ON), STEPS, disk.power_cut(), 0)
-    assert asked(effects) == [next_one]
-    assert asked(again.step(Fired("retry T1"), disk)[1]) == [next_one]
 
 
 @pytest.mark.parametrize(

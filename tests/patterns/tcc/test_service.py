@@ -43,10 +43,6 @@ def test_each_operation_after_each_other(operations, ledger, balance, answer):
     assert run(*operations.split()) == (ledger, balance, answer)
 
 
-def test_who_has_nothing_reserves_nothing():
-    assert run("try", lacks=True) == ([], Balance(2, 0, 0), "not reserved")
-
-
 @pytest.mark.parametrize(
     ("off", "operations", "balance"),
     [

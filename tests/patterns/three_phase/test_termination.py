@@ -88,20 +88,9 @@ def test_it_tells_all_precommit_and_commits_when_they_have_acknowledged():
     assert role.states["T1"] == COMMITTED
 
 
-def test_all_uncertain_abort():
-    heard = [VOTE, ConnectionLost("tm"), answer("stock", UNCERTAIN), answer("money", UNCERTAIN)]
-    assert take_part(*heard)[1] == [Send(name, Abort("T1")) for name in ("stock", "money")]
-
-
 def test_who_is_not_next_in_line_asks_the_one_who_is():
     _, sent = take_part(VOTE, ConnectionLost("tm"), name="stock")
     assert sent == [Send("orders", AskState("T1", takes_over=False))]
-
-
-def test_an_answer_from_before_the_takeover_does_not_count_for_it():
-    early = Response("stock", 0, AskStateResponse("T1", UNKNOWN_HERE))
-    role, sent = take_part(VOTE, ConnectionLost("tm"), early)
-    assert not sent and role.states["T1"] == UNCERTAIN
 
 
 def test_who_answers_a_successor_obeys_the_coordinator_no_more():

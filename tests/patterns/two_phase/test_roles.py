@@ -61,12 +61,6 @@ def answered(effects):
     return [str(effect.body) for effect in effects if isinstance(effect, Reply)]
 
 
-def test_the_same_vote_twice_is_one_vote():
-    _, disk, effects = manage(BEGIN, *votes("orders", "orders"))
-    assert not effects
-    assert not read_latest(disk, DECISIONS)
-
-
 @pytest.mark.parametrize(
     "reason",
     [*votes("stock", yes=False), ConnectionLost("stock"), Fired("votes T1")],

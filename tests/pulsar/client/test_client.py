@@ -43,19 +43,6 @@ def at(position: int, index: int = -1) -> MessageId:
     return MessageId("orders-0", position, index)
 
 
-def test_permits_follow_the_subscription_and_come_back_by_halves() -> None:
-    stand = Stand()
-    stand.call(SubscribeTo("orders-0", "shop", queue=4))
-    stand.told("orders-0", Subscribed(partition="orders-0", subscription="shop"))
-    assert stand.take_sent() == ["orders-0: Subscribe shop Exclusive", "orders-0: Flow 4"]
-    stand.push("a", 0)
-    assert stand.call(Receive("shop")) == "ok a @0" and stand.take_sent() == []
-    stand.push(("b", "c"), 1, 2, acked=(0,))
-    assert stand.call(Receive("shop")) == "ok c @1:1 again 2"
-    assert stand.take_sent() == ["orders-0: Flow 2"]
-    assert stand.call(Receive("shop")) == "ok nothing"
-
-
 @pytest.mark.parametrize(
     "call",
     [Receive("shpo"), Acknowledge("shpo", (at(0),)), RedeliverAll("shpo"), Nack("shpo", (at(0),)),
@@ -152,14 +139,6 @@ def test_a_second_consumer_is_asked_for_beside_the_first_which_stays_where_it_is
     assert stand.client.consumers == (Consumer(SHARED, open=True),)
     stand.lose("orders-0")
     assert stand.asked == [False, True, True, False]
-
-
-def test_redeliver_empties_the_queue_and_gives_its_room_back() -> None:
-    stand = connected(SubscribeTo("orders-0", "shop", SubType.SHARED, queue=2))
-    stand.push("a", 0)
-    assert stand.call(RedeliverAll("shop")) == "ok"
-    assert stand.take_sent() == ["orders-0: Redeliver shop", "orders-0: Flow 1"]
-    assert stand.call(Receive("shop")) == "ok nothing"
 
 
 def test_a_negative_acknowledgement_asks_for_whole_entries_and_no_more() -> None:
@@ -284,17 +263,6 @@ def test_a_batch_is_acknowledged_as_a_whole_by_default_of_java() -> None:
     assert stand.take_sent() == ["orders-0: Ack cumulative shop 3"]
 
 
-def test_each_message_of_a_batch_has_a_number() -> None:
-    stand = Stand()
-    stand.call(Send("orders-0", ("a", "b", "c"), sequence=7))
-    stand.answer(SendReceipt(position=0))
-    stand.call(Send("orders-0", ("d",)))
-    assert stand.open[0].body.sequence == 10
-    stand.answer(SendReceipt(position=1))
-    stand.call(Send("orders-0", ("e", "f")))
-    assert (stand.open[0].body.lowest, stand.open[0].body.sequence) == (11, 12)
-
-
 def test_with_deduplication_a_producer_goes_on_after_its_last_number() -> None:
     """ProducerImpl#connectionOpened (batch-begins-with-a-duplicate of 4.2.4)."""
     stand = Stand(dedup=1)
@@ -340,51 +308,6 @@ def state(stand: Stand) -> ClientTxnState:
     return stand.client.txns["t1"].state
 
 
-def test_with_several_coordinators_the_first_transaction_goes_to_the_second() -> None:
-    stand = Stand(coordinators=3)
-    ids = [stand.begin(name) for name in ("t1", "t2", "t3", "t4")]
-    assert [text[3:5] for text in ids] == ["(1", "(2", "(0", "(1"]
-    assert stand.take_sent()[:3] == [f"tc-{n}: TcClientConnect {n}" for n in range(3)]
-
-
-def test_a_transaction_that_was_not_begun_has_had_its_turn() -> None:
-    """TransactionCoordinatorClientImpl#nextHandler counts what is asked for."""
-    stand = Stand(coordinators=3, begins=False)
-    stand.begin()
-    stand.fire("operation timeout")
-    stand.begin()
-    asked = [text for text in stand.take_sent() if "NewTxn" in text]
-    assert [text[:4] for text in asked] == ["tc-1", "tc-2"]
-
-
-def test_a_commit_that_aborts_in_vain_still_says_that_an_operation_failed() -> None:
-    """TransactionImpl#commit: whatever becomes of internalAbort."""
-    stand = Stand()
-    stand.begin()
-    stand.call(T1_SEND)
-    stand.answer(SendReceipt(ServerError.NotAllowedError))
-    stand.call(Commit("t1"))
-    gone = EndTxnResponse(ServerError.TransactionNotFound)
-    assert stand.answer(gone) == "failed TransactionHasOperationFailedException"
-    assert state(stand) is ClientTxnState.ERROR
-
-
-def test_a_send_that_comes_too_late_spoils_the_commit_that_is_tried_again() -> None:
-    """TypedMessageBuilderImpl#sendAsync registers its future before it looks at the state; an
-    acknowledgement looks first."""
-    stand = Stand()
-    stand.begin()
-    stand.call(Commit("t1"))
-    stand.fire("operation timeout")
-    refused = "failed InvalidTxnStatusException COMMITTING"
-    assert stand.call(Acknowledge("shop", (), "t1")) == refused
-    assert not stand.client.txns["t1"].failed
-    assert stand.call(T1_SEND) == refused and stand.client.txns["t1"].failed
-    stand.take_sent()
-    stand.call(Commit("t1"))
-    assert stand.take_sent() == ["tc-0: EndTxn abort (0,0)"]
-
-
 def test_a_registration_that_is_given_up_is_a_failed_operation() -> None:
     stand = Stand(registers=False)
     stand.begin()
@@ -407,20 +330,6 @@ def test_the_clients_own_timer_says_time_out() -> None:
     assert stand.client.txns["t2"].state is ClientTxnState.ABORTED
 
 
-def test_a_request_without_an_answer_is_given_up_and_may_be_made_again() -> None:
-    stand = Stand()
-    stand.begin()
-    stand.call(Commit("t1"))
-    stand.fire("operation timeout")
-    assert stand.returned[-1].result == "unknown TimeoutException"
-    assert state(stand) is ClientTxnState.COMMITTING
-    assert stand.call(Abort("t1")) == "failed InvalidTxnStatusException COMMITTING"
-    late = stand.open.pop(0)
-    stand.call(Commit("t1"))
-    stand.open.insert(0, late)
-    assert stand.answer(OK) == "" and stand.answer(OK) == "ok"
-
-
 def test_a_lost_coordinator_is_connected_to_again_and_asked_again() -> None:
     stand = Stand()
     stand.begin()
@@ -431,15 +340,6 @@ def test_a_lost_coordinator_is_connected_to_again_and_asked_again() -> None:
     stand.answer(EndTxnResponse(ServerError.TransactionCoordinatorNotFound))
     assert stand.take_sent() == ["tc-0: TcClientConnect 0", "tc-0: EndTxn commit (0,0)"]
     assert stand.answer(OK) == "ok"
-
-
-def test_a_lost_coordinator_does_not_repeat_what_waits_elsewhere() -> None:
-    stand = Stand()
-    stand.begin()
-    stand.call(T1_SEND)
-    stand.take_sent()
-    stand.lose("tc-0")
-    assert stand.take_sent() == ["tc-0: TcClientConnect 0"]
 
 
 def test_a_send_is_repeated_with_its_number_on_a_new_connection() -> None:
@@ -460,15 +360,6 @@ def test_a_transaction_that_there_is_not_is_said_to_be_missing() -> None:
     assert Stand().call(Commit("t9")) == "failed there is no transaction t9"
 
 
-def test_the_administration_is_asked_and_its_answer_told() -> None:
-    stand = Stand()
-    stand.call(AskAdmin("orders-0", GetLastMessageId("orders-0")))
-    assert stand.answer(LastMessageId(position=3)) == "ok @3"
-    stand.call(AskAdmin("orders-0", GetLastMessageId("orders-0")))
-    refused = LastMessageId(ServerError.TopicNotFound)
-    assert stand.answer(refused) == "failed TopicDoesNotExistException"
-
-
 def test_the_administration_does_not_load_a_coordinator() -> None:
     stand = Stand()
     stand.call(AskAdmin("tc-0", GetLastMessageId("tc-0")))
@@ -482,17 +373,6 @@ def test_the_administration_does_not_load_a_coordinator() -> None:
 
 def told(stand: Stand, old: Client) -> list[str]:
     return [text.en for text in stand.client.describe_changes(old)]
-
-
-def test_what_comes_waits_to_be_received() -> None:
-    stand = connected()
-    stand.push("a", 0)
-    before = stand.client
-    stand.push(("b", "c"), 1, acked=(0,))
-    assert told(stand, before) == ["shop: to be received: a, c"]
-    before = stand.client
-    stand.call(Receive("shop"))
-    assert told(stand, before) == []
 
 
 def test_a_subscribe_without_an_answer_is_given_up() -> None:

@@ -9,18 +9,6 @@ import pytest
 from mqlab.pulsar.ledger import Cursor, join
 
 
-def test_mark_delete_waits_for_a_gap_to_close() -> None:
-    cursor = Cursor().delete((1, 2))
-    assert cursor == Cursor(-1, ((1, 2),))
-    assert cursor.delete((0,)) == Cursor(2)
-
-
-def test_what_is_below_mark_delete_is_deleted_and_not_kept() -> None:
-    cursor = Cursor(3).delete((1, 5))
-    assert cursor == Cursor(3, ((5, 5),))
-    assert [cursor.is_deleted(p) for p in range(7)] == [True] * 4 + [False, True, False]
-
-
 def test_a_cumulative_acknowledgement_takes_up_what_it_reaches() -> None:
     cursor = Cursor(-1, ((2, 2), (4, 4))).delete_up_to(1)
     assert cursor == Cursor(2, ((4, 4),))

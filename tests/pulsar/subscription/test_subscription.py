@@ -26,54 +26,9 @@ from mqlab.pulsar.messages import (
     Unsubscribe,
 )
 from mqlab.pulsar.pending_ack import PendingAck
-from mqlab.pulsar.states import MarkerType, PendingAckState, SubType, TxnAction
+from mqlab.pulsar.states import PendingAckState, SubType, TxnAction
 from mqlab.pulsar.subscription import Subscription
 from tests.pulsar.subscription.stand import NAME, T1, T2, T3, TOPIC, Stand
-
-COMMITTED, ABORTED = MarkerType.TXN_COMMIT, MarkerType.TXN_ABORT
-
-
-@pytest.mark.parametrize("sub_type", SubType)
-def test_markers_and_aborted_messages_are_acknowledged_when_they_are_read_over(
-    sub_type: SubType,
-) -> None:
-    entries = ("a", (T1, "b"), (T2, "c"), (ABORTED, T1), (COMMITTED, T2))
-    stand = Stand(*entries, sub_type=sub_type, aborts=(T1,))
-    assert stand.sub.cursor == Cursor()  # nobody is there, so nothing is read
-    assert stand.connect() == ["app a", "app c"]
-    assert stand.sub.cursor == Cursor(-1, ((1, 1), (3, 4)))
-    stand.ack(0, 2)
-    assert stand.sub.cursor == Cursor(4)
-
-
-def test_nothing_above_the_bound_is_sent() -> None:
-    stand = Stand("a", (T1, "b"), "c", max_read=0)
-    assert stand.connect() == ["app a"]
-    assert stand.move_bound(2) == ["app b", "app c"]
-
-
-@pytest.mark.parametrize("sub_type", SubType)
-def test_a_consumer_is_sent_as_much_as_it_has_said(sub_type: SubType) -> None:
-    stand = Stand("a", "b", "c", sub_type=sub_type)
-    assert stand.connect(permits=2) == ["app a", "app b"]
-    assert stand.ask(Flow(TOPIC, NAME, 1), "app") == ["app c"]
-
-
-def test_shared_takes_turns_and_hands_on_what_a_lost_consumer_held() -> None:
-    stand = Stand("a", "b", max_read=-1)
-    stand.connect("app")
-    stand.connect("twin")
-    assert stand.move_bound(0) == ["app a"] and stand.move_bound(1) == ["twin b"]
-    assert stand.lose("twin") == ["app b"]  # with the count that it had
-    assert stand.lose("app") == [] and stand.connect("late") == ["late a", "late b"]
-
-
-def test_failover_serves_one_and_rewinds_for_the_next() -> None:
-    stand = Stand("a", "b", sub_type=SubType.FAILOVER)
-    assert stand.connect("app") == ["app a", "app b"]
-    assert stand.connect("twin") == []
-    stand.ack(0)
-    assert stand.lose("app") == ["twin b"]
 
 
 def test_exclusive_has_one_consumer_and_types_do_not_mix() -> None:
@@ -106,13 +61,6 @@ def test_a_client_that_comes_back_replaces_itself() -> None:
     assert stand.connect() == ["app a"] and len(stand.sub.consumers) == 1
 
 
-def test_redelivery_of_single_entries_counts() -> None:
-    stand = Stand("a", "b")
-    stand.connect()
-    stand.ack(0)
-    assert stand.redeliver() == ["app b+1"] and stand.redeliver() == ["app b+2"]
-
-
 @pytest.mark.parametrize(
     ("consumer", "error"), [("", ServerError.ConsumerBusy), ("b", ServerError.MetadataError)]
 )
@@ -127,15 +75,6 @@ def test_a_subscription_that_others_use_stays(consumer: str, error: ServerError)
     assert stand.sub.pending.acked_by(T1) and stand.disk.log(stand.sub.log).end == 1
     stand.ask(Unsubscribe(TOPIC, NAME, force=True), "admin")
     assert stand.sub.gone and stand.disk.log(stand.sub.log).end == 0
-
-
-def test_a_subscription_that_is_given_up_leaves_nothing_behind() -> None:
-    stand = Stand("a")
-    stand.connect()
-    stand.ack(0, txn=T1)
-    stand.ask(Unsubscribe(TOPIC, NAME, "app"), "app")
-    assert stand.sub.gone and stand.answers[-1].ok
-    assert not len(stand.disk.table("cursors")) and stand.disk.log(stand.sub.log).end == 0
 
 
 def test_a_reader_keeps_no_place_and_goes_with_its_connection() -> None:
@@ -261,52 +200,6 @@ def test_to_whom_a_message_goes_looks_at_each_consumer_once(permits: int) -> Non
 # ---- Acknowledgements with and without transactions, and what their ends send again
 
 COMMIT, ABORT = TxnAction.COMMIT, TxnAction.ABORT
-SINGLE = (SubType.EXCLUSIVE, SubType.FAILOVER)
-INDIVIDUAL = (SubType.SHARED, SubType.KEY_SHARED)
-
-
-@pytest.mark.parametrize("sub_type", SubType)
-def test_a_commit_acknowledges_and_nothing_comes_again(sub_type: SubType) -> None:
-    stand = Stand("a", "b", sub_type=sub_type)
-    assert stand.connect() == ["app a", "app b"]
-    assert stand.ack(0, 1, txn=T1) == "" and stand.sub.cursor == Cursor()
-    assert stand.redeliver() == []
-    assert stand.end_txn(T1, COMMIT) == [] and stand.redeliver() == []
-    assert stand.sub.cursor == Cursor(1) == stand.disk.table("cursors")["shop"]
-
-
-@pytest.mark.parametrize("sub_type", INDIVIDUAL)
-def test_an_abort_sends_the_freed_entries_again_and_counts(sub_type: SubType) -> None:
-    stand = Stand("a", "b", "c", sub_type=sub_type)
-    stand.connect()
-    stand.ack(0, 2, txn=T1)
-    assert stand.end_txn(T1, ABORT) == ["app a+1", "app c+1"]
-    stand.ack(0, txn=T2)
-    assert stand.end_txn(T2, ABORT) == ["app a+2"]
-
-
-@pytest.mark.parametrize("sub_type", SINGLE)
-def test_an_abort_sends_everything_unacknowledged_again_in_order(sub_type: SubType) -> None:
-    """X6: with others outstanding, they come twice, and nothing is counted."""
-    stand = Stand("a", "b", "c", sub_type=sub_type)
-    stand.connect()
-    stand.ack(1, txn=T1)
-    assert stand.end_txn(T1, ABORT) == ["app a", "app b", "app c"]
-
-
-def test_a_plain_acknowledgement_beats_a_pending_one() -> None:
-    """X1: the abort brings nothing back on Shared; on Exclusive it still sends the others."""
-    shared = Stand("a", "b")
-    shared.connect()
-    shared.ack(0, txn=T1)
-    shared.ack(0)
-    assert shared.sub.cursor == Cursor(0) and len(shared.sub.pending.of_txn) == 1
-    assert shared.end_txn(T1, ABORT) == []
-    exclusive = Stand("a", "b", sub_type=SubType.EXCLUSIVE)
-    exclusive.connect()
-    exclusive.ack(0, txn=T1)
-    exclusive.ack(0)
-    assert exclusive.end_txn(T1, ABORT) == ["app b"]
 
 
 def test_a_plain_cumulative_acknowledgement_is_applied_over_a_held_slot() -> None:
@@ -324,14 +217,6 @@ def test_a_cumulative_acknowledgement_on_shared_is_ignored_and_succeeds() -> Non
     stand.connect()
     assert stand.ack_up_to(0, txn=T1) == "" and stand.answers[-1] == AckResponse()
     assert stand.sub.pending.cumulative is None and stand.disk.log(stand.sub.log).end == 0
-
-
-def test_the_handle_is_opened_by_the_first_transaction() -> None:
-    stand = Stand("a")
-    stand.connect()
-    assert stand.sub.pending.state is PendingAckState.NONE
-    stand.ack(0, txn=T1)
-    assert stand.sub.pending.state is PendingAckState.READY
 
 
 @pytest.mark.parametrize("sub_type", [SubType.SHARED, SubType.EXCLUSIVE])
@@ -358,18 +243,6 @@ def test_a_batch_comes_again_without_what_is_acknowledged_or_pending() -> None:
     stand.end_txn(T2, COMMIT)
     assert stand.redeliver() == ["app c+1"]
     assert stand.end_txn(T1, ABORT) == ["app a,c+2"]
-
-
-def test_a_refused_request_has_let_go_of_all_its_messages() -> None:
-    """Consumer#individualAckWithTransaction; the real broker agrees: refused-ack-lets-go."""
-    stand = Stand("a", "b")
-    stand.connect()
-    stand.ack(0, txn=T1)
-    assert "pending ack status" in stand.ack(0, 1, txn=T2)
-    assert stand.redeliver() == [] and stand.end_txn(T2, ABORT) == []
-    stand.connect("other")
-    assert stand.lose("app") == [], "b is in nobody's hands, so nobody else is sent it"
-    assert stand.lose("other") == [] and stand.connect("third") == ["third b"]
 
 
 def test_who_acknowledges_one_of_a_batch_counts_the_others_anew() -> None:

@@ -95,35 +95,6 @@ def readable(topic: Alone) -> int:
     return number
 
 
-def test_the_first_transactional_message_waits_for_the_first_snapshot() -> None:
-    topic = start()
-    send(topic, "n0")
-    assert topic.role.buffer.state is BufferState.NO_SNAPSHOT
-    topic.slow, topic.replies = True, []
-    topic.ask(SendMessage(NAME, "p", 1, ("t",), T1))
-    assert topic.role.buffer.state is BufferState.FIRST_SNAPSHOTTING and readable(topic) == -1
-    assert len(topic.words(NAME)) == 1, "nothing is appended before the snapshot is safe"
-    topic.ask(SendMessage(NAME, "p", 2, ("n",)))
-    topic.settle()
-    assert [str(reply.body) for reply in topic.replies] == ["ok @1", "ok @2"]
-    assert topic.words(NAME)[1:] == ["n @1", "t in (0,1) @2"] and readable(topic) == 1
-    assert topic.words(SNAPSHOT_LOG) == ["Snapshot maxReadPosition=0 aborts={}"]
-
-
-def test_an_abort_during_the_first_snapshot_writes_nothing_and_the_message_blocks() -> None:
-    """TopicTransactionBuffer#abortTxn answers at once unless the buffer is Ready; the message
-    that waits for the snapshot is appended all the same."""
-    topic = start(slow=True)
-    topic.ask(SendMessage(NAME, "p", 0, ("t",), T0))
-    abort(topic, T0, mark=0)
-    topic.settle()
-    assert topic.words(NAME) == ["t in (0,0) @0"]
-    assert topic.role.buffer.is_ongoing(T0) and readable(topic) == -1
-    topic.slow = False
-    commit(topic, T1, mark=0)
-    assert topic.words(NAME)[1:] == ["commit marker of (0,1) @1", "abort marker of (0,0) @2"]
-
-
 def test_open_transactions_are_open_again_after_a_load() -> None:
     topic = start()
     send(topic, "n0")
@@ -201,20 +172,6 @@ def test_snapshots_by_count_and_by_time() -> None:
     send(topic, "d", T1)
     commit(topic, T1)
     assert len(topic.words(SNAPSHOT_LOG)) == 3 and not topic.timers
-
-
-def test_a_deleted_topic_has_nothing_to_end() -> None:
-    topic = start()
-    send(topic, "a", T1)
-    assert topic.call(DeleteTopic(NAME)).ok
-    commit(topic, T1)
-    assert not topic.words(NAME) and not topic.words(SNAPSHOT_LOG)
-    topic.restart()
-    commit(topic, T1)
-    assert not topic.words(NAME)
-    assert send(topic, "b").position == 0
-    commit(topic, T1)
-    assert topic.words(NAME) == ["b @0", "commit marker of (0,1) @1"]
 
 
 def test_without_its_snapshot_a_buffer_hides_nothing_and_an_abort_does_not_either() -> None:

@@ -14,7 +14,6 @@ from mqlab.rocketmq.application import (
     NotRepeatable,
     Scripted,
     Task,
-    check,
     execute,
     run_task,
 )
@@ -33,12 +32,6 @@ def run_through(rule, answers, memory=EMPTY):
         asked.append(str(result))
         task, memory, result = run_task(rule, task.resume(answer), memory)
     return asked, dict(memory.items()), result
-
-
-@pytest.mark.parametrize(("row", "state"), [("paid", "COMMIT_MESSAGE"), (None, "UNKNOW")])
-def test_asked_later_it_looks_the_row_up(row, state):
-    """No row is no proof that there will be none."""
-    assert run_through(check, [row]) == (["get o1"], {}, Finished(state))
 
 
 def test_each_statement_is_made_once_and_answered_again_from_the_journal():
@@ -133,20 +126,6 @@ kill app when={when} after={after}
 run app: send-in-transaction orders-0 o1
 at 7000
 fire broker check"""
-
-
-@pytest.mark.parametrize(
-    ("when", "after", "written", "delivered"),
-    [
-        ("Statement#1", 0, {}, []),
-        ("Statement#1", 1, {"o1": "paid"}, ["o1 (1)"]),
-        ("EndTransaction#1", 0, {"o1": "paid"}, ["o1 (1)"]),
-        ("EndTransaction#1", 1, {"o1": "paid"}, ["o1"]),
-    ],
-)
-def test_wherever_the_process_dies_row_and_message_agree(when, after, written, delivered):
-    run = drive(DIES.format(when=when, after=after))
-    assert rows(run) == written and queue(run, "orders-0") == delivered
 
 
 def test_memory_is_lost_with_the_process_and_not_shared():

@@ -42,12 +42,10 @@ from mqlab.rocketmq.remoting.codes import ResponseCode
 from mqlab.rocketmq.states import TransactionType
 from tests.rocketmq.queues import (
     GROUP,
-    HALF,
     OP,
     apply_all,
     make_config,
     make_half,
-    make_op,
     put,
     words_in,
 )
@@ -102,19 +100,6 @@ def test_offsets_of_a_group():
     assert asked.ask(QueryConsumerOffset("other", "orders-0")).offset == 0
     asked.do(Fired("persist offsets", 5_000))
     assert dict(asked.disk.table("consumerOffset.json").items()) == {"orders-0@shop": 1}
-
-
-def test_a_round_notes_how_far_it_came_in_both_of_its_queues_and_a_start_goes_on_from_there():
-    """The next round reads neither what the op record names nor the record again."""
-    config = make_config()
-    asked = Asked(put(MemoryDisk(), make_half(config, "o1"), make_op(config, "0")))
-    asked.do(Fired("check", 60_000))
-    asked.do(Fired("persist offsets", 65_000))
-    kept = {f"{HALF}@CID_RMQ_SYS_TRANS": 1, f"{OP}@CID_RMQ_SYS_TRANS": 1}
-    assert dict(asked.disk.table("consumerOffset.json").items()) == kept
-    again, effects = Broker.recover(config, asked.disk, 70_000)
-    assert dict(again.offsets.items()) == kept
-    assert effects == (), "nothing is unread, so that no round is planned"
 
 
 @pytest.mark.parametrize("topic", [HALF_TOPIC, OP_TOPIC, DISCARD_TOPIC, SCHEDULE_TOPIC])

@@ -48,7 +48,6 @@ LIVE = Producers().register(GROUP, "app")
 LATER = 60_000  # every half below is older than transactionTimeOut then
 
 NEW, OLD = make_config(), make_config(release="4.9")
-BOTH = pytest.mark.parametrize("config", [NEW, OLD], ids=["5.5", "4.9"])
 
 
 def examine(
@@ -79,20 +78,6 @@ def halves(config: Any, *orders: str, born_ms: int = 0) -> MemoryDisk:
 
 
 # -- resolved ----------------------------------------------------------------------------
-
-
-def test_an_op_record_may_name_several_halves():
-    disk = put(halves(NEW, "o1", "o2"), make_op(NEW, "0,1,"))
-    found, _ = examine(NEW, disk)
-    assert progress(found) == (2, 1)
-
-
-def test_an_op_record_is_done_with_only_when_all_its_halves_are():
-    """o3 is too young, so that the round stops before the second half that the record names."""
-    disk = put(halves(NEW, "o1"), make_half(NEW, "o2", born_ms=LATER))
-    disk = put(disk, make_half(NEW, "o3"), make_op(NEW, "0,2,"))
-    found, _ = examine(NEW, disk)
-    assert progress(found) == (1, 0)
 
 
 @pytest.mark.parametrize(("config", "end"), [(NEW, 1), (OLD, 0)], ids=["5.5", "4.9"])
@@ -148,13 +133,6 @@ def test_a_young_half_is_not_asked_about(config, age_ms, is_asked):
     assert progress(found) == (int(is_asked), 0)
 
 
-@BOTH
-def test_a_young_half_holds_up_what_lies_behind_it(config):
-    disk = put(MemoryDisk(), make_half(config, "young", born_ms=LATER), make_half(config, "old"))
-    found, _ = examine(config, disk)
-    assert asked(found) == [] and progress(found) == (0, 0)
-
-
 # -- an immunity of its own --------------------------------------------------------------
 
 
@@ -168,14 +146,6 @@ def test_each_copy_says_where_the_first_one_lies():
         found, disk = examine(NEW, disk, at)
         at = progress(found)
     assert [s.message.get(PREPARED_QUEUE_OFFSET) for s in in_queue(disk, HALF)] == [None, "0", "0"]
-
-
-def test_a_copy_travels_on_also_where_the_same_round_saw_the_first_one_end():
-    """The stop came before the offsets were written. The first half uses the record up."""
-    _, disk = examine(NEW, immune(NEW, "60"), at_ms=30_000)
-    found, disk = examine(NEW, put(disk, make_op(NEW, "0")), at_ms=50_000)
-    assert asked(found) == []
-    assert words_in(disk, HALF) == ["o1", "o1 (1)", "o1 (2)"]
 
 
 def test_a_second_record_for_the_first_half_ends_its_copy():
@@ -234,20 +204,6 @@ def test_how_a_body_is_compressed_is_said_of_it_all_the_way(bits: int) -> None:
     plain = replace(sent, sys_flag=bits | TransactionType.PREPARED_TYPE)
     unguarded = replace(CONFIG, on=CONFIG.on - {"half_topic"})
     assert check.build_half(plain, unguarded).sys_flag == bits
-
-
-def test_an_application_s_flag_and_time_of_birth_come_with_a_commit() -> None:
-    sent = replace(make_message("o1", born_ms=5), flag=7)
-    half = store(check.build_half(sent, CONFIG))
-    committed = check.build_committed(replace(half, store_ms=9), CONFIG)
-    assert (committed.flag, committed.born_ms, committed.born_host) == (7, 5, sent.born_host)
-
-
-def test_the_flag_is_lost_when_a_half_is_put_back_and_the_question_still_has_it() -> None:
-    half = store(check.build_half(replace(make_message("o1"), flag=7), CONFIG))
-    copy = store(check.build_copy(half, 1))
-    assert (half.message.flag, copy.message.flag) == (7, 0)
-    assert check.build_question(half, copy).message.flag == 7
 
 
 @pytest.mark.parametrize("kind", TransactionType)

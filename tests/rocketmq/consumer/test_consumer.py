@@ -15,12 +15,6 @@ SYSTEM = "system rocketmq consumers=shop"
 SEND = "run app: send orders-0 o1, send orders-0 o2"
 
 
-def test_it_reads_on_where_it_was():
-    run = drive(f"{SYSTEM}\n{SEND}\nrun shop: consume, consume")
-    assert results(run, "shop") == ["ok o1, o2", "ok nothing"]
-    assert rows(run, "shop", "applied") == {"o1": 1, "o2": 1}
-
-
 @pytest.mark.parametrize(("persisted", "again"), [("fire broker persist offsets\n", False),
                                                   ("", True)])  # fmt: skip
 def test_a_broker_killed_before_it_wrote_the_offsets_delivers_again(persisted, again):
@@ -35,30 +29,6 @@ restart shop""")
 
 
 # -- what cannot be processed ------------------------------------------------------------
-
-
-def test_what_fails_comes_back_later_and_holds_nothing_up():
-    run = drive(f"""{SYSTEM}
-{SEND}
-run shop: consume later o1, consume
-at 10000
-fire broker delay level 3
-run shop: consume""")
-    assert results(run, "shop") == ["ok o1 sent back, o2", "ok nothing", "ok o1"]
-    assert rows(run, "shop", "applied") == {"o1": 1, "o2": 1}
-
-
-def test_a_retry_is_for_its_group_only():
-    run = drive("""\
-system rocketmq consumers=shop:shop,stock:stock
-run app: send orders-0 o1
-run shop: consume later
-at 10000
-fire broker delay level 3
-run shop: consume
-run stock: consume""")
-    assert results(run, "shop")[-1] == "ok o1"
-    assert results(run, "stock") == ["ok o1"], "once, from the topic itself"
 
 
 def test_a_retry_says_where_it_came_from():
@@ -95,31 +65,6 @@ def test_an_orderly_listener_stops_its_queue():
 
 
 # -- sharing -----------------------------------------------------------------------------
-
-
-def test_two_consumers_share_the_queues_and_one_takes_over():
-    text = """\
-system rocketmq queues=2 consumers=one:shop,two:shop
-run one: consume
-run two: consume
-run app: send orders-0 a, send orders-1 b
-run one: consume
-run two: consume"""
-    run = drive(text)
-    assert (results(run, "one")[-1], results(run, "two")[-1]) == ("ok a", "ok b")
-    run = drive(f"{text}\nkill two\nrun app: send orders-1 c\nrun one: consume")
-    assert results(run, "one")[-1] == "ok c"
-
-
-def test_each_topic_is_shared_by_itself():
-    run = drive("""\
-system rocketmq topic=orders,bills consumers=one:shop,two:shop
-run one: consume
-run two: consume
-run app: send orders-0 a, send bills-0 b
-run one: consume
-run two: consume""")
-    assert (results(run, "one")[-1], results(run, "two")[-1]) == ("ok b, a", "ok nothing")
 
 
 def test_what_was_asked_on_a_connection_that_broke_is_asked_again():

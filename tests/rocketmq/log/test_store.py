@@ -15,7 +15,7 @@ from mqlab.rocketmq.log import (
 )
 from mqlab.rocketmq.messages import Message
 from tests.rocketmq.driven import drive, queue
-from tests.rocketmq.queues import HALF, OP, apply_all, in_queue, put, words_in
+from tests.rocketmq.queues import HALF, apply_all, in_queue, put, words_in
 
 MESSAGES = [Message("orders", 0, "a"), Message("orders", 1, "b"), Message("orders", 0, "c")]
 
@@ -67,28 +67,6 @@ fire broker check""")
 # -- on the disk, on a slave -----------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("options", "kept"), [("", []), ("flush=sync", ["o1"]), ("flush_ms=500", [])]
-)
-def test_a_power_cut_takes_what_was_acknowledged_too_early(options, kept):
-    run = drive(f"""\
-system rocketmq {options}
-run app: send orders-0 o1
-power-cut broker
-restart broker""")
-    assert queue(run, "orders-0") == kept
-
-
-def test_with_sync_flush_an_end_is_on_the_disk_too():
-    """Nobody waits for it, but the flush service comes round."""
-    run = drive("""\
-system rocketmq flush=sync release=4.9
-run app: send-in-transaction orders-0 o1
-power-cut broker
-restart broker""")
-    assert (queue(run, "orders-0"), queue(run, OP)) == (["o1"], ["0"])
-
-
 def test_half_a_second_later_it_is_on_the_disk():
     run = drive("""\
 system rocketmq flush_ms=500
@@ -129,12 +107,3 @@ run app: send orders-0 a"""
         "FLUSH_SLAVE_TIMEOUT @0",
         "SLAVE_NOT_AVAILABLE @1",
     ]
-
-
-def test_5_5_waits_for_a_slave_that_is_not_there():
-    """Recorded (slave-timeout); 4.9 says at once that there is none."""
-    run = drive("system rocketmq in_sync=2\nrun app: send orders-0 a\nfire broker acknowledge 0")
-    assert [str(o) for o in run.world.nodes["app"].app.results] == [
-        "send orders-0 a: ok FLUSH_SLAVE_TIMEOUT @0"
-    ]
-    assert queue(run, "orders-0") == ["a"]

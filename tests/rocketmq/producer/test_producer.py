@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from mqlab.kernel import Call, Caller, ConnectionLost, MemoryDisk, Request, Response, Return, Send
-from mqlab.kernel.offers import list_options
 from mqlab.rocketmq.broker import Broker
 from mqlab.rocketmq.messages import (
     HaReport,
@@ -16,7 +15,7 @@ from mqlab.rocketmq.messages import (
 from mqlab.rocketmq.producer import Producer, ProducerConfig, SendInTransaction, read_property
 from mqlab.rocketmq.remoting.codes import ResponseCode
 from mqlab.rocketmq.states import TransactionType
-from tests.rocketmq.driven import drive, queue, results, rows
+from tests.rocketmq.driven import drive, results, rows
 from tests.rocketmq.queues import HALF, in_queue, make_config, make_message, put
 
 SEND = SendInTransaction("orders-0", "o1")
@@ -139,20 +138,6 @@ def test_nobody_refuses_what_a_running_broker_gets():
 # -- being findable ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("options", "known"),
-    [("release=4.9", True), ("release=5.5", False), ("release=5.5 early=on", True)],
-)
-def test_who_is_known_before_it_has_sent_anything(options, known):
-    run = drive(f"system rocketmq {options}\nat 1")
-    assert ("order-service" in run.world.role("broker").producers.groups) is known
-
-
-def test_a_producer_whose_process_died_is_forgotten():
-    run = drive("system rocketmq early=on\nat 1\nkill app")
-    assert "order-service" not in run.world.role("broker").producers.groups
-
-
 @pytest.mark.parametrize(("release", "when"), [("5.5", "its next send"), ("4.9", "its heartbeat")])
 def test_after_a_broken_connection_it_registers_again(release, when):
     lines = [f"{BASE} release={release}", "run app: send orders-0 a", "kill broker",
@@ -165,15 +150,6 @@ def test_after_a_broken_connection_it_registers_again(release, when):
 
 
 # -- a process that starts over ----------------------------------------------------------
-
-
-def test_a_restarted_process_is_not_asked_again_what_it_was_asked():
-    run = drive(f"""{BASE}
-kill app when=Statement#1 after=0
-run app: send-in-transaction orders-0 o1, send-in-transaction orders-0 o2
-restart app""")
-    assert results(run) == ["unknown the process died", "ok SEND_OK COMMIT_MESSAGE"]
-    assert queue(run, HALF) == ["o1", "o2"]
 
 
 def test_message_ids_differ_from_life_to_life():
@@ -197,36 +173,6 @@ def test_an_end_by_hand_needs_a_half_from_here():
 
 
 # -- one connection, both ways -----------------------------------------------------------
-
-LOST = """system rocketmq timeout_ms=1000
-run app: listener UNKNOW COMMIT_MESSAGE
-run app: send-in-transaction orders-0 o1
-at 30000
-{fault}
-fire broker check
-at 60000
-fire app heartbeat
-fire broker check
-at 65000"""
-
-
-@pytest.mark.parametrize(
-    "fault", ["lose broker→app CheckTransactionState", "break broker app", "break app broker"]
-)
-def test_a_connection_that_breaks_is_broken_at_both_ends(fault):
-    """The broker forgets the producer, and the next heartbeat makes it known again."""
-    broken = drive(LOST.format(fault=fault).partition("at 60000")[0])
-    assert "order-service" not in broken.world.role("broker").producers.groups
-    assert not broken.world.role("app").registered
-    run = drive(LOST.format(fault=fault))
-    assert dict(run.world.role("broker").producers.groups.items()) == {"order-service": ("app",)}
-    assert [s.message.words for s in in_queue(run.world.disk("broker"), "orders-0")] == ["o1"]
-
-
-def test_one_connection_can_be_broken_once():
-    run = drive("\n".join(LOST.splitlines()[:3]))
-    breaks = [o for o in list_options(run.system, run.world, {}) if o.kind == "break"]
-    assert [set(option.ends) for option in breaks] == [{"app", "broker"}]
 
 
 def test_the_news_of_a_close_is_about_the_connection_that_closed():
