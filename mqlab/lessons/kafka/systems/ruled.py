@@ -70,6 +70,7 @@ from ....kernel import (
     worded,
 )
 from ....kernel.options import Order, fill
+from ....kernel.text import BadValue
 from ....kernel.world import NodeState, Recover
 from ....registry import system
 from ...roles import put_roles, recover_as
@@ -547,7 +548,13 @@ class AskingSystem(KafkaSystem):
     """Kafka with clients by hand; `rules` ("admit", …) puts its coordinator under watch."""
 
     name = "asking"
-    most_replicas = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self._raw and self.replicas > 1:  # it would not find the leader
+            raise BadValue(
+                "replicas={}: expected 1; for several take `system kafka`", self.replicas
+            )
 
     @cached_property
     def _raw(self) -> tuple[str, ...]:
