@@ -20,13 +20,13 @@ SECTIONS = read_sections(Path(__file__).parent)
 TABLE: tuple[Listed, ...] = ()
 #: programs that are not run against `mqlab serve pulsar`, and why
 UNSERVED = dict(SECTIONS["not served"])
+IGNORED, OTHERS = SECTIONS["not compared"], SECTIONS["not served"] + SECTIONS["not recorded"]
 
 
 def page() -> str:
     """DIFFERENCES-pulsar.md."""
     source = "Made by `mqlab real pulsar compare --page` from `tests/oracle/pulsar/differences.py`."
-    others = SECTIONS["not served"] + SECTIONS["not recorded"]
-    text = write_page("Pulsar", source, TABLE, SECTIONS["not compared"], others)
+    text = write_page("Pulsar", source, TABLE, IGNORED, OTHERS)
     lines = ["", "## What `mqlab serve pulsar` does not serve", ""]
     lines += ["It refuses by the same tables (`mqlab/pulsar/unserved.py`).", ""]
     lines += write_table(("what is asked for", "what is answered"), list_refusals())

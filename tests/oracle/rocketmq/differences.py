@@ -18,6 +18,7 @@ PAGE = RECORDINGS / "DIFFERENCES-rocketmq.md"
 
 SECTIONS = read_sections(Path(__file__).parent)
 TABLE = read_table(SECTIONS["differences"])
+IGNORED, OTHERS = SECTIONS["not compared"], SECTIONS["not recorded"]
 
 
 def list_refused() -> list[str]:
@@ -36,6 +37,5 @@ def page() -> str:
     source = (
         "Made by `mqlab real rocketmq compare --page` from `tests/oracle/rocketmq/differences.py`."
     )
-    ignored, others = SECTIONS["not compared"], SECTIONS["not recorded"]
-    recorded = write_page("RocketMQ", source, TABLE, ignored, others)
+    recorded = write_page("RocketMQ", source, TABLE, IGNORED, OTHERS)
     return recorded + "\n".join(list_refused()) + "\n"
