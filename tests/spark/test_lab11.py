@@ -68,12 +68,14 @@ def doubled(bench: Bench) -> Cell:
     return bench.kill("at-least-once", Point.COMMITTED, say=lambda line: None)
 
 
+@spread
 def test_a_double_shows_in_each_minute_and_not_in_a_ranking(bench: Bench, doubled: Cell) -> None:
     right = bench.kill("exactly-once", Point.COMMITTED, say=lambda line: None)
     assert set(copies(right.rows).values()) == {1} and set(copies(doubled.rows).values()) == {1, 2}
     assert bestsellers(right.rows) == bestsellers(doubled.rows)
 
 
+@spread
 def test_sparks_own_sink_doubles_what_at_least_once_doubles(bench: Bench, doubled: Cell) -> None:
     from mqlab.spark import IncomeError, topics
     from mqlab.spark.sinks import BUILT_IN
