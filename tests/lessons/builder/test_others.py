@@ -37,6 +37,7 @@ def read(what: What, sitting: int) -> str:
 MUTANTS = [(what, *one) for what in OTHERS for one in mutate(read(what, 2))]
 
 
+@pytest.mark.spread("mqlab/lessons/builder", "tests/lessons/builder")
 @pytest.mark.parametrize(
     ("what", "sitting"), [(what, sitting) for what in WHATS.values() for sitting in what.sittings]
 )
