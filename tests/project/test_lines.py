@@ -56,7 +56,7 @@ PROGRAM = (
             "mqlab/lessons/builder/*"),
     Purpose("lessons: atlas", 600, "the glossary's pictures",
             "mqlab/lessons/atlas/*"),
-    Purpose("lessons: exercises", 9_910, "what seventeen labs call, and their checks",
+    Purpose("lessons: exercises", 9_920, "what seventeen labs call, and their checks",
             "mqlab/lessons/*"),
     Purpose("servers: requests", 5_230, "each request of three protocols",
             "mqlab/serve/*/front/*"),
