@@ -1,4 +1,8 @@
-"""What is wrong in a scenario is told in one sentence: the line, what was found, what to write."""
+"""What is wrong in a scenario is told in one sentence: the line, what was found, what to write.
+
+`bad_input.txt` has a scenario and, after `=>`, words of the sentence; a blank line ends both, and
+a line that begins with `##` is a heading.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +26,16 @@ K, R, P = "system kafka", "system rocketmq consumers=shop", "system pulsar"
 SENT = "\nrun app: init, begin, send orders-0 a"
 NOT_A_NAME = "is not a name; a name has letters, digits and . _ - only"
 
+TEXT = Path(__file__).with_name("bad_input.txt").read_text("utf-8")
 #: what is written, and words of what is said
 BAD = [
-    *re.findall(
-        r"(?m)^((?:(?!##|=> ).+\n)+)=> (.+)",
-        Path(__file__).with_name("bad_input.txt").read_text("utf-8"),
-    ),
+    *re.findall(r"(?m)^((?:(?!##|=> ).+\n)+)=> (.+)", TEXT),
     (f"{K} partitions={'9' * 5000}", "partitions='9999999999999999999…'"),
 ]
+
+
+def test_the_text_is_read_whole() -> None:
+    assert len(BAD) == TEXT.count("\n=> ") + 1
 
 
 @pytest.mark.parametrize(("text", "words"), BAD)
