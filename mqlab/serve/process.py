@@ -15,12 +15,10 @@ import sys
 import tempfile
 import threading
 import weakref
-from dataclasses import fields
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from ..kernel.text import WordedError, tr
-from .options import list_arguments
 
 #: the line of a server that is ready, in any language: its address, the trace's and the gate's
 READY = re.compile(r"(\S+:\d+)\W.*?(http://\S+)/trace(?:\W.*?(http://\S+))?")
@@ -173,13 +171,6 @@ def start_broker(
     options += ["--fsync"] if fsync else []
     options += ["--pace", str(pace_ms)] if pace_ms else []
     return RunningBroker(name, options, folder)
-
-
-def serve_with(name: str, kind: Any, settings: dict[str, Any]) -> RunningBroker:
-    """The same by `settings` with names: those of the fields of `kind`, which only this broker has,
-    and those of `start_broker`."""
-    own = {one.name: settings.pop(one.name) for one in fields(kind) if one.name in settings}
-    return start_broker(name, list_arguments(kind(**own)), **settings)
 
 
 def _environment() -> dict[str, str]:

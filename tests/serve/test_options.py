@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 import os
 import resource
 import subprocess
 import sys
+from dataclasses import fields
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +54,14 @@ def test_what_cannot_be_asked_is_refused_in_words(
 ) -> None:
     assert main(["serve", "kafka", *words]) == 2
     assert why in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["Kafka", "RocketMQ", "Pulsar"])
+def test_a_notebook_sees_what_a_broker_may_be_given(name: str) -> None:
+    home = f"mqlab.serve.{name.lower()}"
+    given = inspect.signature(import_module(home).serve).parameters
+    for one in fields(getattr(import_module(f"{home}.options"), f"{name}Options")):
+        assert given[one.name].default == one.default, one.name
 
 
 @pytest.mark.parametrize("name", sorted(list_brokers("serve")))

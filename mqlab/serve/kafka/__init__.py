@@ -6,15 +6,25 @@ with serve() as broker:
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
 
-from ..process import RunningBroker, serve_with
+from ..options import list_arguments
+from ..process import RunningBroker, start_broker
 from .options import KafkaOptions
 
 __all__ = ["serve"]
 
 
-def serve(**settings: Any) -> RunningBroker:
+def serve(
+    *,
+    data_dir: str | Path | None = None,
+    fsync: bool = False,
+    transaction_version: int = 2,
+    auto_create: bool = True,
+    off: tuple[str, ...] = (),
+    coordinator: str | Path | None = None,
+    pace_ms: int = 0,
+) -> RunningBroker:
     """Start a broker that speaks Kafka on a free port of this machine, and return it running.
 
     `data_dir`: keep everything there, so that `kill()` and `restart()` lose nothing that was
@@ -23,4 +33,9 @@ def serve(**settings: Any) -> RunningBroker:
     does not exist. `off`: names of safeguards to switch off. `coordinator`: the file of a
     transaction coordinator that you wrote, in place of the engine's. `pace_ms`: how long messages
     between coordinator and partition leaders take. Raises BrokerError when it does not start."""
-    return serve_with("kafka", KafkaOptions, settings)
+    options = KafkaOptions(
+        transaction_version, auto_create, off, Path(coordinator) if coordinator else None
+    )
+    return start_broker(
+        "kafka", list_arguments(options), data_dir=data_dir, fsync=fsync, pace_ms=pace_ms
+    )

@@ -6,15 +6,25 @@ with serve() as broker:
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
 
-from ..process import RunningBroker, serve_with
+from ..options import list_arguments
+from ..process import RunningBroker, start_broker
 from .options import PulsarOptions
 
 __all__ = ["serve"]
 
 
-def serve(**settings: Any) -> RunningBroker:
+def serve(
+    *,
+    data_dir: str | Path | None = None,
+    fsync: bool = False,
+    dedup: bool = False,
+    max_active: int = 0,
+    snapshot_ms: int = 5_000,
+    coordinators: int = 1,
+    off: tuple[str, ...] = (),
+) -> RunningBroker:
     """Start a Pulsar broker with its transaction coordinators on a free port of this machine, and
     return it running.
 
@@ -22,4 +32,5 @@ def serve(**settings: Any) -> RunningBroker:
     acknowledged; `fsync`: nor does a power cut. `dedup`: brokers deduplicate by sequence id. `off`:
     names of safeguards to switch off. The others are the broker's own settings; see
     `PulsarOptions`. Raises BrokerError when it does not start."""
-    return serve_with("pulsar", PulsarOptions, settings)
+    options = PulsarOptions(dedup, max_active, snapshot_ms, coordinators, off)
+    return start_broker("pulsar", list_arguments(options), data_dir=data_dir, fsync=fsync)

@@ -6,15 +6,26 @@ with serve() as broker:
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
 
-from ..process import RunningBroker, serve_with
+from ..options import list_arguments
+from ..process import RunningBroker, start_broker
 from .options import RocketMQOptions
 
 __all__ = ["serve"]
 
 
-def serve(**settings: Any) -> RunningBroker:
+def serve(
+    *,
+    data_dir: str | Path | None = None,
+    fsync: bool = False,
+    release: str = "5.5",
+    check_max: int = 15,
+    check_interval_ms: int | None = None,
+    timeout_ms: int = 6_000,
+    op_batch_ms: int = 3_000,
+    off: tuple[str, ...] = (),
+) -> RunningBroker:
     """Start a RocketMQ name server and broker on a free port of this machine, and return the
     running process.
 
@@ -22,4 +33,5 @@ def serve(**settings: Any) -> RunningBroker:
     acknowledged; `fsync`: nor does a power cut. `release`: behave as a broker of 5.5 or 4.9. `off`:
     names of safeguards to switch off. The others are the broker's own settings; see
     `RocketMQOptions`. Raises BrokerError when it does not start."""
-    return serve_with("rocketmq", RocketMQOptions, settings)
+    options = RocketMQOptions(release, check_max, check_interval_ms, timeout_ms, op_batch_ms, off)
+    return start_broker("rocketmq", list_arguments(options), data_dir=data_dir, fsync=fsync)
