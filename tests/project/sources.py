@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ast
-import io
 import subprocess
-import tokenize
 from functools import cache
 from pathlib import Path
 
@@ -15,16 +13,6 @@ CODE = {ROOT / "mqlab": "mqlab", ROOT / "widgets" / "mqlab_widgets": "mqlab_widg
 # what a compiler wrote, whose source is the file it was made from
 GENERATED = "_pb2.py"
 
-# tokens that are no code
-SILENT = {
-    tokenize.COMMENT,
-    tokenize.NL,
-    tokenize.NEWLINE,
-    tokenize.INDENT,
-    tokenize.DEDENT,
-    tokenize.ENDMARKER,
-    tokenize.ENCODING,
-}
 Scope = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -88,13 +76,17 @@ def imports(name: str, path: Path) -> list[tuple[int, str]]:
 
 
 def code_lines(text: str, tree: ast.Module) -> set[int]:
-    """Numbers of the lines that hold code."""
-    lines: set[int] = set()
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type not in SILENT:
-            lines.update(range(token.start[0], token.end[0] + 1))
+    """Numbers of the lines that hold code: neither blank nor comment, nor of a docstring."""
+    rows = enumerate(text.split("\n"), 1)
+    lines = {i for i, row in rows if row.strip() and not row.lstrip().startswith("#")}
+    docstrings = set()
     for node in ast.walk(tree):
         if isinstance(node, Scope) and ast.get_docstring(node, clean=False) is not None:
-            first = node.body[0]
-            lines -= set(range(first.lineno, (first.end_lineno or first.lineno) + 1))
-    return lines
+            docstrings.update(_span(node.body[0]))
+        elif isinstance(node, ast.Constant | ast.JoinedStr) and len(_span(node)) > 1:
+            lines.update(_span(node))  # a string may have blank lines, and some that begin with `#`
+    return lines - docstrings
+
+
+def _span(node: ast.stmt | ast.expr) -> range:
+    return range(node.lineno, (node.end_lineno or node.lineno) + 1)
