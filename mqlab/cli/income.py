@@ -27,7 +27,7 @@ OURS = ("setup", "kill", "record")
 SPARK_ONLY = Words("--{} is not for the Flink job: leave it out")
 FLINK_ONLY = Words("--{} goes with `mqlab income flink`: leave it out")
 SINGLE_ONLY = Words("--{} applies to a single job, not to a table of crashes: leave it out")
-SINGLE = ("allow_rejected", "checkpoint", "minutes_per_batch", "orders_per_batch")
+SINGLE = ("allow_rejected", "checkpoint", "minutes_per_batch", "orders_per_batch", "sink")
 SPARKS = ("master", "checkpoint", "minutes_per_batch", "orders_per_batch", "soft")
 
 
@@ -87,7 +87,7 @@ def run_income_flink(
             return _kill(flink, address, args.record, say)
         from ..spark.flink.job import income
 
-        result = income(flink, address, orders, sink=args.sink, say=say)
+        result = income(flink, address, orders, sink=args.sink or SINKS[-1], say=say)
     print(f"\n{result}")
     return exit_code(result, args.allow_rejected)
 
@@ -165,7 +165,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     # fmt: off
     parser.add_argument(
-        "--sink", choices=SINKS, default="exactly-once",
+        "--sink", choices=SINKS,
         help="how the job writes to Kafka. at-least-once: without transactions. transactions: each "
             "batch in a transaction. exactly-once (default): with the batch's number in it")
     parser.add_argument(
@@ -217,7 +217,7 @@ def _income(args: argparse.Namespace, address: str, orders: Path) -> int:
     from ..spark import income
 
     result = income(
-        address, orders, checkpoint=args.checkpoint, sink=args.sink, master=args.master,
+        address, orders, checkpoint=args.checkpoint, sink=args.sink or SINKS[-1], master=args.master,
         minutes_per_batch=args.minutes_per_batch, orders_per_batch=args.orders_per_batch,
         say=_progress(),
     )  # fmt: skip

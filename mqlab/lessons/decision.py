@@ -44,6 +44,7 @@ ABOUT = {
     "watch": tr("To watch"), "not_for": tr("Not for"), "clients": tr("Clients"),
 }  # fmt: skip
 ASKED = Words("{name}: no answer “{given}”; there are {there}")
+TWICE = Words("{name}: both “{first}” and “{second}” are given; write one answer")
 UNASKED = Words("there is no question “{name}”; there are {there}")
 
 
@@ -243,9 +244,11 @@ def _read_proofs(setting: Mapping[str, str]) -> Iterator[Proof]:
 def read_answers(line: str) -> dict[str, str]:
     """The answers of a line such as `beside=row&reader=half`. ValueError for one that there is
     not."""
-    answers = dict(parse_qsl(line.lstrip("#"), keep_blank_values=True))
+    answers: dict[str, str] = {}
     questions = ask_questions()
-    for name, given in answers.items():
+    for name, given in parse_qsl(line.lstrip("#"), keep_blank_values=True):
+        if answers.setdefault(name, given) != given:
+            raise ValueError(str(TWICE(name=name, first=answers[name], second=given)))
         if name not in questions:
             raise ValueError(str(UNASKED(name=name, there=", ".join(questions))))
         if given not in (options := questions[name].options):

@@ -237,6 +237,10 @@ def parse_script(text: str) -> Script:
             _check_line(number, line)
             if word in COMMANDS:
                 commands.append(_line(number, word, rest.strip()))
+            elif word == "off" and rest.strip() and commands:
+                raise ScenarioError(
+                    "line {}: `off` holds from the start: write it above the first command", number
+                )
             elif word == "system" or rest.strip():  # a menu may leave `off` without a safeguard
                 system_parts.append((number, _part(number, word, rest, bool(system_parts))))
         except ScenarioError as error:

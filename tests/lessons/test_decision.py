@@ -135,7 +135,8 @@ def test_the_terminal_asks_what_is_left_out(capsys, monkeypatch):
     [
         ("beside=table", "beside: no answer “table”; there are nothing, row, fixed, outside"),
         ("speed=high", "there is no question “speed”; there are beside, reader"),
-        ("beside=row", "no more answers; the line so far: beside=row"),
+        ("beside=row&beside=fixed", "beside: both “row” and “fixed” are given"),
+        ("beside=row&beside=row", "no more answers; the line so far: beside=row"),
     ],
 )
 def test_a_wrong_line_is_told(line, says, capsys, monkeypatch):

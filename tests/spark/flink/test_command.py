@@ -23,6 +23,7 @@ def said(capsys: pytest.CaptureFixture[str], *words: str) -> str:
         (["flink", "--master", "local[1]"], "--master is not for the Flink job"),
         (["flink", "--orders-per-batch", "5"], "--orders-per-batch is not for the Flink job"),
         (["--kill"], "--kill goes with `mqlab income flink`"),
+        (["chaos", "--sink", "transactions"], "--sink applies to a single job"),
         (["chaos", "--setup"], "--setup goes with `mqlab income flink`"),
         (["flink", "--kill", "--bootstrap-server", "a:1"], "leave out --bootstrap-server"),
         (["flink", "--record", "--year"], "leave out --orders and --year"),
