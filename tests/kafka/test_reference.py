@@ -28,6 +28,7 @@ from mqlab.kernel import (
     Reply,
     Request,
     Response,
+    Send,
     SetTimer,
 )
 from mqlab.registry import scenario
@@ -188,6 +189,21 @@ def test_a_marker_written_once_more_does_not_disturb_the_next_transaction():
     log.end(1, 1, commit=True)  # its answer was lost, so it comes again
     told = log.do(Response("coordinator", ask.corr, AddPartitionsToTxnResponse()))
     assert any(isinstance(e, Append) for e in told)
+
+
+@pytest.mark.parametrize("late", [{"epoch": 2}, {"transactional": False}])
+def test_a_first_batch_that_was_refused_is_missed_whatever_comes_between(late):
+    # VerificationStateEntry#maybeUpdateLowestSequenceAndEpoch; real 4.3.1 answers the same
+    log = Log(KafkaConfig(on=ON))
+    first = Batch(("a",), pid=1, epoch=3, first_seq=0, transactional=True)
+    for batch in (first, replace(first, **late)):
+        for ask in log.do(Request(ME, Produce(batch, "t", version=11))):
+            if isinstance(ask, Send):
+                refused = AddPartitionsToTxnResponse(Error.TRANSACTION_ABORTABLE)
+                log.do(Response("coordinator", ask.corr, refused))
+    (ask,) = log.do(Request(ME, Produce(replace(first, first_seq=1), "t", version=11)))
+    (reply,) = log.do(Response("coordinator", ask.corr, AddPartitionsToTxnResponse()))
+    assert reply.body.error is Error.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
 def test_a_pause_ends_with_its_question():

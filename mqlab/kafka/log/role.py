@@ -171,12 +171,13 @@ class Partition:
         return entry is None or entry.txn_first < 0 or entry.epoch != batch.epoch
 
     def with_guard(self, batch: Batch, number: int, v2: bool) -> Partition:
-        """With a guard for the batch's producer; an existing one of the same epoch stays."""
+        """With a guard for the batch's producer; an existing one stays, and a late batch of an older
+        epoch does not change it (VerificationStateEntry#maybeUpdateLowestSequenceAndEpoch)."""
         guard: Guard | None = self.guards.get(batch.pid)
-        if guard is None or guard.epoch != batch.epoch:
+        if guard is None:
             guard = Guard(number, batch.epoch, batch.first_seq, v2, batch.at_ms)
-        elif batch.first_seq < guard.lowest_seq:
-            guard = replace(guard, lowest_seq=batch.first_seq)
+        elif (-batch.epoch, batch.first_seq) < (-guard.epoch, guard.lowest_seq):
+            guard = replace(guard, epoch=batch.epoch, lowest_seq=batch.first_seq)
         return replace(self, guards=self.guards.set(batch.pid, guard))
 
     def find_duplicate(self, batch: Batch) -> Written | None:
@@ -221,7 +222,7 @@ class Partition:
         entry: ProducerEntry | None = self.producers.get(batch.pid)
         guard: Guard | None = self.guards.get(batch.pid)
         first = batch.first_seq
-        if guard is not None and guard.epoch == batch.epoch:
+        if guard is not None:
             if guard.v2 and first != 0 and (entry is None or not entry.window):
                 return False
             if first > guard.lowest_seq:
@@ -253,7 +254,7 @@ class Partition:
             producers=self.producers.set(batch.pid, entry),
             open=(*self.open, (batch.base, batch.pid)) if opens_transaction else self.open,
             # the guard that let this batch in; a transaction that is open needs none
-            guards=self.guards.remove(batch.pid),
+            guards=self.guards.remove(batch.pid) if batch.transactional else self.guards,
         )
 
     # -- markers -----------------------------------------------------------------------------
