@@ -312,10 +312,11 @@ def append(leader: Leader, ask: Produce, caller: Caller, guard: int | None, disk
     # flaw: an error that was found before, in the bytes or the timestamp of the batch
     if (flaw := ask.flaw) or 0 <= max_bytes < size:  # -1: checked elsewhere
         return leader, (Reply(caller, ProduceResponse(flaw or Error.MESSAGE_TOO_LARGE)),)
+    log = disk.log(leader.name)
     first_write = part.find_duplicate(batch)
     if first_write is not None:
         # a duplicate: acknowledged with the offset of its first write, which must be replicated too
-        answer = ProduceResponse(Error.NONE, first_write.first_offset, first_write.at_ms)
+        answer = ProduceResponse(Error.NONE, first_write.first_offset, first_write.at_ms, log.start)
         end = first_write.first_offset + batch.count
         if end <= part.hw:
             return leader, (Reply(caller, answer),)
@@ -323,7 +324,6 @@ def append(leader: Leader, ask: Produce, caller: Caller, guard: int | None, disk
     error = part.check_data(batch, guard)
     if error:
         return leader, (Reply(caller, ProduceResponse(error)),)
-    log = disk.log(leader.name)
     base = log.end
     batch = replace(batch, base=base)
     ack = (base + batch.count, caller, ProduceResponse(Error.NONE, base, start=log.start))

@@ -676,9 +676,9 @@ class TimeIndexed(Protocol):
 
 class Stamped(Protocol):
     """Records that are bytes, each with a stamp of its own; (place, stamp) of the first at
-    or after a time. A lesson's records share their batch's stamp."""
+    or after a time, from a place on. A lesson's records share their batch's stamp."""
 
-    def find_since(self, at_ms: int) -> tuple[int, int] | None: ...
+    def find_since(self, at_ms: int, place: int = 0) -> tuple[int, int] | None: ...
 
 
 def answer_list_offsets(
@@ -687,7 +687,8 @@ def answer_list_offsets(
     """Answer ListOffsets: the earliest offset, the latest (LSO or high watermark), or the first
     record with a timestamp at or after a given time, which for NEWEST is the newest timestamp of
     the log; -1 where there is none. Only what the isolation level may read is searched. A marker is
-    a record with a timestamp of its own and may be the answer (seen on a real 4.3.1 broker)."""
+    a record with a timestamp of its own and may be the answer, and so may a deleted record to
+    NEWEST, and to nothing else (seen on a real 4.3.1 broker)."""
     log = disk.log(name)
     end = upper_bound(part, ask.isolation)
     if ask.at_ms == EARLIEST:
@@ -697,9 +698,10 @@ def answer_list_offsets(
     at_ms = find_newest(log, end) if ask.at_ms == NEWEST else ask.at_ms
     # a server's log has a time index (TimeIndexed); a lesson's log is read from its start
     start: int = log.find_since(at_ms) if hasattr(log, "find_since") else log.start
+    first = 0 if ask.at_ms == NEWEST else log.start
     for batch in log.read(start, end) if start < end else ():
-        if batch.at_ms >= at_ms:
-            return _find_since(batch, at_ms)
+        if batch.at_ms >= at_ms and (found := _find_since(batch, at_ms, first)) is not None:
+            return found
     return ListOffsetsResponse(-1)
 
 
@@ -710,12 +712,14 @@ def find_newest(log: LogView | TimeIndexed, end: int) -> int:
     return max((b.at_ms for b in log.read(log.start, end)), default=-1)
 
 
-def _find_since(batch: Batch, at_ms: int) -> ListOffsetsResponse:
-    """The record within a batch whose latest stamp is late enough."""
+def _find_since(batch: Batch, at_ms: int, first: int) -> ListOffsetsResponse | None:
+    """The record, at `first` or after it, within a batch whose latest stamp is late enough. None
+    where those that are are deleted."""
     records: Stamped | object = batch.records
-    match = records.find_since(at_ms) if hasattr(records, "find_since") else None
+    deleted = max(first - batch.base, 0)
+    match = records.find_since(at_ms, deleted) if hasattr(records, "find_since") else None
     if match is None:
-        return ListOffsetsResponse(batch.base, batch.at_ms)
+        return ListOffsetsResponse(batch.base, batch.at_ms) if not deleted else None
     place, stamp = match
     return ListOffsetsResponse(batch.base + place, stamp)
 

@@ -11,7 +11,7 @@ from types import SimpleNamespace as Fields
 from mqlab.kafka.group.members import subscribed_topics
 from mqlab.serve import RunningBroker
 from mqlab.serve.kafka import serve
-from tests.serve.kafka.raw import Raw, build_positions
+from tests.serve.kafka.raw import Raw, batch, build_positions
 from tests.serve.kafka.test_groups import SUBSCRIPTION
 
 HALF_A_MINUTE = timedelta(seconds=30)
@@ -93,6 +93,19 @@ def test_a_deleted_topic_takes_the_positions_of_all_groups_with_it(tmp_path: Pat
         assert [client.positions(group) for group in ("one", "two")] == [{"other": 7}] * 2
     with serve(data_dir=tmp_path) as running, admin(running.address) as client:
         assert client.positions("two") == {"other": 7}
+
+
+def test_a_deleted_record_is_no_answer_to_a_time(broker: RunningBroker, topic: str) -> None:
+    with admin(broker.address) as client:
+        client.create(topic)
+        first, second = batch([b"a", b"b", b"c"], 9, 0, 0, stamps=(5, 0, 3)), batch([b"d"])
+        for records in (first, second):
+            client.produce(topic, 0, records)
+        gone = (Fields(name=topic, partitions=(Fields(partition_index=0, offset=1),)),)
+        client.ask(21, 1, topics=gone, timeout=HALF_A_MINUTE)
+        found = [client.offset(topic, at_ms, committed=False) for at_ms in (-3, 0, 1001, 1004)]
+        assert [one.offset for one in found] == [0, 1, 2, -1]
+        assert client.produce(topic, 0, first).log_start_offset == 1  # a duplicate
 
 
 def test_a_deleted_group_is_gone_and_stays_gone(tmp_path: Path) -> None:

@@ -55,18 +55,19 @@ class Records:
 
     data: bytes
 
-    def find_since(self, at_ms: int) -> tuple[int, int] | None:
-        """(offset within the batch, timestamp) of the first record stamped at or after
-        `at_ms`; None where no record is, or where they cannot be read."""
+    def find_since(self, at_ms: int, place: int = 0) -> tuple[int, int] | None:
+        """(offset within the batch, timestamp) of the first record, at `place` or after it, stamped
+        at or after `at_ms`; None where no record is, or where they cannot be read."""
         head = Head.of(self.data)
         if head.bits & APPEND_TIME:
-            return (0, head.max_ms) if head.max_ms >= at_ms else None
+            return (place, head.max_ms) if head.max_ms >= at_ms else None
         try:
             body = decompress(head.bits & COMPRESSION, self.data[HEAD.size :])
             stamps = bodies.walk_records(body, head.count, head.base_ms).stamps
         except Unreadable:
             return None
-        return next(((i, stamp) for i, stamp in enumerate(stamps) if stamp >= at_ms), None)
+        rows = enumerate(stamps[place:], place)
+        return next(((i, stamp) for i, stamp in rows if stamp >= at_ms), None)
 
     def texts(self, last: int) -> list[tuple[bytes | None, bytes | None]]:
         """Key and value of the last `last` records; empty where they cannot be read."""
