@@ -377,7 +377,10 @@ def end_txn(tc: Coordinator, ask: EndTxn, caller: Caller, disk: Disk, at_ms: int
         return tc, (Reply(caller, EndTxnResponse(Error.NONE, entry.pid, entry.epoch)),)
     effects: Effects = ()
     version = tc.config.transaction_version
-    new = entry.enter(PREPARE[ask.commit], version, client_version=2 if ask.v2 else 0)
+    # an abort of what never reached the server begins and ends now (prepareAbortOrCommit)
+    start_ms = entry.start_ms if entry.state is TxnState.ONGOING else at_ms
+    protocol = 2 if ask.v2 else 0
+    new = entry.enter(PREPARE[ask.commit], version, client_version=protocol, start_ms=start_ms)
     if ask.v2:
         tc, new, effects = raise_epoch(tc, new)
     # after the last epoch the answer names the next producer id, at epoch 0 (next_pid -1: none)

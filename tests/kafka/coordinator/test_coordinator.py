@@ -376,6 +376,13 @@ def test_a_failed_end_leaves_what_is_left_of_the_timeout():
     assert 50_500 + timer.after_ms == 70_000
 
 
+def test_an_abort_of_nothing_begins_when_it_ends():
+    abort = Request(ME, EndTxn("t", 7, 3, commit=False, v2=True), 50_000)
+    _, effects = tc_failures(state=S.COMPLETE_COMMIT, start_ms=1_000).step(abort, MemoryDisk())
+    (record,) = [e for e in effects if isinstance(e, Append)]
+    assert record.entry.entry.start_ms == 50_000  # TransactionMetadata#prepareAbortOrCommit
+
+
 def test_an_id_whose_first_record_failed_begins_with_epoch_0():
     new = Coordinator(KafkaConfig(on=frozenset(SAFEGUARDS)))
     new, _ = fail(new, InitProducerId("t"), "NOT_ENOUGH_REPLICAS")
