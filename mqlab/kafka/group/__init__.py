@@ -287,8 +287,8 @@ def list_groups(gc: GroupCoordinator) -> ListGroupsResponse:
 
 def describe_group(gc: GroupCoordinator, name: str) -> DescribeGroupResponse:
     """Answer DescribeGroups for one group, as an administrator sees it. What members subscribe to
-    and their assignments are shown only while the group is stable: during a rebalance they are
-    changing."""
+    is shown only while the group is stable; what they are assigned, also while that is changing
+    (ClassicGroup#describe)."""
     group: Group | None = gc.groups.get(name)
     if group is None:
         return DescribeGroupResponse(Error.GROUP_ID_NOT_FOUND, message=f"Group {name} not found.")
@@ -300,7 +300,7 @@ def describe_group(gc: GroupCoordinator, name: str) -> DescribeGroupResponse:
             m.client,
             m.host,
             dict(m.protocols).get(group.protocol, b"") if stable else b"",
-            m.assignment if stable else b"",
+            m.assignment,
         )
         for m in group.members.values()
     )
