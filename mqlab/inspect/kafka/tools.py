@@ -36,15 +36,17 @@ OLD_STATE = re.compile(
     r"producerId:(-?\d+),producerEpoch:(-?\d+),state=(\w+),partitions=(?:\[|\w+\()(.*)[\])],"
     r"txnLastUpdateTimestamp=(-?\d+),txnTimeoutMs=(-?\d+)"
 )
-OPEN = re.compile(r"currentTxnFirstOffset: (?:OptionalLong\[|Some\()(\d+)[\])]")  # 2.x: Some
+OPEN = re.compile(  # 2.x: Some and None
+    r"currentTxnFirstOffset: (?:(?:OptionalLong\[|Some\()(\d+)[\])]|OptionalLong\.empty|None)"
+)
 NUMBERS = ("producerId", "producerEpoch", "transactionTimeoutMs",
            "transactionLastUpdateTimestampMs", "transactionStartTimestampMs")  # fmt: skip
 OLD_KEY = re.compile("(transaction_metadata::)?transactionalId=")  # 2.x: the second only
 OLD_PLACE = re.compile(r"offset(?:_commit::group=|::)(.*)(?:,partition=|:)(.+)[-:](\d+)")
 OLD_OFFSET = re.compile(r"(?:offset=)?(\d+)(?=[,:]|$)")
-#: a shell's line that lists some transactions only
+#: a shell's line that lists some transactions only, or hands the list to a filter
 FILTERED = re.compile(
-    r"kafka-transactions\S* .*list .*--(duration-filter|transactional-id-pattern)"
+    r"--(duration-filter|transactional-id-pattern)\b|kafka-transactions\S* .*list\b.*\|(?!\s*tee\b)"
 )
 DELETED = "<DELETE>"
 #: a record as 2.2 and older print it, up to what may look like anything
@@ -152,7 +154,9 @@ class Tools:
         counted as missed; outside it is passed over. `place`: "all.txt:12", for evidence."""
         # What was copied from a terminal has blanks where the tool prints tabs.
         cells = [cell.strip() for cell in line.split("\t")] if "\t" in line else line.split()
-        self.filtered = self.filtered or bool(FILTERED.search(line) and NOISE.match(line))
+        # whatever prompt is before it; of a record, any text may be part
+        if FILTERED.search(line) and not line.lstrip().startswith(RECORD):
+            self.filtered = True
         if FAILED.match(line):
             why = TOOL_FAILED(line=shorten(line, 300))
             self.gaps.setdefault("tool", Gap(Text(place), why, failed=True))
@@ -260,7 +264,10 @@ class Tools:
             if self._row is not None:
                 self._read_record(self._row, scan, line, place)
         elif line.startswith("producerId: "):  # a producer snapshot
-            if first := OPEN.search(line):
+            first = OPEN.search(line)
+            if first is None or (first[1] and "timestamp" not in fields):  # cut off
+                return self._note_missed(line, place)
+            if first[1]:
                 stamp = "lastTimestamp" if "lastTimestamp" in fields else "timestamp"  # 2.x
                 self._open(scan, fields, int(first[1]), stamp, f"{self._file}, {place}")
         elif line.startswith("version: ") and "firstOffset: " in line:  # an aborted transaction
@@ -312,7 +319,8 @@ class Tools:
         elif internal and key and scan.name not in self.decoded:
             return
         # an internal record that is not printed whole
-        if internal and (not key or (payload.startswith("{") and not payload.endswith("}"))):
+        cut = any(one[:1] == "{" and not one.endswith(("}}", '"}')) for one in (key, payload))
+        if internal and (not key or cut):
             self._note_missed(line, place)
         elif scan.name.startswith(STATES):
             self._take_state(key, payload, f"{self._file}, {place}")
