@@ -130,6 +130,19 @@ def test_where_a_new_group_begins(client: Raw, topic: str, group: str) -> None:
     assert asked.code == ResponseCode.QUERY_NOT_FOUND
     client.put(topic, b"x")
     assert client.ask(RequestCode.QUERY_CONSUMER_OFFSET, **ask).fields["offset"] == "0"
+    asked = client.ask(RequestCode.QUERY_CONSUMER_OFFSET, **ask, setZeroIfNotFound=False)
+    assert asked.code == ResponseCode.QUERY_NOT_FOUND
+
+
+def test_a_topic_may_be_closed_for_readers_and_writers(client: Raw, topic: str) -> None:
+    """Clients see in its route that they may not write; a real 5.5.0 stores what they send."""
+    for perm, code in ((4, SUCCESS), (2, ResponseCode.NO_PERMISSION)):
+        client.ask(
+            RequestCode.UPDATE_AND_CREATE_TOPIC, topic=topic, defaultTopic="TBW102",
+            readQueueNums=1, writeQueueNums=1, perm=perm, topicFilterType="SINGLE_TAG",
+        )  # fmt: skip
+        assert client.put(topic, b"x").code == SUCCESS
+        assert client.pull(topic, 0).code == code
 
 
 # ---- looking ---------------------------------------------------------------------------------
@@ -146,6 +159,8 @@ def test_a_queue_from_where_to_where(client: Raw, topic: str) -> None:
     search = RequestCode.SEARCH_OFFSET_BY_TIMESTAMP
     assert said(search, timestamp=before) == "0"
     assert said(search, timestamp=before + 86_400_000) == "3"
+    for at_ms, last in ((before, "0"), (before + 86_400_000, "2")):
+        assert said(search, timestamp=at_ms, boundaryType="UPPER") == last
     assert int(said(RequestCode.GET_EARLIEST_MSG_STORETIME, "timestamp")) >= before
 
 

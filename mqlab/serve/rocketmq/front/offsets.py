@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 NO_GROUP = "Group {group} not exist!"
 ILLEGAL_QUEUE = "queueId[{queue}] is illegal, topic:[{topic}] topicConfig.readQueueNums:[{most}]"
 FIRST_BOOT = "Not found, V3_0_6_SNAPSHOT maybe this group consumer boot first"
+ZERO, BOUNDARY = "setZeroIfNotFound", "boundaryType"  # fields that a client of 5.5 may send
+NOT_ZERO = "Not found, do not set to zero, maybe this group boot first"
 RESET_BEFORE = "Offset has been previously reset"
 Result = tuple["Front", Effects]
 
@@ -49,7 +51,7 @@ def say_number(front: Front, caller: Caller, name: str, number: int) -> Result:
 
 def query_offset(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
     """A group that has never said anything begins at 0 where the queue's first message is still
-    at hand; in 4.9 also where there is none yet."""
+    at hand, unless the client of 5.5 does not want that; in 4.9 also where there is none yet."""
     body: QueryConsumerOffset = ask.body
     reset = front.resets.get(offset_key(body.group, body.queue))
     if reset is not None:
@@ -57,6 +59,8 @@ def query_offset(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk)
     known = front.broker.offsets.get(offset_key(body.group, body.queue), -1) >= 0
     if front.is_older and not known and disk.log(body.queue).end == 0:
         return front, (Reply(caller, OffsetResponse(queue=body.queue, offset=0)),)
+    if not known and not front.is_older and ask.command.fields.get(ZERO) == "false":
+        raise RequestError(NOT_ZERO, ResponseCode.QUERY_NOT_FOUND)
     if not known and (disk.log(body.queue).start or not disk.log(body.queue).end):
         raise RequestError(FIRST_BOOT, ResponseCode.QUERY_NOT_FOUND)
     return front.ask_broker(Request(caller, body, at_ms), disk)
@@ -100,11 +104,14 @@ def answer_earliest(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Di
 
 def search_offset(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
     """The first message that was stored at that time or later. Where there is none, 5.5 says
-    the end of the queue, 4.9 its last message."""
+    the end of the queue, 4.9 its last message. Of 5.5 a client may also want the last message that
+    was stored at that time or before; the first one where there is none."""
     body: answers.OfQueue = ask.body
     queue = name_queue(body.topic, body.queue_id)
     at = find_since(disk, queue, body.at_ms)
-    if at == disk.log(queue).end and front.is_older:
+    if not front.is_older and ask.command.fields.get(BOUNDARY, "").upper() == "UPPER":
+        at = max(find_since(disk, queue, body.at_ms + 1) - 1, disk.log(queue).start)
+    elif at == disk.log(queue).end and front.is_older:
         at = max(at - 1, 0)
     return say_number(front, caller, "offset", at)
 

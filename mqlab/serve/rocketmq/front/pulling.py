@@ -22,7 +22,7 @@ from ..wire.headers import RequestError
 from .clients import Subscription
 from .held import Arrival, Held
 from .offsets import find_queue, note_position
-from .topics import group_fault
+from .topics import READ, find_topic, group_fault
 
 if TYPE_CHECKING:
     from . import Front
@@ -33,6 +33,7 @@ PASSED = 800  # maxFilterMessageSize: entries that one pull looks at
 LONGEST_MS = 60_000
 PULL = "pull "  # how the names of timers begin that end a wait
 NO_GROUP_AT_ALL = "subscription group [{group}] does not exist, "
+NOT_READABLE = "the topic[{topic}] pulling message is forbidden"
 NO_GROUP = "the consumer's group info not exist"
 NO_SUBSCRIPTION = "the consumer's subscription not exist"
 NOT_LATEST = "the consumer's subscription not latest"
@@ -45,11 +46,14 @@ Result = tuple["Front", Effects]
 def begin_pull(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
     """Handle PULL_MESSAGE: note the offset that it commits, then answer with messages; if there are
     none yet, hold the pull until some arrive or its time is over. Refused where group, topic, queue
-    or subscription does not exist."""
+    or subscription does not exist, or the topic may not be read."""
     body: PullMessage = ask.body
     if group_fault(body.group, older=front.is_older):
         remark = NO_GROUP_AT_ALL.format(group=body.group)
         raise RequestError(remark, ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST)
+    topic = find_topic(disk, body.topic)
+    if topic is not None and not topic.perm & READ:
+        raise RequestError(NOT_READABLE.format(topic=body.topic), ResponseCode.NO_PERMISSION)
     queue = find_queue(front, disk, body.topic, body.queue_id)
     subscription = find_subscription(front, body)
     new, commit_effects = front, Effects()

@@ -30,14 +30,13 @@ from ..wire import answers
 from ..wire.answers import Ask, FrontAnswer
 from ..wire.headers import NO_NUMBER, RequestError
 from .registry import GROUPS, NO_GROUP
-from .topics import NO_TOPIC, WRITE, Topic, create_itself, find_topic, group_fault, name_fault
+from .topics import NO_TOPIC, Topic, create_itself, find_topic, group_fault, name_fault
 
 if TYPE_CHECKING:
     from . import Front
 
 FRONT = "broker"  # the role's own name
 LARGEST = 4 << 20  # bytes of a body: maxMessageSize
-NOT_WRITABLE = "the broker[{host}] sending message is forbidden"
 ILLEGAL_QUEUE = "request queueId[{queue}] is illegal, {topic}, at most {queues} queues"
 #: what the engine reads as numbers; a client may write anything
 NUMBERS = (CHECK_TIMES, PREPARED_QUEUE_OFFSET, REAL_QID)
@@ -109,10 +108,9 @@ def is_dead(front: Front, body: answers.Send, at_ms: int, disk: Disk) -> bool:
 
 def find_fault(front: Front, body: answers.Send, topic: Topic) -> tuple[ResponseCode, str]:
     """Return why these messages cannot be stored in this topic: (code, words); (SUCCESS, "") if
-    they can. The checks, their order and words are those of the real broker, of 5.5 or of 4.9."""
+    they can. The checks, their order and words are those of the real broker, of 5.5 or of 4.9. That
+    a topic may not be written to is what clients make of its route; a broker stores it."""
     first = body.messages[0]
-    if not topic.perm & WRITE or topic.write_queues < 1:
-        return ResponseCode.NO_PERMISSION, NOT_WRITABLE.format(host=topic.name)
     if first.topic.startswith(RETRY_PREFIX):
         if group_fault(group := first.topic.removeprefix(RETRY_PREFIX), older=front.is_older):
             return ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, NO_GROUP.format(group=group)
