@@ -104,6 +104,10 @@ def test_only_the_tags_that_are_wanted(client: Raw, topic: str) -> None:
     got = client.pull(topic, 0, subscription="a || c")
     assert bodies(decode_records(got.body)) == ["a", "c", "a"]
     assert got.fields["nextBeginOffset"] == "5"
+    full = client.pull(topic, 0, subscription="a || c", maxMsgNums=2)
+    assert full.fields["nextBeginOffset"] == "3"
+    full = client.pull(topic, 0, subscription="a", maxMsgNums=1)
+    assert full.fields["nextBeginOffset"] == "1"  # as a real 5.5.0, whatever comes then
     none = client.pull(topic, 1, subscription="z")
     assert (none.code, none.fields["nextBeginOffset"]) == (20, "5")
 

@@ -115,10 +115,12 @@ def choose_messages(held: Held, disk: Disk) -> tuple[tuple[Stored, ...], int]:
         stored = read_stored(disk, entry.commit_log_offset)
         if stored is None:  # not in the commit log
             break
+        size = measure(stored)
+        # nothing more is passed over once the answer is full (#isTheBatchFull)
+        if messages and (len(messages) == max_count or total_bytes + size > BYTES):
+            break
         if held.wanted.wants(stored.message.get(TAGS)) and is_readable(stored):
-            total_bytes += measure(stored)
-            if len(messages) == max_count or (messages and total_bytes > BYTES):
-                break
+            total_bytes += size
             messages.append(stored)
         offset = entry.last + 1
     return tuple(messages), offset
