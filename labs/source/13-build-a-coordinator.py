@@ -406,7 +406,7 @@ print(ROUND_PAGE)
 #
 # **Part 2, what must wait.** The broker may be killed within a round.
 #
-# 1. At the first young half message the round ends. Where does the next one begin?
+# 1. At the first young half message that has not ended, the round ends. Where does the next one begin?
 # 2. One op record names several half messages, and the round may end between them. When is the record no longer needed?
 #
 # `check_mine(2, "check_round.py")` checks both parts; in a terminal it is `mqlab build check check_round.py

@@ -252,7 +252,8 @@ def _make(kind: type) -> tuple[Callable[[Any], Any], dict[str, Put]]:
     """A function that copies a value field by field, and for each field what sets it. The function
     is written as text, as `dataclass` itself writes `__init__`: a loop over the fields takes twice
     as long. A class that checks itself when it is made must go through its own `__init__`."""
-    assert not hasattr(kind, "__post_init__") and hasattr(kind, "__slots__"), kind
+    plain = not hasattr(kind, "__post_init__") and hasattr(kind, "__slots__")
+    assert plain, f"{kind.__name__} is no plain @frozen class: use dataclasses.replace"
     puts = {field.name: getattr(kind, field.name).__set__ for field in fields(kind)}
     lines = [f" put_{name}(new, value.{name})" for name in puts]
     text = "\n".join(("def copy(value):", " new = make(kind)", *lines, " return new"))

@@ -119,13 +119,14 @@ class Kept:
             raise SpeechError(NO_RETURN)
         if not (isinstance(result, tuple) and len(result) == 2):
             raise SpeechError("it must return two values, the coordinator and a tuple of effects")
-        if result != repeated:
-            raise SpeechError("taken twice with the same event, it did two different things")
         role, effects = result
         if not isinstance(role, self.kind):
             raise SpeechError("it returned {!r:.80} in place of a Coordinator", role)
         if not isinstance(effects, tuple | list):
             raise SpeechError("its effects are {!r:.80}, and must be a tuple", effects)
+        if result != repeated:
+            raise SpeechError("taken twice with the same event, it did two different things; or its "
+                              "states are not equal where they hold the same, as `@frozen` has it")  # fmt: skip
         # equal states have one number
         number = self.numbers.setdefault(role, self.count)
         if number == self.count:

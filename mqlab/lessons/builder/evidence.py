@@ -15,7 +15,6 @@ from ...kafka.states import COMPLETED, TxnState
 from ...kernel import (
     Append,
     Caller,
-    Effect,
     Event,
     Reply,
     Request,
@@ -37,7 +36,7 @@ class Done:
 
     node: str
     event: Event | None
-    effect: Effect | None
+    effect: Any
 
 
 @dataclass(frozen=True)
@@ -128,14 +127,15 @@ class Evidence:
     def hasty(self) -> str:
         """The first request that is answered, without an error, in the step that writes a record
         for it; "" where there is none."""
-        step: list[type] = []
+        wrote = [one.event for one in self.done if isinstance(one.effect, Append)]
         for one in self.done:
-            if one.effect is None:
-                step = []
-            safe = isinstance(one.effect, Reply) and getattr(one.effect.body, "error", True)
-            step += [] if safe else [type(one.effect)]
-            if Reply in step and Append in step and isinstance(one.event, Request):
-                return type(one.event.body).__name__
+            match one:
+                case Done(
+                    event=Request(caller=asker, body=ask), effect=Reply(caller=to, body=body)
+                ):
+                    # what is said to others, such as a copy of the log, is its broker's
+                    if to == asker and one.event in wrote and not getattr(body, "error", True):
+                        return type(ask).__name__
         return ""
 
     @cached_property
@@ -162,6 +162,12 @@ class Evidence:
             at for at, one in enumerate(self.done) if one.event is None and one.effect is None
         ]
         return starts[-1] if starts else 0
+
+    def list_asked(self, kind: type) -> list[Any]:
+        """The requests of this kind that have arrived."""
+        began = [one.event for one in self.done if one.effect is None]
+        asked = [one.body for one in began if isinstance(one, Request)]
+        return [one for one in asked if isinstance(one, kind)]
 
     def find_cause(self, state: TxnState) -> Done | None:
         """The step in which the last record of this state was written."""

@@ -46,7 +46,7 @@ def explain(system: BuildSystem, schedule: tuple[str, ...], claim: str) -> Text:
 def explain_missing(system: BuildSystem, schedule: tuple[str, ...]) -> Text:
     """Why nothing good ever happens, by an execution after which nothing more can happen."""
     evidence = play(system, schedule)
-    why = find_refused(evidence)
+    why = _explain_end_answer(evidence) or find_refused(evidence)
     if why is None and any(one.state in PREPARED for one in evidence.latest.values()):
         why = _explain_stuck(evidence)
     return NOTHING_GOOD(why=why or explain_wait(evidence))
@@ -98,14 +98,18 @@ TIMED_EARLY = Words(
 
 
 def _explain_end_answer(evidence: Evidence) -> Text | None:
-    """What is wrong with the answer to an EndTxn whose end the log has."""
+    """What is wrong with the answer to an EndTxn whose end the log has, or to one that is late."""
     bumps = "epoch_bump" not in evidence.system.off
     for one in evidence.answered:
         ask, entry = one.request, one.entry
-        if not isinstance(ask, EndTxn) or entry is None or entry.state not in ENDS[ask.commit]:
+        if not isinstance(ask, EndTxn) or entry is None:
             continue
         error, epoch = one.answer.error, one.answer.epoch
-        if not error and bumps and ask.v2 and epoch != entry.epoch:
+        if entry.state not in ENDS[ask.commit]:
+            if not error and ask.epoch != entry.epoch:
+                return KEPT(states=entry.state)
+            continue
+        if not error and (bumps or epoch >= 0) and ask.v2 and epoch != entry.epoch:
             return OTHER_EPOCH(told=epoch, known=entry.epoch)
         own = entry.epoch - ask.epoch in (0, 1)  # the next one, where an end uses that
         if own and error and error is not Error.CONCURRENT_TRANSACTIONS:
@@ -209,10 +213,11 @@ def _explain_refused_marker(evidence: Evidence) -> Text:
     refuses = REFUSES(error=last.error.name)
     if last.error is FENCED:
         return ITS_EPOCH(refuses=refuses)
-    sent = [effect.body for _, effect in evidence.list_markers()]
-    marker = sent[-1]
+    marker = evidence.list_markers()[-1][1].body
     rows = [batch for rows in evidence.seen.rows.values() for batch, _, _ in rows]
     known = max((one.epoch for one in rows if one.pid == marker.pid), default=-1)
+    if evidence.system.client == "legacy" and marker.epoch == known:
+        return VERSION(marker=refuses)
     if marker.epoch <= known:
         return NEXT_EPOCH(refuses=refuses, epoch=marker.epoch, known=known)
     return OTHER_PID(refuses=refuses, pid=marker.pid, epoch=marker.epoch)
@@ -284,14 +289,14 @@ def _find_added(evidence: Evidence, missing: set[str]) -> Text | None:
 
 
 def _find_late(evidence: Evidence) -> Text | None:
-    """A message that is open although the marker of its epoch is before it."""
+    """A message that is open although the marker of its epoch is before it, and was its own."""
     for partition, rows in evidence.seen.rows.items():
         marked: set[tuple[int, int]] = set()
         for batch, txn, outcome in rows:
             known = (batch.pid, batch.epoch)
             if batch.control:
                 marked.add(known)
-            elif known in marked and txn is not None and not outcome:
+            elif known in marked and txn and txn.outcome and not (outcome or txn.fenced):
                 return AFTER_MARKER(missing=partition, epoch=batch.epoch)
     return None
 
@@ -303,6 +308,11 @@ UNDECIDED = Words(
     "stays open, for its producer may still commit"
 )
 OTHERWISE = Words("a marker says {kind}, but the log has decided {outcome}: {states}")
+VERSION = Words(
+    "{marker}: with `transaction_version` 2 a leader refuses the epoch that it has, and with 0 it "
+    "takes it. An older client's end keeps its epoch and needs 0, any other needs 2"
+)
+COPY = tr("a marker came late, for a second time, and ended the transaction that was open by then")
 EARLY = tr("a marker is in a partition before the decision is safe: send it when `Appended` came")
 
 
@@ -313,9 +323,12 @@ def _explain_early(evidence: Evidence) -> Text:
         return OTHERWISE(kind=batch.control, outcome=txn.outcome, states=evidence.states)
     if evidence.moved:
         return _explain_late(evidence)
-    sent = [step for step, effect in evidence.list_markers() if effect.body.pid == batch.pid]
-    if sent and sent[-1].event is None and batch.control:
+    sent = [one for one in evidence.list_markers() if one[1].body.pid == batch.pid]
+    if sent and sent[-1][0].event is None and batch.control:
         return UNDECIDED(kind=batch.control)
+    same = [effect.body for _, effect in sent if effect.body.epoch == batch.epoch]
+    if len(same) > 1 and same[0].transaction_version < 2:
+        return VERSION(marker=COPY)
     return EARLY
 
 
@@ -384,15 +397,17 @@ def _explain_asked(evidence: Evidence) -> Text:
             )
         case Request(body=EndTxn(commit=False)):
             return tr("the application has asked for an abort, and the log says PrepareCommit")
-    shared = _find_shared_epoch(evidence)
-    if shared:
-        return tr("two producers have one epoch: InitProducerId gives the next one each time")
-    match cause.event:
-        case Request(body=EndTxn(txn_id=txn_id, epoch=asked)):
-            entries = [one for one in evidence.entries if one.txn_id == txn_id]
-            epochs = [one.epoch for one in entries if one.state is TxnState.ONGOING]
-            if epochs and epochs[-1] != asked:
-                return STALE(asked=asked, known=epochs[-1])
+    if _find_shared_epoch(evidence):
+        return _explain_end_answer(evidence) or tr(
+            "two producers have one epoch: InitProducerId gives the next one each time"
+        )
+    txn_id = cause.effect.entry.entry.txn_id
+    entries = [one for one in evidence.entries if one.txn_id == txn_id]
+    epochs = [one.epoch for one in entries if one.state is TxnState.ONGOING]
+    ends = evidence.list_asked(EndTxn)
+    asked = [one.epoch for one in ends if one.txn_id == txn_id and one.commit]
+    if epochs and asked and epochs[-1] not in asked:
+        return STALE(asked=asked[-1], known=epochs[-1])
     return ASKED_LATE
 
 
@@ -457,12 +472,10 @@ TWICE = tr(
 
 
 def _explain_refusal(evidence: Evidence) -> Text:
-    began = [one.event for one in evidence.done if one.effect is None]
-    asked = [one.body for one in began if isinstance(one, Request)]
-    ends = [one for one in asked if isinstance(one, EndTxn)]
     late = evidence.find_cause(TxnState.PREPARE_ABORT)
     if late is not None and isinstance(late.event, Fired):
         return AFTER_ALL
+    ends = evidence.list_asked(EndTxn)
     if len(set(ends)) < len(ends):
         return TWICE
     return _explain_refused_call(evidence)
@@ -508,7 +521,7 @@ def _explain_end(evidence: Evidence) -> Text:
     for entry in evidence.latest.values():
         if entry.state is TxnState.ONGOING:
             return _explain_timer(evidence, entry)
-    return _explain_stuck(evidence)
+    return _find_late(evidence) or _explain_stuck(evidence)
 
 
 def _explain_timer(evidence: Evidence, entry: Entry) -> Text:
@@ -530,9 +543,10 @@ def _explain_timer(evidence: Evidence, entry: Entry) -> Text:
             return NO_TIMER_AGAIN if evidence.killed else NO_TIMER(txn_id=txn_id)
         case CancelTimer():
             return CANCELLED(txn_id=txn_id)
-        case SetTimer(after_ms=ms) if ms > entry.timeout_ms:
-            return NOT_ITS_TIME(txn_id=txn_id, ms=ms, timeout=entry.timeout_ms)
         case SetTimer(after_ms=ms):
+            asked = [one for one in evidence.list_asked(InitProducerId) if one.txn_id == txn_id]
+            if ms > asked[-1].timeout_ms:
+                return NOT_ITS_TIME(txn_id=txn_id, ms=ms, timeout=asked[-1].timeout_ms)
             return NOT_YET(txn_id=txn_id, ms=ms)
     return RAN_OUT(txn_id=txn_id)
 

@@ -147,6 +147,7 @@ HARM = {
     "return self": "must return two values",
     "return 7, ()": "in place of a Coordinator",
     "return self, 7": "must be a tuple",
+    "return self, (one for one in ())": "must be a tuple",
     "return self, ('a note',)": "is no effect of a coordinator",
     "return self, (Send('orders-0', 'hello'),)": "the body of Send is a WriteTxnMarkers",
     "return self, (Send('orders-0', WriteTxnMarkers('a', None, 0, True)),)": "`pid` of WriteTxn",
@@ -281,6 +282,12 @@ def test_a_right_one_in_another_style_is_right(name: str):
     source, count = re.subn(old, new, right(sitting))
     with Host(source) as host:
         assert count and search_trial(TRIALS[trial], host).ok
+
+
+def test_a_plain_dataclass_hears_which_replace_it_needs():
+    made = "from dataclasses import dataclass\n\n\n@dataclass(frozen=True)\nclass Coordinator"
+    card = check_source(ROLE.replace("@frozen\nclass Coordinator", made))
+    assert "Coordinator is no plain @frozen class: use dataclasses.replace" in card.message.en
 
 
 def test_an_answer_of_another_kind_is_a_sentence():

@@ -27,7 +27,7 @@ broker may be killed between any two of those; then the round is done again.
 
 A log cannot be changed. So what a round has passed is never read again, and a half message that is
 to be seen again is written once more, as a copy. They are read in sequence; a round ends at
-the first one that is young.
+the first one that has not ended and is young.
 
 The rules are RocketMQ 5.5's and 4.9's (TransactionalMessageServiceImpl#check). *Left out:*
 half messages with an immunity of their own, half messages older than the files are kept, the 60

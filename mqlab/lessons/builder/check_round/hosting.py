@@ -227,8 +227,8 @@ def _check_stop(seen: Round, stop: Half | None, actions: Actions) -> None:
         )
     if any(stop.offset in op.ends for op in seen.ops):
         raise Broken(
-            "the round stops at half message {}, which has ended: it is passed over, or "
-            "nothing after it is ever looked at",
+            "the round stops at half message {}, which has ended: what has ended is passed over, "
+            "young or not",
             stop.offset,
         )
     if not stop.young:
