@@ -292,9 +292,11 @@ print(read_recording("rocketmq-5.5.0/5.5", "topic-type", "normal-0", "transactio
 # %% [markdown]
 # The local transaction runs only once the half message is stored: if the broker cannot be reached, no row
 # is written, and nothing has to be undone. But how safely is it stored? The answer to the send carries
-# one of four statuses. Below, RocketMQ 4.9 wants two copies (`inSyncReplicas=2`), there is no second
-# node, and the broker answers `SLAVE_NOT_AVAILABLE` at once. (A real 5.5.0 in the same state had not
-# answered after 60 s, so this part does not apply to that release.)
+# one of four statuses. Below, RocketMQ 4.9 wants two copies (`brokerRole=SYNC_MASTER`), there is no
+# second node, and the broker answers `SLAVE_NOT_AVAILABLE` at once. (A real 5.5.0, which needs
+# `inSyncReplicas=2` too, waits 3 s for a second node, `slaveTimeout`, and then answers
+# `FLUSH_SLAVE_TIMEOUT`. Its client waits for an answer only 3 s as well: often its send has failed by
+# then, with an exception.)
 
 # %% jupyter={"source_hidden": true}
 one_copy = scenario("""
@@ -309,8 +311,7 @@ print(tabulate_statuses())
 
 # %% [markdown]
 # With every status but `SEND_OK` the client rolls back without running your code. It cannot tell whether
-# the half message would survive the loss of that one broker. The 4.9 and 5.5 clients both do this. In
-# this table the two statuses with *SLAVE* in their names come from 4.9 brokers.
+# the half message would survive the loss of that one broker. The 4.9 and 5.5 clients both do this.
 #
 # Users have reported this in public, for example: `mqlab incidents a-slave-is-down`.
 

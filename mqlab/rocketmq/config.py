@@ -63,9 +63,9 @@ class RocketMQConfig(Config):
     `flush`: "async" acknowledges what the operating system holds, "sync" what is on the disk;
     `flush_ms`: with "async", how long after a write the disk has it; 0: never by itself, so that a
     lesson without power cuts has no timer for it. `in_sync`: how many copies must have a message
-    before it is acknowledged: 1, the master's own, or 2, that of the node `slave` as well (4.9:
-    brokerRole=SYNC_MASTER; 5.5: inSyncReplicas). `name_server`: the node that knows which brokers
-    are there, with a slave from which consumers read (slaveReadEnable); "" where there is none."""
+    before it is acknowledged: 1, the master's own, or 2, that of the node `slave` as well
+    (brokerRole=SYNC_MASTER; 5.5: inSyncReplicas too). `name_server`: the node that knows which
+    brokers are there, with a slave from which consumers read (slaveReadEnable); "" for none."""
 
     release: str = "5.5"
     broker: str = "broker"

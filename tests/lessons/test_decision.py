@@ -21,6 +21,7 @@ from mqlab.lessons.decision import (
 from mqlab.places import RECORDINGS
 from mqlab.registry import system
 from mqlab.registry.matrix import Excluded, Found, Told, Unproved
+from tests.oracle.rocketmq.programs import programs
 
 ALL = [
     dict(zip(ask_questions(), chosen, strict=True))
@@ -84,6 +85,12 @@ def test_a_setting_says_no_more_than_its_proofs():
     assert words["transactionCheckInterval=30000"] == uncovered
     with pytest.raises(Unproved):
         Excluded("pulsar", "send-again", "dedup=0").prove()
+
+
+def test_the_settings_for_a_second_copy_are_those_of_the_recording():
+    made = programs()["slave-timeout"].settings
+    asked = ", ".join(f"{name}={value}" for name, value in dict(made).items())
+    assert asked in [one.code for one in SETTINGS]
 
 
 def test_what_is_said_to_be_recorded_is():

@@ -18,12 +18,14 @@ from mqlab.lessons.rocketmq.lab03 import (
     keep_orders,
     list_calls,
     list_commit_log,
+    read_recording,
     tabulate_deaths,
     tabulate_statuses,
 )
 from mqlab.lessons.rocketmq.systems import SERVICES
 from mqlab.registry import scenario, system
 from mqlab.rocketmq.states import SendStatus
+from tests.project.sources import ROOT
 
 #: "" for the right orders
 JUDGED = {
@@ -43,6 +45,12 @@ JUDGED = {
     ("op",): "commits",
     ("compare",): "commits",
 }
+
+
+def test_what_the_lab_says_of_5_5_without_a_second_node_was_recorded() -> None:
+    answer = read_recording("rocketmq-5.5.0/5.5", "slave-timeout", "SendMessage").split()[-2]
+    text = (ROOT / "labs" / "source" / "03-half-message.py").read_text("utf-8")
+    assert answer == "FLUSH_SLAVE_TIMEOUT" and f"then answers\n# `{answer}`" in text
 
 
 # ---- what the broker does at the end -----------------------------------------------------
