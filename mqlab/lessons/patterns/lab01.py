@@ -102,6 +102,7 @@ def measure_shares(
 # ---- The exercises of lab 01: accounting's pieces in order, and the rule by which it counts
 
 TWO = "'shop=send 580538:31678; send 580539:31073'"
+THREE = "'shop=send 580538:31678; send 580540:1250; send 580539:31073'"
 KILL = Budget(kills=1, killable=("accounting",))
 
 
@@ -196,7 +197,7 @@ def _systems(rule: Rule) -> Systems:
         (_build(TWO, rule), Budget()),
         (_build(TWO, rule), KILL),
         (_build(f"off=recognise {TWO}", rule), Budget(breaks=1)),
-        (_build(f"{TWO} 'accounting=seek 0'", rule), Budget()),
+        (_build(f"{THREE} 'accounting=seek 0'", rule), Budget()),
     )
 
 

@@ -161,6 +161,8 @@ def test_the_order_s_own_number_is_enough_and_all_that_is_needed() -> None:
         (lambda *given: None, "nothing is written yet"),
         (lambda *given: "maybe", 'the answers are "count", "skip"'),
         (lambda p, b, o, n, a: "skip" if a or n in b else "count", "none lost"),
+        (lambda p, b, o, n, a: "skip" if n in b[-2:] else "count", "counted once"),
+        (lambda p, b, o, n, a: "skip" if b and n <= max(b) else "count", "none lost"),
     ],
 )
 def test_other_answers_are_told_what_is_wrong(rule: Rule, says: str) -> None:
