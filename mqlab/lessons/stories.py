@@ -19,6 +19,7 @@ from .verdict import Verdict
 
 #: what a story may not say: which system it is about
 FIXED = ("system", "off")
+LINE = re.compile(r"(line |第 )(\d+)(: | 行：)")
 
 NO_LINES = tr("nothing is written yet: write the lines of a scenario, as text, into `story`")
 FIXED_LINES = tr(
@@ -51,6 +52,6 @@ class StoryExercise(Hinted):
 
 
 def _renumber(error: str, given: str) -> str:
-    """An error's line in the story: the given lines are before it."""
+    """An error, with its lines as they are in the story: the given lines are before it."""
     before = len(given.splitlines())
-    return re.sub(r"^line (\d+)", lambda match: f"line {int(match[1]) - before}", error)
+    return LINE.sub(lambda match: f"{match[1]}{int(match[2]) - before}{match[3]}", error)

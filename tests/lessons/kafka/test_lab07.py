@@ -8,6 +8,7 @@ import pytest
 
 from mqlab.explore import Budget, explore
 from mqlab.kafka.log import Batch
+from mqlab.kernel import speaking
 from mqlab.lessons.kafka.exercises.kills import ALIVE
 from mqlab.lessons.kafka.lab07 import (
     ANSWERED,
@@ -72,12 +73,15 @@ def test_every_other_kill_is_met_with_its_own_message(kill: str, belief: str) ->
         ("kill coordinator\nkill coordinator", "write one line"),
         ("kill coordinator when=… after=…", "the line still has its blanks"),
         ("kill coordinator when=WriteTxnMarkers#x", "or `kill NODE when=Kind#n after=K answers="),
+        ("kill coordinator when=⇒EndTxn#1 after=3", "has 2 effects; write after=0 to after=2"),
     ],
 )
 def test_what_is_no_kill_is_told_so(kill: str, says: str) -> None:
     verdict = HALF.check(kill)
     assert not verdict.ok
-    assert says in str(verdict)
+    assert says in str(verdict) and "line 3" not in str(verdict)
+    with speaking("zh"):
+        assert not re.search("第 . 行", str(HALF.check(kill)))
 
 
 def test_the_explorer_finds_such_a_kill_and_it_needs_the_kill() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from mqlab.kernel import speaking
 from mqlab.lessons.laid import compare_silence
 from mqlab.lessons.patterns.systems import list_orders
 from mqlab.lessons.rocketmq.endings import (
@@ -196,6 +197,13 @@ def test_what_is_no_test_is_told_so(story: object, says: str) -> None:
     verdict = STORY.check(story)
     assert not verdict.ok
     assert says in str(verdict)
+
+
+def test_a_story_has_its_own_lines_in_both_languages() -> None:
+    story = f"{SEND}dance\nsing\n"
+    assert "line 2: " in str(STORY.check(story)) and "line 3: " in str(STORY.check(story))
+    with speaking("zh"):
+        assert "第 2 行：" in str(STORY.check(story)) and "第 3 行：" in str(STORY.check(story))
 
 
 # ---- the listener that a learner writes ------------------------------------------------------

@@ -7,7 +7,6 @@ The line is put into a story, the story is run, and what comes of it is the verd
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from ....kernel.moves import StillRunning
 from ....registry import run_scenario
 from ....scenario.language import ScenarioError
 from ...steps import Tells, is_kill
+from ...stories import LINE
 from ...verdict import Verdict
 
 #: the belief that the exercises of labs 06 and 07 know
@@ -62,7 +62,7 @@ class KillExercise:
             if isinstance(error.__cause__, StillRunning):  # the victim was not killed
                 return Verdict(False, self.messages[self.alive], self.alive)
             # without the number of the line, which is one of the whole scenario
-            return Verdict(False, Text(re.sub(r"^line \d+: ", "", str(error))))
+            return Verdict(False, Text(LINE.sub("", str(error))))
         name = self.outcome(run)
         if name == self.alive:
             return Verdict(False, self.messages[name], name)
