@@ -169,6 +169,20 @@ def test_each_claim_that_a_search_names_has_a_chinese_name(name):
     assert [one for one in sorted(names) if not name_claim(one).zh] == []
 
 
+CODE = re.compile(r"`([^`\n]+)`")
+
+
+def test_what_is_code_is_the_same_in_chinese():
+    wrong = [
+        code
+        for domain in TABLES
+        for one in read_catalogue(domain)
+        for code in CODE.findall(one.string)
+        if re.sub(r" LANG=zh|(?<={)\d(?=})", "", code) not in CODE.findall(one.id)
+    ]
+    assert wrong == []
+
+
 #: 会计 as a word was replaced inside 会 + 计入; and a word three times in a row
 SLIPS = re.compile(rf"财务[入数两]|([{CJK}]{{2,4}})\1\1")
 
