@@ -30,7 +30,24 @@ def run(args: argparse.Namespace) -> int:
     """Write the static site, and serve it where asked. Play needs Pyodide, and the labs need it and
     JupyterLite: where one cannot be fetched, the site is written without what needs it. UserError
     where the site cannot be written."""
-    from ..site import NoLabs, NoPlay, fetch_lite, fetch_pyodide, write_site
+    from ..site import NoLabs, need_folder, write_site
+
+    try:
+        need_folder(args.output)  # before anything is fetched
+        pyodide, lite = _fetch()
+        built = write_site(args.output, pyodide=pyodide, lite=lite)
+    except (NoLabs, OSError) as error:  # NoLabs: all was fetched, and JupyterLite's build fails
+        why = say_cause(error) if isinstance(error, OSError) else error
+        raise UserError("cannot write the site: {}", why) from error
+    tell("wrote {}: {} scenarios, {:.1f} MB", built.folder, built.stories, built.bytes / 1e6)
+    if args.serve:
+        _serve(args.output, args.port)
+    return 0
+
+
+def _fetch() -> tuple[Path | None, Path | None]:
+    """What Play and the labs need; None where it cannot be fetched."""
+    from ..site import NoLabs, NoPlay, fetch_lite, fetch_pyodide
 
     pyodide = lite = None
     try:
@@ -40,15 +57,7 @@ def run(args: argparse.Namespace) -> int:
         tell("the site is without Play and labs: {}", error)
     except NoLabs as error:
         tell("the site is without labs: {}", error)
-    try:
-        built = write_site(args.output, pyodide=pyodide, lite=lite)
-    except (NoLabs, OSError) as error:  # NoLabs: all was fetched, and JupyterLite's build fails
-        why = say_cause(error) if isinstance(error, OSError) else error
-        raise UserError("cannot write the site: {}", why) from error
-    tell("wrote {}: {} scenarios, {:.1f} MB", built.folder, built.stories, built.bytes / 1e6)
-    if args.serve:
-        _serve(args.output, args.port)
-    return 0
+    return pyodide, lite
 
 
 def add_page_arguments(parser: argparse.ArgumentParser, folder: str) -> None:
@@ -62,10 +71,11 @@ def add_page_arguments(parser: argparse.ArgumentParser, folder: str) -> None:
 
 def show_page(args: argparse.Namespace, name: str) -> int:
     """Write the site with no more stories than the choice leads to, and open one of its pages."""
-    from ..site import write_site
+    from ..site import need_folder, write_site
     from ..site.pages import list_linked
 
     try:
+        need_folder(args.output)  # before the executions that the page needs
         built = write_site(args.output, list_linked())
     except OSError as error:
         raise UserError("cannot write the page: {}", say_cause(error)) from error

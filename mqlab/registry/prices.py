@@ -19,7 +19,7 @@ from ..recordings.costs import FORGOTTEN, MOMENTS, SEEN, TOLD, Costs, Spent
 from ..scenario import perform_in_blocks
 from . import SYSTEMS
 from .tables import in_words
-from .ways import Way, join
+from .ways import Way, join, perform
 
 #: of a difference that has no reason
 UNKNOWN = tr("the reason is unknown")
@@ -86,7 +86,7 @@ def count_prices(way: Way) -> dict[str, Price]:
     """The cost until the client has its answer, until both consumers have the order, and until
     everything is forgotten. What comes before the order (a producer's id, a subscription) does
     not count."""
-    run, ends = perform_in_blocks(way.text, SYSTEMS)
+    run, ends = perform(way.text)
     facts = run.trace.facts
     moments = {
         "the client is told": _told(facts),

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 
-from ..kernel import Outcome, Trace, worded
+from ..kernel import Outcome, Run, Trace, worded
 from ..places import SCENARIOS
 from ..scenario import perform_in_blocks
 from ..scenario.golden import split_blocks
@@ -114,11 +115,18 @@ class Killed:
     heard: str
 
 
+@cache
+def perform(text: str) -> tuple[Run, tuple[int, ...]]:
+    """The execution of a way's text and the ends of its blocks, once for tables, pictures and both
+    languages."""
+    return perform_in_blocks(text, SYSTEMS)
+
+
 def kill_each(way: Way, role: str = "sender") -> Iterator[Killed]:
     """The crashes of a way, moment by moment, each of them executed."""
-    *_, last = _returned(perform_in_blocks(way.text, SYSTEMS)[0].trace)
+    *_, last = _returned(perform(way.text)[0].trace)
     for moment in MOMENTS:
-        run, ends = perform_in_blocks(way.kill_at(moment, role), SYSTEMS)
+        run, ends = perform(way.kill_at(moment, role))
         dead, end = (way.count_got(run.trace, at) for at in ends[-2:])
         answers = [one for one in _returned(run.trace) if one.call == last.call]
         status, detail = (answers[0].status, answers[0].detail) if answers else ("no answer", "")

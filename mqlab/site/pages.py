@@ -24,19 +24,19 @@ from mqlab_widgets.style import HERE, page_css
 
 from .. import __version__
 from ..brokers import list_brokers
-from ..kernel import LANGUAGES, Lang, Run, Text, Words, speaking, spoken, tr
+from ..kernel import LANGUAGES, Lang, Text, Words, speaking, spoken, tr
 from ..kernel import translate as look_up
 from ..lessons.decision import ask_questions, list_rules, list_ways
 from ..lessons.payment import read_payment
 from ..places import LABS, ROOT, SCENARIOS
 from ..recordings.costs import load_costs
-from ..registry import SYSTEMS, with_evidence
+from ..registry import with_evidence
 from ..registry.cases.anomalies import MATRIX
 from ..registry.cases.prices import BULK, ORDER
 from ..registry.matrix import ANOMALIES, WAYS, Cell, Found, Told
 from ..registry.prices import tabulate_bulk, tabulate_prices, tabulate_real
-from ..registry.ways import MOMENTS, ROLES, UNSENT, find_stage, tabulate_kills
-from ..scenario import Script, perform_in_blocks
+from ..registry.ways import MOMENTS, ROLES, UNSENT, find_stage, perform, tabulate_kills
+from ..scenario import Script
 from ..scenario.language import read_typed
 from .lite import write_labs
 from .play import VERSION, write_play
@@ -327,7 +327,7 @@ def _name(role: str, moment: str) -> str:
 
 
 def _put_beside(name: str, title: str, texts: Sequence[str], at: int = 0) -> Beside:
-    runs, ends = zip(*map(_perform, texts), strict=True)
+    runs, ends = zip(*map(perform, texts), strict=True)
     traces = (with_evidence(run.trace, "") for run in runs)
     # a page has room for the diagrams too; a little smaller, at 1440 px two are in a row, each
     # with its readers beside it
@@ -336,12 +336,6 @@ def _put_beside(name: str, title: str, texts: Sequence[str], at: int = 0) -> Bes
     compare = Compare(players, list(zip(*ends, strict=True)), at)
     picture = f'<div class="runs">{compare.hold("h2", "picture")}</div>'
     return Beside(name, title, picture, compare.narration())
-
-
-@cache
-def _perform(text: str) -> tuple[Run, tuple[int, ...]]:
-    """The execution of a story and the ends of its blocks, once for all languages."""
-    return perform_in_blocks(text, SYSTEMS)
 
 
 @cache
@@ -483,6 +477,18 @@ class Built:
     bytes: int
 
 
+def need_folder(folder: Path) -> None:
+    """Make the folder of a site where there is none. FileExistsError where it holds anything but an
+    earlier site, another OSError where it cannot be, FileNotFoundError outside a clone."""
+    if not SOURCES.is_dir():
+        why = Words("no sources in {}: a site is made in a clone of the project")
+        raise FileNotFoundError(why(SOURCES))
+    folder.mkdir(parents=True, exist_ok=True)
+    # An earlier site has a player.js.
+    if any(folder.iterdir()) and not (folder / "player.js").exists():
+        raise FileExistsError(Words("{} contains other files: name an empty folder")(folder))
+
+
 def write_site(
     folder: Path,
     paths: tuple[Path, ...] = (),
@@ -492,15 +498,10 @@ def write_site(
     """Write the whole site into a folder, in place of an earlier site there, and say how large it
     is. `paths`: the scenario files, default all; `pyodide`: the archive that Play runs on; `lite`:
     what `fetch_lite` has fetched: without it, or without Play, no lab opens in the browser. Raises
-    FileExistsError for a folder with anything else, FileNotFoundError outside a clone."""
-    if not SOURCES.is_dir():
-        why = Words("no sources in {}: a site is made in a clone of the project")
-        raise FileNotFoundError(why(SOURCES))
-    # An earlier site has a player.js.
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / "player.js").exists():
-        raise FileExistsError(Words("{} contains other files: name an empty folder")(folder))
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    what `need_folder` raises."""
+    need_folder(folder)
+    shutil.rmtree(folder)
+    folder.mkdir()
     stories = list(list_stories(paths))
     _write_shared(folder)
     if pyodide:

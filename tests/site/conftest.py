@@ -69,6 +69,15 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture
+def few_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A site without the pages that take most of the time: the lecture's, the ways beside each
+    other, and what the choice says."""
+    monkeypatch.setattr(pages, "write_lecture", lambda write: 0)
+    monkeypatch.setattr(pages, "list_beside", tuple)
+    monkeypatch.setattr(pages, "render_choice", str)
+
+
 @pytest.fixture(scope="session")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a site of two stories in `below`, with Play, and with labs where JupyterLite

@@ -187,8 +187,9 @@ def test_the_browser_has_each_lab_in_both_languages(tmp_path: Path) -> None:
     assert note["source"] == lite.NOTE.zh
 
 
-@pytest.mark.spread("mqlab/site", "labs")
-def test_the_page_leads_to_each_lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_leads_to_each_lab(
+    few_pages: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     given: list[Any] = []
     monkeypatch.setattr("mqlab.site.pages.write_labs", lambda *paths: given.append(paths))
     folder, core = tmp_path / "site", pack_core(tmp_path / "core.tgz")
@@ -217,7 +218,7 @@ def test_without_jupyterlite_a_site_is_written_without_labs(
     )
     monkeypatch.setattr(lite, "_find_tool", lambda made, name: "false")
     monkeypatch.setattr("mqlab.site.fetch_lite", lambda: lite.fetch_lite(tmp_path / "kept"))
-    assert main(["site"]) == 0
+    assert main(["site", "-o", str(tmp_path / "site")]) == 0
     assert given == [(tmp_path, None)]
     assert "without labs: JupyterLite cannot be built (exit code 1)" in capsys.readouterr().out
     with pytest.raises(NoLabs):  # what is half made is made again

@@ -152,7 +152,7 @@ def test_without_npm_a_site_is_written_without_play(
         return Built(folder, 0, 0)
 
     monkeypatch.setattr("mqlab.site.write_site", write_site)
-    assert main(["site"]) == 0
+    assert main(["site", "-o", str(tmp_path / "site")]) == 0
     assert given == [None]
     said = capsys.readouterr().out
     assert "without Play and labs: " in said and says in said

@@ -72,17 +72,8 @@ def test_a_story_is_small_and_the_first_page_too(site: Path) -> None:
     assert sum(path.stat().st_size for path in (first, *shared)) <= 400_000
 
 
-@pytest.fixture
-def no_scenes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A site without the lecture's scenes and with one page of four scenarios beside each other:
-    they are stories, too, and take most of the time."""
-    first = next(pages.list_beside())
-    monkeypatch.setattr(pages, "write_lecture", lambda write: 0)
-    monkeypatch.setattr(pages, "list_beside", lambda: iter((first,)))
-
-
 def test_what_a_story_says_is_text(
-    no_scenes: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    few_pages: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hostile = '# A <img src=x onerror=alert(1)> "title".\n# </script><script>alert(1)</script>\n'
     calls = "system kafka partitions=1\nrun app: init, begin, send orders-0 <b>a</b>, commit\n"
@@ -106,7 +97,7 @@ def test_a_folder_that_holds_something_else_is_left_alone(
     assert (tmp_path / "thesis.tex").read_text() == "years of work"
 
 
-def test_an_earlier_site_is_replaced(no_scenes: None, tmp_path: Path) -> None:
+def test_an_earlier_site_is_replaced(few_pages: None, tmp_path: Path) -> None:
     for paths in (ALL[:2], ALL[2:3]):
         write_site(tmp_path / "site", tuple(paths))
     assert len(list((tmp_path / "site/stories").rglob("*.html"))) == 1
@@ -244,7 +235,7 @@ def test_the_first_playground_speaks_chinese(page: Any, address: str) -> None:
     assert "£316.78" in text and not re.search("[A-Za-z]{3}", text.replace("broker", ""))
 
 
-def test_each_incident_is_on_the_page_of_symptoms_once(no_scenes: None, tmp_path: Path) -> None:
+def test_each_incident_is_on_the_page_of_symptoms_once(few_pages: None, tmp_path: Path) -> None:
     heads = {
         path.relative_to(SCENARIOS): parse_script(path.read_text("utf-8")).head
         for path in SCENARIOS.rglob("*.scn")
