@@ -10,13 +10,14 @@ servers so that the layers below need not know each other.
 from __future__ import annotations
 
 import argparse
-import ast
 import importlib
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import cache
 from inspect import signature  # a command of its name would take the module's place
 from pathlib import Path
 from types import FrameType, ModuleType
@@ -30,22 +31,14 @@ from .language import find_language, tell, translate_argparse, translate_help
 AddressOf = Callable[..., AbstractContextManager[str]]
 
 
+@cache
 def commands() -> dict[str, str]:
     """Name and help line of each command there is; read from the sources, not imported."""
     help_lines = {}
     for path in sorted(Path(__file__).parent.glob("*.py")):
-        help_line = _help_line(path)
-        if help_line is not None:
-            help_lines[path.stem] = help_line
+        if found := re.search(r'(?m)^HELP = "(.+)"$', path.read_text(encoding="utf-8")):
+            help_lines[path.stem] = found[1]
     return help_lines
-
-
-def _help_line(path: Path) -> str | None:
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
-        if isinstance(target, ast.Name) and target.id == "HELP":
-            return str(ast.literal_eval(node.value))  # type: ignore[attr-defined]
-    return None
 
 
 def build_parser(chosen: str | None) -> tuple[argparse.ArgumentParser, ModuleType | None]:
