@@ -115,6 +115,8 @@ class Map(Generic[K, V]):
             return NotImplemented if not isinstance(other, Map) else False
         if self is other:
             return True
+        if self._flat is not None and other._flat is not None:
+            return self._flat == other._flat
         pairs = self._flat.items() if self._flat is not None else _walk(self._root)
         return all(other.get(k, _MISSING) == v for k, v in pairs)
 
