@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 import pytest
 
@@ -21,6 +22,7 @@ def squeeze(text: str) -> str:
     return " ".join(text.split())
 
 
+@cache
 def story(name: str) -> Golden:
     return load(SCENARIOS / f"{name}.scn", SYSTEMS)
 
