@@ -7,6 +7,8 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from copy import deepcopy
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +37,7 @@ from tests.project.chinese import compare
 from tests.project.sources import ROOT
 
 LABS = labs_in(ROOT / "labs")
+read_once = cache(read_source)
 #: cell, belief on the instructor's page, belief or promise that the verdict names, its example
 VERDICTS = [
     row.split(" | ")
@@ -162,7 +165,7 @@ def graded_cells() -> list[tuple[str, str, Any]]:
     """(lab, its own imports, test cell) of all graded cells."""
     found = []
     for lab in LABS:
-        cells = read_source(lab).cells
+        cells = read_once(lab).cells
         code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
         imports = re.findall(r"(?m)^from mqlab\.lessons[^\n]*import (?:[^\n(]+$|\([^)]*\))", code)
         found += [(lab.name, "\n".join(imports), cell) for cell in cells if utils.is_grade(cell)]
@@ -182,7 +185,7 @@ def test_every_graded_cell_judges_anew() -> None:
 
 def tasks(lab: Any, answers: dict[str, str], before: str = "") -> list[tuple[str, Task]]:
     """(name of the test cell, task) for a lab in which these answers are written."""
-    cells = read_source(lab).cells
+    cells = deepcopy(read_once(lab).cells)
     for cell in cells:
         if utils.is_solution(cell):
             cell.source = before + answers[cell.metadata["nbgrader"]["grade_id"]]
@@ -350,6 +353,7 @@ def loop(app: App, worth: Callable[[App, Any], str]) -> None:
             app.seek(orders[0].offset)
 
 
+@pytest.mark.spread("mqlab/lessons")
 def test_a_loop_that_knows_the_orders_gets_no_point() -> None:
     known = {order: order.replace(":", "+") for order in MANY.orders}
 
