@@ -163,6 +163,7 @@ def _sample(folder: Path) -> Lab:
     return lab
 
 
+@pytest.mark.spread("mqlab/lessons/course")
 def test_a_class_is_held(tmp_path: Path) -> None:
     """Released, answered by three students, collected, graded by nbgrader, exported."""
     lab, said = _sample(tmp_path), []
