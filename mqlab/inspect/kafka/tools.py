@@ -36,8 +36,9 @@ OLD_STATE = re.compile(
     r"producerId:(-?\d+),producerEpoch:(-?\d+),state=(\w+),partitions=(?:\[|\w+\()(.*)[\])],"
     r"txnLastUpdateTimestamp=(-?\d+),txnTimeoutMs=(-?\d+)"
 )
-OPEN = re.compile(  # 2.x: Some and None
-    r"currentTxnFirstOffset: (?:(?:OptionalLong\[|Some\()(\d+)[\])]|OptionalLong\.empty|None)"
+#: a whole line of a snapshot (2.x: Some, None), and where its open transaction begins, if it has one
+OPEN = re.compile(
+    r"producerId: .*FirstOffset: (?:\w+[(\[](\d+)[)\]] .* timestamp: |\w+\.empty|None\b)"
 )
 NUMBERS = ("producerId", "producerEpoch", "transactionTimeoutMs",
            "transactionLastUpdateTimestampMs", "transactionStartTimestampMs")  # fmt: skip
@@ -154,9 +155,8 @@ class Tools:
         counted as missed; outside it is passed over. `place`: "all.txt:12", for evidence."""
         # What was copied from a terminal has blanks where the tool prints tabs.
         cells = [cell.strip() for cell in line.split("\t")] if "\t" in line else line.split()
-        # whatever prompt is before it; of a record, any text may be part
-        if FILTERED.search(line) and not line.lstrip().startswith(RECORD):
-            self.filtered = True
+        in_record = line.lstrip().startswith(RECORD)  # of which any text may be part
+        self.filtered = self.filtered or bool(FILTERED.search(line) and not in_record)
         if FAILED.match(line):
             why = TOOL_FAILED(line=shorten(line, 300))
             self.gaps.setdefault("tool", Gap(Text(place), why, failed=True))
@@ -263,10 +263,7 @@ class Tools:
         elif line.lstrip().startswith(RECORD) and (self._row is not None or self._passed):
             if self._row is not None:
                 self._read_record(self._row, scan, line, place)
-        elif line.startswith("producerId: "):  # a producer snapshot
-            first = OPEN.search(line)
-            if first is None or (first[1] and "timestamp" not in fields):  # cut off
-                return self._note_missed(line, place)
+        elif first := OPEN.match(line):  # a producer snapshot
             if first[1]:
                 stamp = "lastTimestamp" if "lastTimestamp" in fields else "timestamp"  # 2.x
                 self._open(scan, fields, int(first[1]), stamp, f"{self._file}, {place}")

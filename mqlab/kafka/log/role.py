@@ -171,7 +171,7 @@ class Partition:
         return entry is None or entry.txn_first < 0 or entry.epoch != batch.epoch
 
     def with_guard(self, batch: Batch, number: int, v2: bool) -> Partition:
-        """With a guard for the batch's producer; an existing one stays, and a late batch of an older
+        """With a guard for the batch's producer; an existing one stays, and a late batch of a lower
         epoch does not change it (VerificationStateEntry#maybeUpdateLowestSequenceAndEpoch)."""
         guard: Guard | None = self.guards.get(batch.pid)
         if guard is None:

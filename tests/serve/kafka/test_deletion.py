@@ -103,8 +103,8 @@ def test_a_deleted_record_is_no_answer_to_a_time(broker: RunningBroker, topic: s
             client.produce(topic, 0, records)
         gone = (Fields(name=topic, partitions=(Fields(partition_index=0, offset=1),)),)
         client.ask(21, 1, topics=gone, timeout=HALF_A_MINUTE)
-        found = [client.offset(topic, at_ms, committed=False) for at_ms in (-3, 0, 1001, 1004)]
-        assert [one.offset for one in found] == [0, 1, 2, -1]
+        times = (-3, 0, 1001, 1004)
+        assert [client.offset(topic, at_ms, False).offset for at_ms in times] == [0, 1, 2, -1]
         assert client.produce(topic, 0, first).log_start_offset == 1  # a duplicate
 
 

@@ -47,10 +47,10 @@ class Raw(Connection):
 
     # -- what clients ask ----------------------------------------------------------------------
 
-    def create(self, topic: str, queues: int = 1) -> RemotingCommand:
+    def create(self, topic: str, queues: int = 1, perm: int = 6) -> RemotingCommand:
         return self.ask(
             RequestCode.UPDATE_AND_CREATE_TOPIC, topic=topic, defaultTopic="TBW102",
-            readQueueNums=queues, writeQueueNums=queues, perm=6, topicFilterType="SINGLE_TAG",
+            readQueueNums=queues, writeQueueNums=queues, perm=perm, topicFilterType="SINGLE_TAG",
         )  # fmt: skip
 
     def put(
