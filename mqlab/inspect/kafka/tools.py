@@ -36,7 +36,7 @@ OLD_STATE = re.compile(
     r"producerId:(-?\d+),producerEpoch:(-?\d+),state=(\w+),partitions=(?:\[|\w+\()(.*)[\])],"
     r"txnLastUpdateTimestamp=(-?\d+),txnTimeoutMs=(-?\d+)"
 )
-#: a whole line of a snapshot (2.x: Some, None), and where its open transaction begins, if it has one
+#: a whole line of a snapshot (2.x: Some, None), and where the open transaction of it begins
 OPEN = re.compile(
     r"producerId: .*FirstOffset: (?:\w+[(\[](\d+)[)\]] .* timestamp: |\w+\.empty|None\b)"
 )
