@@ -125,8 +125,10 @@ class Kept:
         if not isinstance(effects, tuple | list):
             raise SpeechError("its effects are {!r:.80}, and must be a tuple", effects)
         if result != repeated:
-            raise SpeechError("taken twice with the same event, it did two different things; or its "
-                              "states are not equal where they hold the same, as `@frozen` has it")  # fmt: skip
+            raise SpeechError(
+                "taken twice with the same event, it did two different things; or its states are "
+                "not equal where they hold the same, as `@frozen` has it"
+            )
         # equal states have one number
         number = self.numbers.setdefault(role, self.count)
         if number == self.count:
