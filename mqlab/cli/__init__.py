@@ -17,7 +17,6 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from functools import cache
 from inspect import signature  # a command of its name would take the module's place
 from pathlib import Path
 from types import FrameType, ModuleType
@@ -31,7 +30,6 @@ from .language import find_language, tell, translate_argparse, translate_help
 AddressOf = Callable[..., AbstractContextManager[str]]
 
 
-@cache
 def commands() -> dict[str, str]:
     """Name and help line of each command there is; read from the sources, not imported."""
     help_lines = {}

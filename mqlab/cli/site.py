@@ -30,7 +30,8 @@ def run(args: argparse.Namespace) -> int:
     """Write the static site, and serve it where asked. Play needs Pyodide, and the labs need it and
     JupyterLite: where one cannot be fetched, the site is written without what needs it. UserError
     where the site cannot be written."""
-    from ..site import NoLabs, need_folder, write_site
+    from ..site import NoLabs, write_site
+    from ..site.pages import need_folder
 
     try:
         need_folder(args.output)  # before anything is fetched
@@ -71,8 +72,8 @@ def add_page_arguments(parser: argparse.ArgumentParser, folder: str) -> None:
 
 def show_page(args: argparse.Namespace, name: str) -> int:
     """Write the site with no more stories than the choice leads to, and open one of its pages."""
-    from ..site import need_folder, write_site
-    from ..site.pages import list_linked
+    from ..site import write_site
+    from ..site.pages import list_linked, need_folder
 
     try:
         need_folder(args.output)  # before the executions that the page needs

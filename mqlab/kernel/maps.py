@@ -111,14 +111,12 @@ class Map(Generic[K, V]):
         return self._len
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Map) or self._len != other._len:
-            return NotImplemented if not isinstance(other, Map) else False
-        if self is other:
-            return True
+        if self is other or not isinstance(other, Map):
+            return True if self is other else NotImplemented
         if self._flat is not None and other._flat is not None:
             return self._flat == other._flat
         pairs = self._flat.items() if self._flat is not None else _walk(self._root)
-        return all(other.get(k, _MISSING) == v for k, v in pairs)
+        return self._len == other._len and all(other.get(k, _MISSING) == v for k, v in pairs)
 
     def __hash__(self) -> int:
         if self._hash is None:

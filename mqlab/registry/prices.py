@@ -16,8 +16,6 @@ from itertools import chain
 from ..kernel import Fact, Outcome, Text, Words, tr
 from ..kernel.trace import FactKind
 from ..recordings.costs import FORGOTTEN, MOMENTS, SEEN, TOLD, Costs, Spent
-from ..scenario import perform_in_blocks
-from . import SYSTEMS
 from .tables import in_words
 from .ways import Way, join, perform
 
@@ -103,7 +101,7 @@ def count_bulk(bulk: Bulk, partitions: int, orders: int) -> dict[str, Price]:
 
 def _play(bulk: Bulk, partitions: int, orders: int) -> dict[str, tuple[Fact, ...]]:
     """What happens until each of MOMENTS."""
-    run, ends = perform_in_blocks(join(bulk.story(partitions, orders)), SYSTEMS)
+    run, ends = perform(join(bulk.story(partitions, orders)))
     facts = run.trace.facts[ends[0] :]
     shown = max(at for at, fact in enumerate(facts) if fact.kind in WRITES and bulk.shows(fact))
     return {TOLD: facts[: _told(facts)], SEEN: facts[: shown + 1], FORGOTTEN: facts}

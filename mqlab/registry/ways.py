@@ -117,8 +117,8 @@ class Killed:
 
 @cache
 def perform(text: str) -> tuple[Run, tuple[int, ...]]:
-    """The execution of a way's text and the ends of its blocks, once for tables, pictures and both
-    languages."""
+    """The execution of a scenario's text and the ends of its blocks, once for tables, pictures and
+    both languages."""
     return perform_in_blocks(text, SYSTEMS)
 
 

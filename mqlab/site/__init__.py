@@ -9,9 +9,7 @@ another host, and every address is relative, so that the folder works below any 
 """
 
 from .lite import NoLabs, fetch_lite
-from .pages import Built, need_folder, write_site
+from .pages import Built, write_site
 from .play import NoPlay, fetch_pyodide
 
-__all__ = [
-    "Built", "NoLabs", "NoPlay", "fetch_lite", "fetch_pyodide", "need_folder", "write_site",
-]  # fmt: skip
+__all__ = ["Built", "NoLabs", "NoPlay", "fetch_lite", "fetch_pyodide", "write_site"]
