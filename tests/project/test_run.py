@@ -168,22 +168,21 @@ def dealt(names: Iterable[str]) -> set[str]:
     return {name for name in names if name.startswith("test_dealt")}
 
 
+def git(folder: Path, words: str) -> None:
+    who = ["-c", "user.name=t", "-c", "user.email=t@example.org"]
+    subprocess.run(["git", *who, *words.split()], cwd=folder, check=True, capture_output=True)
+
+
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The marked tests in a repository with one commit before, and one change."""
     folder = tmp_path.resolve()
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # a second for each collection
 
-    def git(*words: str) -> None:
-        who = ["-c", "user.name=t", "-c", "user.email=t@example.org"]
-        subprocess.run(["git", *who, *words], cwd=folder, check=True, capture_output=True)
-
     (folder / "test_it.py").write_text(SPREAD)
     (folder / "pytest.ini").write_text("[pytest]\naddopts = -p no:nbval\nmarkers = spread\n")
-    git("init")
-    git("add", ".")
-    git("commit", "-m", "one")
-    git("commit", "-m", "two", "--allow-empty")
+    for words in ("init", "add .", "commit -m one", "commit -m two --allow-empty"):
+        git(folder, words)
     return folder
 
 
@@ -207,9 +206,8 @@ def test_four_commits_take_a_folders_files_each_whole(repository: Path) -> None:
         text = f"pytestmark = pytest.mark.spread(by='file')\ndef test_{name}(): pass\n"
         twice = text + f"def test_{name}_too(): pass\n"
         (repository / "pages" / f"test_{name}_page.py").write_text(f"import pytest\n{twice}")
-    for words in (["add", "."], ["commit", "-qm", "three"], ["commit", "-qm4", "--allow-empty"]):
-        who = ["-c", "user.name=t", "-c", "user.email=t@example.org"]
-        subprocess.run(["git", *who, *words], cwd=repository, check=True)
+    for words in ("add .", "commit -m three", "commit -m four --allow-empty"):
+        git(repository, words)
     turns = [collect(repository, f"--spread={number}", file="pages") for number in range(4)]
     assert sorted(len(turn) for turn in turns) == [2, 2, 2, 4]
     whole = [[f"test_{name}", f"test_{name}_too"] for name in "abcde"]
@@ -235,11 +233,8 @@ def test_what_a_change_touches_is_taken_too(file: str, whole: list[str], reposit
         changed.write("# other\n")
     touched = {name for name in every if name.startswith(tuple(whole))}
     assert set(collect(repository, "--spread=2")) == before | touched
-    subprocess.run(["git", "add", "."], cwd=repository, check=True)
-    subprocess.run(
-        ["git", "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "three"],
-        cwd=repository, check=True,
-    )  # fmt: skip
+    git(repository, "add .")
+    git(repository, "commit -m three")
     assert set(collect(repository, "--spread=2")) == before | touched
 
 
