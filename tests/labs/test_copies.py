@@ -1,4 +1,5 @@
-"""The committed labs: fresh copies, wrong stubs, right solutions. nbval runs the solutions."""
+"""The committed labs: fresh copies, wrong stubs, right solutions, and the quick route without what
+is folded. nbval runs the solutions."""
 
 from __future__ import annotations
 
@@ -27,3 +28,9 @@ def test_solutions_are_right() -> None:
 @pytest.mark.parametrize("name", LABS)
 def test_untouched_stubs_are_wrong(name: str) -> None:
     assert list(checks.stub_is_wrong(LABS[name])) == []
+
+
+@pytest.mark.spread("mqlab/lab.py", "mqlab/lessons/course", by="name")
+@pytest.mark.parametrize("name", LABS)
+def test_the_short_way_needs_no_folded_part(name: str) -> None:
+    assert list(checks.short_way_runs(LABS[name])) == []
