@@ -102,6 +102,7 @@ KEYS = [piece.key for piece in CONSUME.pieces]
 FOUR = [order for many in (1, 2, 3, 4) for order in itertools.permutations(KEYS, many)]
 
 
+@pytest.mark.spread("mqlab/kernel", "mqlab/explore", "mqlab/patterns", "mqlab/lessons")
 def test_an_order_is_right_where_amount_and_position_are_in_one_transaction() -> None:
     for order in FOUR:
         if "thank" not in order:

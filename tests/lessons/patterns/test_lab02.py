@@ -66,6 +66,7 @@ def test_the_bank_keeps_its_rule(tmp_path: Path) -> None:
 # ---- the effects ----------------------------------------------------------------------------
 
 
+@pytest.mark.spread("mqlab/kernel", "mqlab/explore", "mqlab/patterns", "mqlab/lessons")
 def test_four_orders_of_the_effects_are_right() -> None:
     correct = {
         (*promises, "decide", *commits)

@@ -173,6 +173,7 @@ def _is_free(message: int, txn: str, acked: Any, pending: Any) -> bool:
     return mine_again(txn, (message,), acked, pending)
 
 
+@pytest.mark.spread("mqlab/kernel", "mqlab/explore", "mqlab/pulsar", "mqlab/lessons")
 @pytest.mark.parametrize("rule", [right, mine_again])
 def test_both_right_rules_pass_with_what_only_grading_tries(rule: Rule) -> None:
     verdict = ACKING.check(rule, graded=True)
@@ -200,6 +201,7 @@ def test_a_rule_that_gives_no_truth_value_or_has_a_memory_is_told_so() -> None:
     assert "and then" in str(ACKING.check(remembers))
 
 
+@pytest.mark.spread("mqlab/kernel", "mqlab/explore", "mqlab/pulsar", "mqlab/lessons")
 def test_every_sentence_of_the_exercise_is_told_by_some_trial() -> None:
     for trial in (*TRIALS, *UNSEEN):
         found, budget = trial.build_case(right)

@@ -38,6 +38,7 @@ def keep_order_first(order: str, db: Any, memory: Any) -> Any:
 RIGHT = {"as it should be": keep, "slowly": keep_slowly}
 
 
+@pytest.mark.spread("mqlab/kernel", "mqlab/explore", "mqlab/rocketmq", "mqlab/lessons")
 @pytest.mark.parametrize("execute", RIGHT.values(), ids=RIGHT)
 def test_a_right_one_gets_its_points(execute: Any) -> None:
     grade("keeping", execute)
@@ -59,6 +60,7 @@ def test_only_execute_is_wanted() -> None:
     assert "is no function" in KEEPING.check((keep, application.check)).message.en
 
 
+@pytest.mark.spread("mqlab/kernel", "mqlab/explore", "mqlab/rocketmq", "mqlab/lessons")
 def test_the_systems_that_are_tried_are_searched_to_the_end() -> None:
     for line, budget in (*KEEPING.tried, *KEEPING.unseen):
         assert explore(with_listener(line, (keep, application.check)), budget).complete

@@ -211,6 +211,7 @@ def test_a_story_has_its_own_lines_in_both_languages() -> None:
 MESSAGE_OF = {**{one.name: one.message for one in BELIEFS_OF_CHECKS}, **MESSAGES}
 
 
+@pytest.mark.spread("mqlab/kernel", "mqlab/explore", "mqlab/rocketmq", "mqlab/lessons")
 @pytest.mark.parametrize("pair", RIGHT.values(), ids=RIGHT)
 def test_a_check_that_decides_in_one_statement_is_right(pair: Any) -> None:
     verdict = LISTENER.check(pair, graded=True)

@@ -30,6 +30,7 @@ from tests.lessons.rocketmq.listeners import COMMIT, RIGHT, UNKNOW, WRONG, check
 SEEN: list[str] = []
 
 
+@pytest.mark.spread("mqlab/kernel", "mqlab/explore", "mqlab/rocketmq", "mqlab/lessons")
 @pytest.mark.parametrize("pair", RIGHT.values(), ids=RIGHT)
 def test_a_right_listener_passes(pair: Any) -> None:
     verdict = LISTENER.check(pair, graded=True)
@@ -212,6 +213,7 @@ def test_a_database_that_forgets_is_noticed(
         list(die_everywhere(made, tmp_path))
 
 
+@pytest.mark.spread("mqlab/kernel", "mqlab/explore", "mqlab/rocketmq", "mqlab/lessons")
 def test_the_systems_that_are_tried_are_searched_to_the_end() -> None:
     for line, budget in (*LISTENER.tried, *LISTENER.unseen):
         assert explore(with_listener(line, (execute, check)), budget).complete
