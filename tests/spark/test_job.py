@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -27,6 +28,20 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture(scope="module")
 def day(broker_address: str, spark: Any) -> Any:
     return income(broker_address)
+
+
+@pytest.fixture(scope="module")
+def late(broker_address: str, spark: Any) -> Any:
+    """Three lines of the first hour are sent at the end; Spark drops them without a word."""
+    lines = read_lines(DAY)[:1200]
+    return income(broker_address, lines[3:] + lines[:3], minutes_per_batch=60)
+
+
+@pytest.fixture(scope="module")
+def ended(broker_address: str, spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A job that has come to its end: its checkpoint, its lines and its result."""
+    folder, lines = tmp_path_factory.mktemp("ended"), read_lines(DAY)[:100]
+    return folder, lines, income(broker_address, lines, checkpoint=folder, minutes_per_batch=30)
 
 
 def test_the_day_is_exact(day: Any) -> None:
@@ -67,11 +82,8 @@ def test_dead_letters_carry_their_reason(broker_address: str, spark: Any) -> Non
     assert (result.reconciliation.counted, result.reconciliation.dead) == (56, 4)
 
 
-def test_late_orders_are_counted_without_spark(broker_address: str, spark: Any) -> None:
-    """Three lines of the first hour are sent at the end; Spark drops them without a word."""
-    lines = read_lines(DAY)[:1200]
-    moved = lines[:3]
-    result = income(broker_address, lines[3:] + moved, minutes_per_batch=60)
+def test_late_orders_are_counted_without_spark(late: Any) -> None:
+    result, moved = late, read_lines(DAY)[:3]
     account = result.reconciliation
     assert (account.late, account.unaccounted, account.open) == (3, 3, 0)
     assert account.balanced and account.counted == 1197
@@ -82,11 +94,9 @@ def test_late_orders_are_counted_without_spark(broker_address: str, spark: Any) 
     assert result.truth.total_tenths - result.tenths == gone
 
 
-def test_late_lines_excuse_nothing_but_themselves(broker_address: str, spark: Any) -> None:
+def test_late_lines_excuse_nothing_but_themselves(late: Any) -> None:
     """A late line, and a row that is in topic Income twice: the account alone was not enough."""
-    lines = read_lines(DAY)[:1200]
-    result = income(broker_address, lines[3:] + lines[:3], minutes_per_batch=60)
-    doubled = replace(result, rows=[*result.rows, result.rows[0]])
+    doubled = replace(late, rows=[*late.rows, late.rows[0]])
     assert not doubled.explained and doubled.verdict == "NOT EQUAL"
 
 
@@ -303,13 +313,10 @@ def test_a_dead_line_moves_the_watermark_as_the_replay_says(
     assert result.explained and not result.right
 
 
-def test_a_run_goes_on_with_its_checkpoint(broker_address: str, spark: Any, tmp_path: Path) -> None:
-    lines = read_lines(DAY)[:100]
-    first = income(broker_address, lines, checkpoint=tmp_path, minutes_per_batch=30)
+def test_a_run_goes_on_with_its_checkpoint(broker_address: str, ended: Any) -> None:
+    folder, lines, first = ended
     said: list[str] = []
-    again = income(
-        broker_address, lines, checkpoint=tmp_path, minutes_per_batch=30, say=said.append
-    )
+    again = income(broker_address, lines, checkpoint=folder, minutes_per_batch=30, say=said.append)
     assert again.rows == first.rows and again.right
     assert not any("written" in line for line in said), "nothing was left to do"
 
@@ -336,33 +343,24 @@ def test_a_killed_feeder_doubles_nothing(broker_address: str) -> None:
         feeder.feed(broker_address, topic, found[:-1])
 
 
-def test_other_orders_for_the_same_checkpoint_are_refused(
-    broker_address: str, spark: Any, tmp_path: Path
-) -> None:
-    lines = read_lines(DAY)[:20]
-    income(broker_address, lines, checkpoint=tmp_path, minutes_per_batch=30)
+def test_other_orders_for_the_same_checkpoint_are_refused(broker_address: str, ended: Any) -> None:
+    folder, lines, _ = ended
     with pytest.raises(IncomeError, match="a job with other orders: give those"):
-        income(broker_address, lines[::-1], checkpoint=tmp_path, minutes_per_batch=30)
+        income(broker_address, lines[::-1], checkpoint=folder, minutes_per_batch=30)
 
 
-def test_another_sink_for_the_same_checkpoint_is_refused(
-    broker_address: str, spark: Any, tmp_path: Path
-) -> None:
-    lines = read_lines(DAY)[:20]
-    income(broker_address, lines, checkpoint=tmp_path, minutes_per_batch=30)
+def test_another_sink_for_the_same_checkpoint_is_refused(broker_address: str, ended: Any) -> None:
+    folder, lines, _ = ended
     with pytest.raises(
         IncomeError, match="a job with --sink exactly-once: continue with that sink"
     ):
-        income(broker_address, lines, checkpoint=tmp_path, sink="at-least-once")
+        income(broker_address, lines, checkpoint=folder, sink="at-least-once")
 
 
-def test_a_lost_checkpoint_stops_the_job(broker_address: str, spark: Any, tmp_path: Path) -> None:
+def test_a_lost_checkpoint_stops_the_job(broker_address: str, ended: Any, tmp_path: Path) -> None:
     """Without the third rule of `decide` every minute would be there twice, or be skipped."""
-    import shutil
-
-    lines = read_lines(DAY)[:100]
-    income(broker_address, lines, checkpoint=tmp_path, minutes_per_batch=30)
-    shutil.rmtree(tmp_path / "income")
+    folder, lines, _ = ended
+    shutil.copy(folder / "run.json", tmp_path)
     with pytest.raises(IncomeError, match="sink and checkpoint disagree"):
         income(broker_address, lines, checkpoint=tmp_path, minutes_per_batch=30)
 

@@ -10,6 +10,7 @@ import pytest
 from mqlab.lessons.check import Belief
 from mqlab.lessons.spark import decide, two_phase
 from mqlab.lessons.spark.kill_bench import Bench, bestsellers, copies
+from mqlab.lessons.spark.lab11 import DEATHS, kill_broker
 from mqlab.spark import Point
 from mqlab.spark.crashes import Cell
 
@@ -86,3 +87,14 @@ def test_sparks_own_sink_doubles_what_at_least_once_doubles(bench: Bench, double
         return
     own = bench.kill(BUILT_IN, Point.COMMITTED, say=lambda line: None)
     assert own.tenths == doubled.tenths > sum(decide.amounts_of_batches(decide.HALF_HOUR))
+
+
+def test_the_income_is_right_although_the_broker_is_killed_three_times(spark: object) -> None:
+    """Rows half out, after the commit, and all out before the commit: each in a batch of its own.
+    The broker is always our own server: a real one is not killed here."""
+    said: list[str] = []
+    found = kill_broker(say=said.append)
+    assert [line.partition(": ")[2] for line in said] == [point for _, point in DEATHS]
+    assert len(set(found.pids)) == 4, "each death was followed by a new process"
+    assert found.error == ""
+    assert found.tenths == sum(decide.amounts_of_batches(decide.HALF_HOUR))
