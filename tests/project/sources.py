@@ -54,6 +54,7 @@ def modules() -> dict[str, Path]:
     return found
 
 
+@cache
 def imports(name: str, path: Path) -> list[tuple[int, str]]:
     """(line, absolute dotted name) of every import, those inside functions too.
 
