@@ -217,9 +217,9 @@ def _income(args: argparse.Namespace, address: str, orders: Path) -> int:
     from ..spark import income
 
     result = income(
-        address, orders, checkpoint=args.checkpoint, sink=args.sink or SINKS[-1], master=args.master,
-        minutes_per_batch=args.minutes_per_batch, orders_per_batch=args.orders_per_batch,
-        say=_progress(),
+        address, orders, checkpoint=args.checkpoint, sink=args.sink or SINKS[-1],
+        master=args.master, minutes_per_batch=args.minutes_per_batch,
+        orders_per_batch=args.orders_per_batch, say=_progress(),
     )  # fmt: skip
     print(_report(result))
     tell("\nwhere the time went\n{}", result.times, file=sys.stderr)
