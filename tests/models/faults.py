@@ -1,24 +1,120 @@
 """Faults put into a system's roles on purpose, so that a search has something to find.
 
 A fault is a class derived from the role that it spoils; `started`, where it has one, changes what
-a start from the disk gives, and `after` what a step gives. Or it is a function that is handed a
-`MonkeyPatch` and spoils a line of the engine with it. A row of a table of faults is one of these,
-the system line and the budget in which it is found, and the name of the claim that it breaks.
+a start from the disk gives, and `after` what a step gives. Or it is an `Edit`: lines of the engine
+with others in their place, which a text has for each broker (see `read_edits`). A row of a table of
+faults is one of these, the system line and the budget in which it is found, and the name of the
+claim that it breaks.
 
     .venv/bin/python -m tests.models.faults pulsar    which of them `mqlab explore pulsar` finds
 """
 
+import ast
+import inspect
+import re
 import sys
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
-from mqlab.explore import Search, explore
+from mqlab.explore import Budget, Search, explore
 from mqlab.kernel.world import NodeSpec
 from mqlab.registry import system
 from mqlab.registry.searches import searches_of
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True)
+class Edit:
+    """Lines of the engine with others in their place: (file, old, new). Each old piece is in its
+    file once."""
+
+    name: str
+    changes: tuple[tuple[str, str, str], ...]
+
+    @property
+    def __name__(self):
+        return self.name
+
+    def apply(self, patch):
+        """Give the functions that the edit changes the code that they would have with it, wherever
+        they are called from."""
+        for file in sorted({file for file, _, _ in self.changes}):
+            text = edited = (ROOT / file).read_text("utf-8")
+            for _, old, new in (change for change in self.changes if change[0] == file):
+                assert edited.count(old) == 1, (self.name, file, old)
+                edited = edited.replace(old, new)
+            code, before = compile(edited, file, "exec"), dict(_functions(ast.parse(text)))
+            for name, node in _functions(ast.parse(edited)):
+                if ast.dump(node) != ast.dump(before[name]):
+                    patch.setattr(_find(file, name), "__code__", _pick(code, name))
+
+
+def _functions(node, above=""):
+    """(qualified name, syntax tree) of each function of a module, and of its classes."""
+    for inner in node.body:
+        if isinstance(inner, ast.ClassDef):
+            yield from _functions(inner, f"{above}{inner.name}.")
+        elif isinstance(inner, ast.FunctionDef):
+            yield above + inner.name, inner
+
+
+def _find(file, name):
+    """The function itself, however it is wrapped."""
+    found = import_module(file.removesuffix(".py").replace("/", ".").removesuffix(".__init__"))
+    for part in name.split("."):
+        found = inspect.getattr_static(found, part)
+    found = getattr(found, "fget", None) or getattr(found, "__func__", found)
+    return inspect.unwrap(found)
+
+
+def _pick(code, name):
+    """The code of a function within that of its module."""
+    for part in name.split("."):
+        (code,) = (c for c in code.co_consts if getattr(c, "co_name", None) == part)
+    return code
+
+
+def read_edits(table, names):
+    """The rows of a text of edits. It begins with systems, `NAME = line`, which goes on in lines
+    that begin with blanks; `{X}` in it is a name before it or one of `names`. Then, with a blank
+    line before each:
+
+        a fault, in a few words
+        what it is, in a sentence
+        NAME, or a line | budget, as kills=1 killable=orders-0 | the claim that it breaks
+        mqlab/…/file.py
+        - what is replaced, of one line or several
+        + what is in its place; then perhaps another such pair, or file
+    """
+    head, *blocks = table.read_text("utf-8").strip().split("\n\n")
+    known = dict(names)
+    for line in head.replace("\n  ", " ").splitlines():
+        name, _, told = line.partition(" = ")
+        known[name] = told.format_map(known)
+    for block in blocks:
+        name, _, where, *lines = block.splitlines()
+        line, given, broken = (cell.strip() for cell in where.split("|"))
+        budget = {}
+        for word in given.split():
+            key, _, value = word.partition("=")
+            budget[key] = int(value) if value.isdecimal() else tuple(filter(None, value.split(",")))
+        changes, file = [], ""
+        for part in re.findall(r"(?m)^[^-+\s].*$|(?:^-.*\n?)+|(?:^\+.*\n?)+", "\n".join(lines)):
+            side = "\n".join(row[2:] for row in part.splitlines())
+            if part.startswith("-"):
+                changes.append([file, side, ""])
+            elif part.startswith("+"):
+                changes[-1][2] = side
+            else:
+                file = part
+        assert changes and all(file and new for file, _, new in changes), f"{table}: {name}"
+        edit = Edit(name.replace(" ", "_"), tuple(map(tuple, changes)))
+        yield edit, known.get(line) or line.format_map(known), Budget(**budget), broken
 
 
 def make_tests(rows, claims, cases):
@@ -58,14 +154,8 @@ def spoil(plain, fault):
         yield faulty(plain, fault)
         return
     with pytest.MonkeyPatch.context() as patch:
-        fault(patch)
+        fault.apply(patch)
         yield plain
-
-
-def change_result(patch, where, name, change):
-    """What a function gives is changed, which is told what it was given, too."""
-    real = getattr(where, name)
-    patch.setattr(where, name, lambda *given, **more: change(real(*given, **more), *given))
 
 
 def find_quickly(fault, systems):

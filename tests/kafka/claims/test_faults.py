@@ -5,6 +5,7 @@ found is the fault and nothing else.
 """
 
 from dataclasses import replace
+from pathlib import Path
 
 from mqlab.explore import Budget
 from mqlab.kafka import coordinator
@@ -12,20 +13,18 @@ from mqlab.kafka.claims import CLAIMS, LIT
 from mqlab.kafka.clients.calls import Commit
 from mqlab.kafka.clients.producer import Producer
 from mqlab.kafka.coordinator import Coordinator
-from mqlab.kafka.group import GroupCoordinator, commits
 from mqlab.kafka.leader import Leader
 from mqlab.kafka.log.role import Partition
 from mqlab.kafka.messages import (
     AddPartitionsToTxn,
     AddPartitionsToTxnResponse,
-    OffsetFetch,
     WriteTxnMarkersResponse,
 )
 from mqlab.kafka.states import PREPARED
 from mqlab.kernel import Call, Map, Reply, Response, Send
+from mqlab.registry.cases import kafka as cases
 from mqlab.registry.cases.kafka import NEXT, SEARCHES, SHORT, TWIN
-from tests.kafka.claims.patches import PATCHES, READ
-from tests.models.faults import changed, make_tests
+from tests.models.faults import changed, make_tests, read_edits
 
 
 class AskedLater(Leader):
@@ -139,19 +138,11 @@ class HastyCommit(Producer):
         return Producer.step(replace(self, flights=()) if hasty else self, event, disk)
 
 
-class HastyPositions(GroupCoordinator):
-    """A position is told as soon as it is written."""
-
-    def step(self, event, disk):
-        if isinstance(getattr(event, "body", None), OffsetFetch):
-            return self, (Reply(event.caller, commits.read_offsets(self, event.body)),)
-        return GroupCoordinator.step(self, event, disk)
-
-
 ONE = f"kafka partitions=1 {SHORT}"
 PLAIN = "kafka partitions=1 producers=app:- 'app=send orders-0 a; flush'"
 TWO = "kafka 'app=init; begin; send orders-0 a; flush; send orders-1 b; commit'"
 TWINS = f"kafka partitions=1 {TWIN} {SHORT} {NEXT}"
+LINES = vars(cases) | {case.name: case.line for case in SEARCHES.cases}
 STOP = Budget(kills=1, killable=("coordinator",), timers=1)
 FAULTS = [
     (AskedLater, ONE, STOP, "ends"),
@@ -164,8 +155,7 @@ FAULTS = [
     (Unreplicated, PLAIN, Budget(), "replicated read"),
     (Amnesia, ONE, Budget(kills=1, killable=("orders-0",)), "once"),
     (HastyCommit, ONE, Budget(), "no lost write"),
-    (HastyPositions, READ, Budget(), "replicated positions"),
-    *PATCHES,
+    *read_edits(Path(__file__).with_name("faults.txt"), LINES),
 ]
 
 

@@ -4,6 +4,8 @@ The unchanged system is searched with the same bounds and keeps every claim, so 
 found is the fault and nothing else.
 """
 
+from pathlib import Path
+
 from mqlab.explore import Budget
 from mqlab.kernel import Append, Map, Reply, Send, SetTimer, replace
 from mqlab.pulsar.claims import CLAIMS, LIT
@@ -17,6 +19,7 @@ from mqlab.pulsar.messages import (
 )
 from mqlab.pulsar.states import MarkerType, TxnAction
 from mqlab.pulsar.topic import Topic
+from mqlab.registry.cases import pulsar as cases
 from mqlab.registry.cases.pulsar import (
     BEGIN,
     GIVEN_UP,
@@ -27,8 +30,7 @@ from mqlab.registry.cases.pulsar import (
     SHARED,
     SHOP,
 )
-from tests.models.faults import make_tests
-from tests.pulsar.claims.patches import PATCHES
+from tests.models.faults import make_tests, read_edits
 
 ALONE = f"pulsar {ORDER}"
 SERVED = f"pulsar {SHOP} {ORDER} {READ}"
@@ -164,7 +166,7 @@ FAULTS = [
     (EndsNoAck, f"pulsar {PASS_ON}", Budget(), "told to all"),
     (AppliesAborts, HELD, Budget(), "as decided"),
     (LosesTheReplay, f"{HELD} claims=nothing_passed_over", Budget(), "nothing passed over"),
-    *PATCHES,
+    *read_edits(Path(__file__).with_name("faults.txt"), vars(cases)),
 ]
 
 

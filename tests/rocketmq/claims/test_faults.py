@@ -4,8 +4,11 @@ The unchanged system is searched with the same bounds and keeps every claim, so 
 found is the fault and nothing else.
 """
 
+from pathlib import Path
+
 from mqlab.explore import Budget
 from mqlab.kernel import Append, Fired, Flush, Send, SetTimer, replace
+from mqlab.registry.cases import rocketmq as cases
 from mqlab.registry.cases.rocketmq import ASKED, ORDER, SEARCHES
 from mqlab.rocketmq.application import Database
 from mqlab.rocketmq.broker import Broker
@@ -18,8 +21,7 @@ from mqlab.rocketmq.log import COMMIT_LOG, HALF_KEY, QueueEntry, Stored
 from mqlab.rocketmq.messages import EndTransaction, SendMessageResponse
 from mqlab.rocketmq.producer import Producer
 from mqlab.rocketmq.states import TransactionType
-from tests.models.faults import make_tests
-from tests.rocketmq.claims.patches import PATCHES
+from tests.models.faults import make_tests, read_edits
 
 
 def body_of(event):
@@ -159,7 +161,7 @@ FAULTS = [
     (ReportsFirst, SHOP, SHOP_DIES, "applied or kept"),
     (WorksTwice, AGAIN, SHOP_DIES, "applied once"),
     (RowsInMemory, PLAIN, Budget(power_cuts=1, killable=("db",)), "message with row"),
-    *PATCHES,
+    *read_edits(Path(__file__).with_name("faults.txt"), vars(cases)),
 ]
 
 
