@@ -396,9 +396,9 @@ def check_imports(source: str, page: str, noun: Text) -> None:
     called."""
     try:
         nodes = list(ast.walk(ast.parse(source)))
-    except SyntaxError as error:
-        where = NO_PYTHON if error.lineno else NO_SOURCE
-        raise BuildError(where(error=error.msg, line=error.lineno)) from error
+    except (SyntaxError, ValueError) as error:  # ValueError: null bytes, up to Python 3.11.3
+        said, line = str(getattr(error, "msg", error)), getattr(error, "lineno", 0)
+        raise BuildError((NO_PYTHON if line else NO_SOURCE)(error=said, line=line)) from error
     for node in nodes:
         if not isinstance(node, ast.Import | ast.ImportFrom):
             continue
