@@ -27,7 +27,9 @@ const model = {
   set: (name, value) => { state[name] = value; },
   on: (event, tell) => (listeners[event] ??= []).push(tell),
   off: (event, tell) => { listeners[event] = listeners[event].filter((t) => t !== tell); },
-  send: (message) => {
+  send: (message, callbacks) => {
+    (window.types ??= []).push(message.type);
+    callbacks?.iopub.status({ content: { execution_state: "busy" } });
     const before = window.sent;
     window.sent = window.python(message).then(async (now) => { await before; take(now); });
   },

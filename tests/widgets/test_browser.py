@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mqlab_widgets import Player
+from mqlab_widgets import Explorer, Follow, Player, Playground, Predict
 from mqlab_widgets.encoding import encode
 from mqlab_widgets.payload import Look, build, tail
 
@@ -283,8 +283,6 @@ def test_axe_finds_nothing_in_the_page(page: Any, tmp_path: Path) -> None:
 
 
 def test_axe_finds_nothing_in_the_widgets(page: Any) -> None:
-    from mqlab_widgets import Playground
-
     ground = Playground(FakePlay())
     ground.do("next")
     put(page, ground)
@@ -293,14 +291,13 @@ def test_axe_finds_nothing_in_the_widgets(page: Any) -> None:
 
 
 def test_a_playground_in_the_browser(page: Any) -> None:
-    from mqlab_widgets import Playground
-
     ground = Playground(FakePlay())
     put(page, ground)
     assert page.locator("[data-still]").is_hidden()
     assert page.get_by_role("button", name="undo").is_disabled()
     page.locator(".act button").first.click()
     page.wait_for_selector(".mqlab[data-step='1']")
+    assert "do,ack" in page.evaluate("String(window.types)")
     assert page.get_by_role("button", name="undo").is_enabled()
     page.locator(".act select").first.select_option("next kill=1")
     page.wait_for_selector(".mqlab[data-step='2']")
@@ -341,8 +338,6 @@ CLIPPED = """(el) => {
 
 
 def test_a_prediction_is_locked_played_to_its_moment_and_then_judged(page: Any) -> None:
-    from mqlab_widgets import Predict
-
     ask = Predict(
         "Torn?", ["no", "yes"], 1, ["It is.", "Half of T1."], trace=sample(), step=14, until=17,
         shows=["readers: read_committed"], panels=["space-time", "graphs"],
@@ -383,8 +378,6 @@ def test_a_prediction_is_locked_played_to_its_moment_and_then_judged(page: Any) 
 
 
 def test_what_answers_comes_into_sight_once_and_a_chosen_tab_stays(page: Any) -> None:
-    from mqlab_widgets import Predict
-
     page.set_viewport_size({"width": 560, "height": 500})
     shows = ["readers: read_committed"]
     put(page, Predict("?", ["a", "b"], 1, trace=sample(), step=14, until=17, shows=shows))
@@ -402,8 +395,6 @@ def test_what_answers_comes_into_sight_once_and_a_chosen_tab_stays(page: Any) ->
 
 
 def test_a_moment_that_is_folded_is_unfolded(page: Any) -> None:
-    from mqlab_widgets import Predict
-
     folded = next(i for i, fact in enumerate(sample().facts, 1) if fact.fold)
     put(page, Predict("?", ["a", "b"], 1, trace=sample(), step=folded - 1, until=folded))
     page.get_by_role("radio", name="a").check()
@@ -416,8 +407,6 @@ def test_a_moment_that_is_folded_is_unfolded(page: Any) -> None:
 
 
 def test_what_was_answered_before_is_there_at_once(page: Any) -> None:
-    from mqlab_widgets import Predict
-
     ask = Predict(
         "Torn?", ["no", "yes"], 1, ["It is.", "Half."], trace=sample(), step=14, until=17,
         chosen=1, revealed=True,
@@ -431,8 +420,6 @@ def test_what_was_answered_before_is_there_at_once(page: Any) -> None:
 @pytest.mark.parametrize("kind", ["predict", "playground", "explorer"])
 def test_a_widget_that_is_asked_for_before_it_is_filled_waits(page: Any, kind: str) -> None:
     """On a busy machine the notebook draws it between its opening and its first message."""
-    from mqlab_widgets import Explorer, Playground, Predict
-
     made = {
         "predict": lambda: Predict("?", ["a", "b"], 1, trace=sample(), step=14),
         "playground": lambda: Playground(FakePlay()),
@@ -444,8 +431,6 @@ def test_a_widget_that_is_asked_for_before_it_is_filled_waits(page: Any, kind: s
 
 
 def test_a_question_without_a_run(page: Any) -> None:
-    from mqlab_widgets import Predict
-
     ask = Predict("Is a timeout a no?", ["yes", "no: it is unknown"], 1)
     put(page, ask)
     page.get_by_role("radio", name="unknown").check()
@@ -458,8 +443,6 @@ def test_a_question_without_a_run(page: Any) -> None:
 
 
 def test_following_goes_on_but_leaves_who_looks_back_where_they_are(page: Any) -> None:
-    from mqlab_widgets import Follow
-
     from .test_widgets import serving
 
     with serving() as (server, url):

@@ -113,8 +113,7 @@ class Explorer {
   }
 
   async play() {
-    const view = this.model.get("payload");
-    const bytes = new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
+    const bytes = bytesOf(this.model);
     this.run.hidden = !bytes.length;
     this.player?.stop();
     if (!bytes.length) return;

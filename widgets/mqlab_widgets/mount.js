@@ -23,10 +23,13 @@ function readBytes(base64) {
   return bytes;
 }
 
+/** Until the browser has drawn what it has. */
+const painted = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+
 /** The font comes once into a notebook, and after the first picture: whenever a page gets a font,
  *  the browser lays all of it out again. */
 async function bringFont(css, player) {
-  await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  await painted();
   const id = "mqlab-font";
   if (!document.getElementById(id)) document.head.append(make("style", { id, textContent: css }));
   await Promise.all(["400", "600"].map((weight) => document.fonts.load(`${weight} 12px mqlab`)));
@@ -53,11 +56,14 @@ async function mount(host, larger = 1) {
 }
 
 /** The same in the host of this name, whose payload and font came with the script, in a notebook in
- *  an output after the still's. */
-function mountBrought(name) {
+ *  an output after the still's. The still is seen first: what replaces it takes longer. */
+async function mountBrought(name) {
   const host = document.getElementById(name);
   const brought = document.querySelector(`[data-brought="${name}"]`);
   host.append(...brought.childNodes);
   brought.remove();
+  const still = host.querySelector("img");
+  if (still?.complete === false) await new Promise((done) => still.onload = still.onerror = done);
+  await painted();
   return mount(host);
 }

@@ -71,7 +71,7 @@ class Ordering {
       el.setAttribute("aria-label", `${words[action]}: ${piece.text}`);
       // Not `disabled`: the focus must be able to stay on a piece that has arrived.
       if (useless[action]) el.setAttribute("aria-disabled", "true");
-      el.append(arrow(action));
+      el.append(icon(action));
       return el;
     });
     const el = make("li", {}, make("code", { textContent: piece.key }),
@@ -152,8 +152,7 @@ class Ordering {
   }
 
   async play() {
-    const view = this.model.get("payload");
-    const bytes = new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
+    const bytes = bytesOf(this.model);
     this.run.hidden = !bytes.length;
     this.player?.stop();
     if (!bytes.length) return;
@@ -179,20 +178,11 @@ function keepInCell(host, order) {
   return true;
 }
 
-const ARROWS = {
+Object.assign(ICONS, {
   up: "M10 4.5 16 12H4z", down: "M10 15.5 4 8h12z",
   out: "M5.4 4 10 8.6 14.6 4 16 5.4 11.4 10l4.6 4.6-1.4 1.4L10 11.4 5.4 16 4 14.6 8.6 10 4 5.4z",
   add: "M9 4h2v5h5v2h-5v5H9v-5H4V9h5z",
-};
-
-function arrow(name) {
-  const svg = document.createElementNS(SVG, "svg");
-  svg.setAttribute("viewBox", "0 0 20 20");
-  svg.setAttribute("aria-hidden", "true");
-  svg.append(document.createElementNS(SVG, "path"));
-  svg.firstChild.setAttribute("d", ARROWS[name]);
-  return svg;
-}
+});
 
 async function ordering({ model, el }) {
   await filled(model);

@@ -5,7 +5,12 @@ const IDLE_MS = 600; // without a click, before the trace's earlier pictures are
 
 /** Playground: what may happen now, in the picture and by node; its goal; undo, tokens. */
 function playground(model, host, player) {
-  const send = (message) => model.send(message);
+  // Jupyter's server leaves Nagle's algorithm on: after "busy" the picture waits until the browser
+  // acknowledges that, which TCP delays by up to 40 ms. Whatever the browser sends acknowledges it.
+  const acknowledge = ({ content }) => {
+    if (content.execution_state === "busy") model.send({ type: "ack" });
+  };
+  const send = (message) => model.send(message, { iopub: { status: acknowledge } });
   const { words } = model.get("ui");
   let asked = 0, idle;
   player.ask = () => {

@@ -175,18 +175,14 @@ async function ask({ model, el }) {
   hideStill(model.get("ui").still);
   const host = make("div", { className: "mqlab predict" });
   el.append(host);
-  const bytes = () => {
-    const view = model.get("payload");
-    return new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
-  };
-  const data = bytes().length ? await unpack(bytes()) : null;
+  const data = bytesOf(model).length ? await unpack(bytesOf(model)) : null;
   const player = data && new Player(host, data);
   const question = new Question(model, host, player);
   question.update();
   question.telling = question.told; // then it opens at the asked moment
   if (question.told && !player) question.arrive();
   bringIn(host);
-  const answered = async () => question.answered(player && await unpack(bytes()));
+  const answered = async () => question.answered(player && await unpack(bytesOf(model)));
   model.on("change:ui", answered);
   return () => {
     player?.stop();

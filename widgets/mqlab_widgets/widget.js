@@ -13,6 +13,12 @@ const filled = (model) => new Promise((resolve) => {
   look();
 });
 
+/** A widget's payload, as `unpack` takes it. */
+function bytesOf(model) {
+  const view = model.get("payload");
+  return new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
+}
+
 /** A widget: the same player around a payload that Python renews, with what it may ask. */
 async function render({ model, el }, build) {
   await filled(model);
@@ -20,10 +26,7 @@ async function render({ model, el }, build) {
   hideStill(ui.still);
   const host = make("div", { className: "mqlab" });
   el.append(host);
-  const fresh = async () => {
-    const view = model.get("payload");
-    return unpack(new Uint8Array(view.buffer, view.byteOffset, view.byteLength));
-  };
+  const fresh = () => unpack(bytesOf(model));
   const has = (model.get("payload")?.byteLength ?? 0) > 0;
   const player = has ? new Player(host, await fresh(), true) : null;
   if (!has) host.lang = ui.lang;
