@@ -209,9 +209,9 @@ print(compare_prices())
 
 # %% [markdown]
 # The outbox answers its caller first: one local commit. Its cost comes later: the relay's and the consumers'
-# writes. Kafka and Pulsar show no flush, because no process waits for one: Kafka acknowledges when its
-# replicas have a record in memory, and the model counts what Pulsar's bookies store as a write. The four do
-# not do the same work: Kafka and Pulsar write two topics and what was read, RocketMQ writes one message.
+# writes. Kafka shows no flush, because it acknowledges when its replicas have a record in memory. Pulsar's
+# bookies flush before they answer; the table counts each time as a write only. The four do not do the same
+# work: Kafka and Pulsar write two topics and what was read, RocketMQ writes one message.
 
 # %% [markdown] tags=["deeper"]
 # ## Which anomaly is possible where?

@@ -35,6 +35,7 @@ HURTS = Words("What goes wrong otherwise: {run}.")
 COUNTED = Words(
     "One order in the example costs {messages} messages, {writes} writes and {flushes} flushes."
 )
+FLUSHED = Words("One order in the example costs {messages} messages and {writes} flushed writes.")
 MEASURED = Words("; measured: {seen}")
 SECONDS = Words("{says}: {least} to {most} s ({source})")
 AT_MOST = Words("{says}: {most} s ({source})")
@@ -115,7 +116,8 @@ class Way:
         if self.name not in ORDER:
             return self.lists["price"][0]
         price = list(count_prices(ORDER[self.name]).values())[-1]
-        return COUNTED(messages=price.messages, writes=price.writes, flushes=price.flushes)
+        counted = FLUSHED if self.name == "pulsar" else COUNTED
+        return counted(messages=price.messages, writes=price.writes, flushes=price.flushes)
 
     def tell(self, link: Link, language: str = "") -> Iterator[str]:
         """Yield what is known of this way to send as lines of Markdown, a section each: cost,
