@@ -65,7 +65,7 @@ WORDS = {
     "begin": tr("Press ▶, or click the picture and use the arrow keys."),
     "empty": tr("Nothing has happened yet."),
     "evidence": tr("this step: "),
-    "now": tr("What stands now"),
+    "now": tr("At this step"),
     "panels": tr("panels"),
     "news": tr("changed at this step"),
     "whole": tr("Whole window (f)"),
