@@ -1,10 +1,5 @@
-"""Faults put into a system's roles on purpose, so that a search has something to find.
-
-A fault is a class derived from the role that it spoils; `started`, where it has one, changes what
-a start from the disk gives, and `after` what a step gives. Or it is an `Edit`: lines of the engine
-with others in their place, which a text has for each broker (see `read_edits`). A row of a table of
-faults is one of these, the system line and the budget in which it is found, and the name of the
-claim that it breaks.
+"""Faults put into the engine on purpose, so that a search has something to find. Each broker has a
+text of them (see `read_faults`).
 
     .venv/bin/python -m tests.models.faults pulsar    which of them `mqlab explore pulsar` finds
 """
@@ -14,14 +9,14 @@ import inspect
 import re
 import sys
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from mqlab.explore import Budget, Search, explore
-from mqlab.kernel.world import NodeSpec
 from mqlab.registry import system
 from mqlab.registry.searches import searches_of
 
@@ -29,38 +24,56 @@ ROOT = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True)
-class Edit:
-    """Lines of the engine with others in their place: (file, old, new). Each old piece is in its
-    file once."""
+class Fault:
+    """Lines of the engine with others in their place, and where that is found: the system line, the
+    budget, and the name of the claim that breaks. `changes`: (file, old, new); each old piece is in
+    its file once."""
 
     name: str
+    line: str
+    budget: Budget
+    broken: str
     changes: tuple[tuple[str, str, str], ...]
 
-    @property
-    def __name__(self):
-        return self.name
+    @contextmanager
+    def put_in(self):
+        """Give the functions that the fault changes the code that they would have with it, wherever
+        they are called from, as long as one looks."""
+        with pytest.MonkeyPatch.context() as patch:
+            for file in sorted({file for file, _, _ in self.changes}):
+                edited, functions = _read(file)
+                changed = set()
+                for _, old, new in (change for change in self.changes if change[0] == file):
+                    assert edited.count(old) == 1, (self.name, file, old)
+                    changed |= _list_lines(file, old)
+                    edited = edited.replace(old, new)
+                code = compile(edited, file, "exec")
+                for name, lines in functions:
+                    if not changed.isdisjoint(lines):
+                        patch.setattr(_find(file, name), "__code__", _pick(code, name))
+            yield
 
-    def apply(self, patch):
-        """Give the functions that the edit changes the code that they would have with it, wherever
-        they are called from."""
-        for file in sorted({file for file, _, _ in self.changes}):
-            text = edited = (ROOT / file).read_text("utf-8")
-            for _, old, new in (change for change in self.changes if change[0] == file):
-                assert edited.count(old) == 1, (self.name, file, old)
-                edited = edited.replace(old, new)
-            code, before = compile(edited, file, "exec"), dict(_functions(ast.parse(text)))
-            for name, node in _functions(ast.parse(edited)):
-                if ast.dump(node) != ast.dump(before[name]):
-                    patch.setattr(_find(file, name), "__code__", _pick(code, name))
+
+@cache
+def _read(file):
+    """The text of a file, and (qualified name, lines) of each of its functions."""
+    text = (ROOT / file).read_text("utf-8")
+    return text, tuple(_functions(ast.parse(text)))
+
+
+def _list_lines(file, piece):
+    """The lines of a file in which a piece of its text is."""
+    first = _read(file)[0].partition(piece)[0].count("\n") + 1
+    return set(range(first, first + piece.count("\n") + 1))
 
 
 def _functions(node, above=""):
-    """(qualified name, syntax tree) of each function of a module, and of its classes."""
+    """(qualified name, lines) of each function of a module, and of its classes."""
     for inner in node.body:
         if isinstance(inner, ast.ClassDef):
             yield from _functions(inner, f"{above}{inner.name}.")
         elif isinstance(inner, ast.FunctionDef):
-            yield above + inner.name, inner
+            yield above + inner.name, range(inner.lineno, inner.end_lineno + 1)
 
 
 def _find(file, name):
@@ -79,10 +92,11 @@ def _pick(code, name):
     return code
 
 
-def read_edits(table, names):
-    """The rows of a text of edits. It begins with systems, `NAME = line`, which goes on in lines
-    that begin with blanks; `{X}` in it is a name before it or one of `names`. Then, with a blank
-    line before each:
+@cache
+def read_faults(broker):
+    """The faults of `tests/<broker>/claims/faults.txt`. It begins with systems, `NAME = line`,
+    which goes on in lines that begin with blanks; `{X}` in it is a name before it, or one of the
+    broker's searches. Then, with a blank line before each:
 
         a fault, in a few words
         what it is, in a sentence
@@ -91,44 +105,50 @@ def read_edits(table, names):
         - what is replaced, of one line or several
         + what is in its place; then perhaps another such pair, or file
     """
+    cases = import_module(f"mqlab.registry.cases.{broker}")
+    known = vars(cases) | {case.name: case.line for case in cases.SEARCHES.cases}
+    table = ROOT / "tests" / broker / "claims/faults.txt"
     head, *blocks = table.read_text("utf-8").strip().split("\n\n")
-    known = dict(names)
     for line in head.replace("\n  ", " ").splitlines():
         name, _, told = line.partition(" = ")
         known[name] = told.format_map(known)
-    for block in blocks:
-        name, _, where, *lines = block.splitlines()
-        line, given, broken = (cell.strip() for cell in where.split("|"))
-        budget = {}
-        for word in given.split():
-            key, _, value = word.partition("=")
-            budget[key] = int(value) if value.isdecimal() else tuple(filter(None, value.split(",")))
-        changes, file = [], ""
-        for part in re.findall(r"(?m)^[^-+\s].*$|(?:^-.*\n?)+|(?:^\+.*\n?)+", "\n".join(lines)):
-            side = "\n".join(row[2:] for row in part.splitlines())
-            if part.startswith("-"):
-                changes.append([file, side, ""])
-            elif part.startswith("+"):
-                changes[-1][2] = side
-            else:
-                file = part
-        assert changes and all(file and new for file, _, new in changes), f"{table}: {name}"
-        edit = Edit(name.replace(" ", "_"), tuple(map(tuple, changes)))
-        yield edit, known.get(line) or line.format_map(known), Budget(**budget), broken
+    return tuple(_read_fault(block, known) for block in blocks)
 
 
-def make_tests(rows, claims, cases):
-    """The three tests of a table of faults: each is found, by the claim that it breaks; without it
-    the same search keeps every claim; and each of the claims is broken by a row, or by a case of
+def _read_fault(block, known):
+    name, _, where, *lines = block.splitlines()
+    line, given, broken = (cell.strip() for cell in where.split("|"))
+    budget = {}
+    for word in given.split():
+        key, _, value = word.partition("=")
+        budget[key] = int(value) if value.isdecimal() else tuple(filter(None, value.split(",")))
+    changes, file = [], ""
+    for part in re.findall(r"(?m)^[^-+\s].*$|(?:^-.*\n?)+|(?:^\+.*\n?)+", "\n".join(lines)):
+        side = "\n".join(row[2:] for row in part.splitlines())
+        if part.startswith("-"):
+            changes.append([file, side, ""])
+        elif part.startswith("+"):
+            changes[-1][2] = side
+        else:
+            file = part
+    assert changes and all(file and new for file, _, new in changes), name
+    line = known.get(line) or line.format_map(known)
+    changes = tuple(map(tuple, changes))
+    return Fault(name.replace(" ", "_"), line, Budget(**budget), broken, changes)
+
+
+def make_tests(broker):
+    """The three tests of a broker's faults: each is found, by the claim that it breaks; without it
+    the same search keeps every claim; and each of the claims is broken by a fault, or by a case of
     the lessons."""
-    names, ids = ("fault", "line", "budget", "broken"), [row[0].__name__ for row in rows]
-    systems = sorted({(line, budget) for _, line, budget, _ in rows}, key=repr)
+    faults, claims = read_faults(broker), import_module(f"mqlab.{broker}.claims")
+    systems = sorted({(fault.line, fault.budget) for fault in faults}, key=repr)
 
-    @pytest.mark.parametrize(names, rows, ids=ids)
-    def test_a_deliberate_fault_is_found(fault, line, budget, broken):
-        with spoil(system(line), fault) as found:
-            verdict = explore(found, budget)
-        assert broken in verdict.counterexamples, verdict
+    @pytest.mark.parametrize("fault", faults, ids=lambda fault: fault.name)
+    def test_a_deliberate_fault_is_found(fault):
+        with fault.put_in():
+            verdict = explore(system(fault.line), fault.budget)
+        assert fault.broken in verdict.counterexamples, verdict
 
     @pytest.mark.parametrize(("line", "budget"), systems)
     def test_without_the_fault_nothing_is_found(line, budget):
@@ -137,8 +157,8 @@ def make_tests(rows, claims, cases):
         assert not verdict.counterexamples, verdict
 
     def test_every_claim_is_broken_by_a_fault_or_a_case():
-        broken = {name for *_, name in rows} | {case.broken for case in cases}
-        assert broken == names_of(claims)
+        broken = {one.broken for one in (*faults, *searches_of(broker).cases)}
+        assert broken == names_of((*claims.LIT, *claims.CLAIMS.values()))
 
     return (
         test_a_deliberate_fault_is_found,
@@ -147,23 +167,12 @@ def make_tests(rows, claims, cases):
     )
 
 
-@contextmanager
-def spoil(plain, fault):
-    """The system with the fault in it, as long as one looks."""
-    if isinstance(fault, type):
-        yield faulty(plain, fault)
-        return
-    with pytest.MonkeyPatch.context() as patch:
-        fault.apply(patch)
-        yield plain
-
-
 def find_quickly(fault, systems):
     """The first of these systems in which the fault breaks a claim, with the claim; None where it
     breaks none. A search ends with the first broken claim, or where the faulty engine raises."""
     for searched in systems:
-        with spoil(system(searched.line), fault) as found:
-            search = Search(found, searched.budget)
+        with fault.put_in():
+            search = Search(system(searched.line), searched.budget)
             try:
                 while search.advance(0.2):
                     if any(search.properties[i].kind == "always" for i in search.found):
@@ -182,50 +191,16 @@ def names_of(claims):
     return {claim.name for claim in claims}
 
 
-def changed(value, kind):
-    """The same state as another class."""
-    return kind(**{f.name: getattr(value, f.name) for f in fields(value)})
-
-
-def faulty(plain, fault):
-    """The system with every role of a kind replaced by a faulty one."""
-    (kind,) = fault.__bases__
-    if hasattr(fault, "after"):
-        fault.step = lambda self, event, disk: self.after(
-            *kind.step(self, event, disk), event, disk
-        )
-
-    class Faulty(type(plain)):
-        def nodes(self):
-            return tuple(self._mutated(spec) for spec in super().nodes())
-
-        def _mutated(self, spec):
-            roles = tuple((name, starting(recover)) for name, recover in spec.roles)
-            return NodeSpec(spec.name, roles, spec.program)
-
-    def starting(recover):
-        def start(disk, at_ms):
-            role, effects = recover(disk, at_ms)
-            if type(role) is not kind:
-                return role, effects
-            role = changed(role, fault)
-            return fault.started(role, effects) if hasattr(fault, "started") else (role, effects)
-
-        return start
-
-    return Faulty(**{f.name: getattr(plain, f.name) for f in fields(plain)})
-
-
 def main():
     """For each broker that is named: every fault, and where the plain form finds it."""
     for broker in sys.argv[1:]:
-        rows = import_module(f"tests.{broker}.claims.test_faults").FAULTS
+        faults = read_faults(broker)
         seen = 0
-        for fault, *_ in rows:
+        for fault in faults:
             found = find_quickly(fault, searches_of(broker).quick)
             seen += found is not None
-            print(f"{fault.__name__:32} {' | '.join(found) if found else 'NOT FOUND'}", flush=True)
-        print(f"{broker}: {seen} of {len(rows)} found by `mqlab explore {broker}`")
+            print(f"{fault.name:32} {' | '.join(found) if found else 'NOT FOUND'}", flush=True)
+        print(f"{broker}: {seen} of {len(faults)} found by `mqlab explore {broker}`")
 
 
 if __name__ == "__main__":

@@ -3,18 +3,16 @@
 Here are the quick ones of each broker; `python -m tests.models.faults NAME` tries all of them.
 """
 
-from importlib import import_module
-
 import pytest
 
 from mqlab.registry.searches import exhaust, searches_of
-from tests.models.faults import find_quickly
+from tests.models.faults import find_quickly, read_faults
 
 FOUND = {
-    "kafka": ("OneIsEnough", "HastyCommit", "OffByOne"),
+    "kafka": ("one_is_enough", "commits_in_haste", "one_offset_too_far"),
     "rocketmq": (
-        "EndsOnly",
-        "OneTooFar",
+        "ends_only",
+        "one_too_far",
         "drops_the_flag",
         "names_the_original",
         "always_the_first_queue",
@@ -28,8 +26,7 @@ SMALL = 5_000  # states
     ("broker", "name"), [(broker, name) for broker, names in FOUND.items() for name in names]
 )
 def test_the_plain_form_finds_a_fault(broker, name):
-    rows = import_module(f"tests.{broker}.claims.test_faults").FAULTS
-    (fault,) = (fault for fault, *_ in rows if fault.__name__ == name)
+    (fault,) = (fault for fault in read_faults(broker) if fault.name == name)
     assert find_quickly(fault, searches_of(broker).quick)
 
 
