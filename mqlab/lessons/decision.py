@@ -33,9 +33,9 @@ NOT_COVERED = tr("Not covered: the engine has no example of it.")
 RECOMMENDED = Words("**{title}.** {says}")
 HURTS = Words("What goes wrong otherwise: {run}.")
 COUNTED = Words(
-    "One order in the example costs {messages} messages, {writes} writes and {flushes} flushes."
+    "One order in the example: messages {messages}, writes {writes}, flushes {flushes}."
 )
-FLUSHED = Words("One order in the example costs {messages} messages and {writes} flushed writes.")
+FLUSHED = Words("One order in the example: messages {messages}, writes {writes}, each flushed.")
 MEASURED = Words("; measured: {seen}")
 SECONDS = Words("{says}: {least} to {most} s ({source})")
 AT_MOST = Words("{says}: {most} s ({source})")
