@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 WHY = "mqlab's broker does not serve this: {what}"
+AS_A_WHOLE = "a partitioned topic's statistics, subscriptions and unload (ask for its partitions)"
 _ANY = r"/[^?]*"
 
 #: (method, path as a pattern, what it is)
@@ -36,7 +37,7 @@ _UNSERVED = (
      f"expireMessages{_ANY}",
      "expiry of messages"),
     ("GET", "/admin/v2/persistent/.*/partitioned-(internalS|s)tats",
-     "statistics of a partitioned topic as a whole"),
+     AS_A_WHOLE),
     ("", r"/admin/v2/namespaces/[^/]+/[^/]+/deduplication",
      "deduplication set for one namespace or topic (there is --dedup)"),
     ("", r"/admin/v2/persistent/[^/]+/[^/]+/[^/]+/deduplicationEnabled",
@@ -57,7 +58,7 @@ UNSERVED: tuple[tuple[str, re.Pattern[str], str], ...] = tuple(
 #: fields that a real broker reports and this one does not: there is nothing to report here (rates,
 #: bookies, quotas, filters), or it is not kept
 _UNTOLD = """
-X-Pulsar-publish-time active address allowOutOfOrderDelivery averageMsgSize
+X-Pulsar-batch-size X-Pulsar-publish-time active address allowOutOfOrderDelivery averageMsgSize
 avgMessagesPerEntry backlogQuotaLimitSize backlogQuotaLimitTime backlogSize
 blockedConsumerOnUnackedMsgs blockedSubscriptionOnUnackedMsgs bytesOutInternalCounter
 chunkedMessageRate clientVersion compactedLedger compaction connectedSince

@@ -252,7 +252,33 @@ def deletions(it: Told, name: str) -> None:
     it.ask("GET", f"{parts}/partitions")
 
 
-PARTS = (before_all, a_topic, a_transaction, both_ends, subscriptions, places, deletions)
+def comings(it: Told, name: str) -> None:
+    """Consumers come to subscriptions, of which the first makes its topic; names of partitions."""
+    path, topic, _ = name_everywhere(f"{name}-made")
+    it.ask("PUT", f"{path}/subscription/x")
+    it.look_up(topic)
+    it.raw.produce(topic, 21)
+    it.send(21, "a")
+    for number, consumer in ((22, "a"), (23, "b")):
+        it.raw.subscribe(topic, "s", number, consumer_name=consumer)
+    (came,) = it.raw.take(1)
+    it.raw.ask("UNSUBSCRIBE", consumer_id=22)
+    it.ask("GET", f"{path}/stats")
+    it.raw.ask("CLOSE_CONSUMER", consumer_id=23)
+    it.raw.ask("SEEK", consumer_id=22, message_id=came.body.message_id)
+    it.ask("GET", f"{path}/stats")
+    it.raw.subscribe(topic, "s", 22, consumer_name="a")
+    assert len(it.raw.take(1)) == 1
+    it.ask("GET", f"{path}/stats")
+    it.raw.ask("UNSUBSCRIBE", consumer_id=22)
+    it.ask("PUT", f"{path}/subscription/s")
+    it.raw.subscribe(topic, "x", 24, kind=0, consumer_name="alone")
+    it.ask("GET", f"{path}/stats")
+    it.ask("DELETE", f"{path}/partitions")
+    it.ask("PUT", f"{path}-partition-1/partitions", 2)
+
+
+PARTS = (before_all, a_topic, a_transaction, both_ends, subscriptions, places, deletions, comings)
 
 
 def tell(address: str, admin: str, name: str = "told") -> list[list[Any]]:

@@ -116,6 +116,7 @@ STORIES: dict[str, tuple[Step, ...]] = {
     "a consumer that nobody opened": (
         of_consumer("FLOW", 7, messagePermits=1),
         of_consumer("ACK", 7, ack_type=0, message_id=[EARLIEST]),
+        of_consumer("ACK", 7, ack_type=0, message_id=[EARLIEST], request_id=3),
         of_consumer("REDELIVER_UNACKNOWLEDGED_MESSAGES", 7),
         of_consumer("GET_LAST_MESSAGE_ID", 7),
         of_consumer("SEEK", 7, message_id=EARLIEST),
@@ -132,6 +133,12 @@ STORIES: dict[str, tuple[Step, ...]] = {
         produce("left"), send(), subscribe("left"), of_consumer("CLOSE_CONSUMER"),
         of_consumer("FLOW", messagePermits=1), of_consumer("CLOSE_CONSUMER"),
         of_consumer("UNSUBSCRIBE"),
+    ),
+    "an acknowledgement of nothing": (
+        subscribe("of-none"), of_consumer("ACK", ack_type=0, message_id=[], request_id=2),
+    ),
+    "a partition of a topic that has none": (
+        produce("alone-partition-1"), subscribe("alone-partition-1"),
     ),
     "permits that are none": (
         produce("few"), send(), subscribe("few"), of_consumer("FLOW", messagePermits=0),

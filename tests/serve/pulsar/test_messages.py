@@ -30,6 +30,13 @@ def test_a_second_consumer_is_refused(broker: RunningBroker, topic: str) -> None
         assert one.subscribe(topic, kind=EXCLUSIVE).name == "SUCCESS"
         refused = two.subscribe(topic, kind=EXCLUSIVE)
         assert (refused.name, refusal(refused.body)) == ("ERROR", "ConsumerBusy")
+        assert refusal(two.ask("GET_LAST_MESSAGE_ID", consumer_id=0).body) == "MetadataError"
+        one.produce(topic, producer_access_mode=1)
+        assert refusal(two.produce(topic).body) == "ProducerBusy"
+        for kind in ("consumer", "producer"):
+            one.ask(f"CLOSE_{kind.upper()}", **{f"{kind}_id": 0})
+        path = topic.replace("persistent:/", "/admin/v2/persistent")
+        assert ask_admin(broker.address, "DELETE", path)[0] == 204, "those refused do not use it"
 
 
 def test_a_client_that_leaves_gives_its_place_and_its_messages(
@@ -146,7 +153,22 @@ def test_partitions_are_given_by_the_administrator(client: Raw, broker: RunningB
     assert ask_admin(broker.address, "PUT", path, "none")[0] == 400
     found = client.ask("PARTITIONED_METADATA", topic="many").body
     assert found.partitions == 3
+    assert refusal(client.produce("many").body) == "NotAllowedError"
+    assert refusal(client.produce("many-partition-3").body) == "TopicNotFound"
+    beyond = client.ask("PARTITIONED_METADATA", topic="many-partition-3").body
+    assert refusal(beyond) == "TopicNotFound"
+    whole = path.removesuffix("partitions")
+    assert ask_admin(broker.address, "GET", f"{whole}subscriptions")[0] == 501
+    assert ask_admin(broker.address, "PUT", f"{whole}subscription/s")[0] == 501
     assert ask_admin(broker.address, "GET", "/admin/v2/nothing")[0] == 404
+
+
+def test_a_reader_is_sent_the_message_that_it_names_too(client: Raw, topic: str) -> None:
+    """Its client leaves it out, unless it reads inclusively."""
+    client.produce(topic)
+    _, start, _ = (client.send(text).body.message_id for text in "abc")
+    client.subscribe(topic, kind=EXCLUSIVE, durable=False, start_message_id=start)
+    assert client.receive(2) == ["b", "c"]
 
 
 def test_a_topic_is_unloaded_and_its_clients_are_told(

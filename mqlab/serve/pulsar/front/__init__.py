@@ -47,11 +47,10 @@ from ...adapter import Hangup
 from ..wire.answers import AdminAsk, Ask, CommandAnswer
 from ..wire.commands import MAX_MESSAGE
 from . import admin, consuming, producing, topics, transactions
-from .sessions import Sessions
+from .sessions import FRONT, Refused, Sessions
 
 __all__ = ["FRONT", "Front"]
 
-FRONT = "front"
 PROTOCOL_VERSION = 21
 #: how the names of a broker's answers end
 ANSWERS = ("SUCCESS", "ERROR", "RESPONSE")
@@ -72,6 +71,9 @@ class Front(Quiet):
                 return self._answer(caller, ask, disk)
             case Request(caller=caller, body=AdminAsk() as ask):
                 return admin.answer(self, caller, ask, disk)
+            case Request(body=Refused(conn=conn, number=number, consumes=consumes)):
+                drop = self.sessions.drop_consumer if consumes else self.sessions.drop_producer
+                return replace(self, sessions=drop(conn, number)), ()
             case ConnectionLost(peer=peer):
                 sessions, effects = self.sessions.forget(peer)
                 return replace(self, sessions=sessions), effects

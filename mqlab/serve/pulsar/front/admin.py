@@ -26,12 +26,12 @@ from urllib.parse import unquote
 from ....kernel import Caller, Disk, Effects, Reply
 from ....pulsar.errors import ServerError
 from ....pulsar.messages import Answer
-from ....pulsar.unserved import UNSERVED, WHY
+from ....pulsar.unserved import AS_A_WHOLE, UNSERVED, WHY
 from ..wire.answers import AdminAnswer, AdminAsk
 from . import administered, places, transacting
 from .asking import Call, Result
 from .inspecting import BROKEN, NO_CONTENT, NOT_FOUND, refuse
-from .topics import Refusal, read_name
+from .topics import PARTITIONED, Refusal, read_name
 
 if TYPE_CHECKING:
     from . import Front
@@ -54,6 +54,9 @@ def answer(front: Front, caller: Caller, ask: AdminAsk, disk: Disk) -> tuple[Fro
             try:
                 if "topic" in pattern.groupindex:  # it is the first part
                     parts[0] = read_name(f"persistent://{parts[0]}")
+                    if handler in administered.OF_ONE and parts[0] in disk.table(PARTITIONED):
+                        reply = refuse(places.NOT_IMPLEMENTED, WHY.format(what=AS_A_WHOLE))
+                        break
                 return handler(Call(front, caller, ask, disk, query), *parts)
             except Refusal as refusal:  # the path names no topic, or one that nobody may use
                 reply = refuse(NOT_FOUND, refusal.answer.message)

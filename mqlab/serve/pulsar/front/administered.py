@@ -14,7 +14,6 @@ import re
 from typing import Any
 
 from ....kernel import Caller, Disk, Put, Reply, Send, replace
-from ....kernel.role import LogView
 from ....pulsar.config import CURSORS
 from ....pulsar.config import TOPIC as ROWS
 from ....pulsar.messages import DeleteTopic, Seek, Unsubscribe
@@ -22,7 +21,7 @@ from ....pulsar.topic.access import DELETED
 from ..wire.answers import AdminAnswer, Handed
 from . import inspecting, topics
 from .asking import NO_TOPIC, NUMBER, PART, TOPIC, Call, Result
-from .consuming import find_last_before
+from .consuming import LONG_MAX, find_last_before
 from .hosting import Hosted, write_close
 from .inspecting import NO_CONTENT, NOT_FOUND, OK
 from .places import BAD, CONFLICT, IN_USE, NOT_ACCEPTABLE
@@ -39,11 +38,11 @@ from .topics import (
 )
 
 MOST_PARTITIONS = 1_000
-LONG_MAX = (1 << 63) - 1
 IS_PARTITIONED = (
     "{name} is a partitioned topic, instead of calling delete topic, please call "
     "delete-partitioned-topic."
 )
+USE_DELETE = "Instead of calling delete-partitioned-topic please call delete."
 EXISTS = "This topic already exists"
 NO_SUB = "Subscription {name} not found for topic {topic}"
 
@@ -92,9 +91,9 @@ def _unload(call: Call, topic: str) -> Result:
 
 def _create(call: Call, topic: str) -> Result:
     """One that was deleted, or that a transaction has named only, begins again."""
-    effects = open_topic(call.disk, topic)
     if topic in call.disk.table(PARTITIONED) or call.has(topic):
         return call.refuse(CONFLICT, EXISTS)
+    effects = open_topic(call.disk, topic)
     row = find_row(call.disk, topic)
     if row is not None:
         effects = (Put(f"{topic}/{ROWS}", DELETED, None), _load(row))
@@ -142,22 +141,19 @@ def _drop(call: Call, topic: str, caller: Caller) -> Result:
 # ---- partitions --------------------------------------------------------------------------------
 
 
-def _count(call: Call) -> int | None:
-    """How many partitions are asked for; None where that is no number."""
-    text = call.ask.body.strip()
-    return int(text) if re.fullmatch(rb"-?\d{1,6}", text) else None
-
-
 def _create_partitions(call: Call, topic: str) -> Result:
-    count = _count(call)
-    if count is None:
+    text = call.ask.body.strip()
+    if not re.fullmatch(rb"-?\d{1,6}", text):
         return call.refuse(BAD, "the body is a whole number of partitions")
+    count = int(text)
     if count < 1:
         return call.refuse(NOT_ACCEPTABLE, "Number of partitions should be more than 0")
     if count > MOST_PARTITIONS:
         return call.refuse(NOT_ACCEPTABLE, f"there may be {MOST_PARTITIONS} partitions here")
     if topic in call.disk.table(PARTITIONED) or call.has(topic):
         return call.refuse(CONFLICT, EXISTS)
+    if "-partition-" in topic:
+        return call.refuse(IN_USE, "Partitioned Topic Name should not contain '-partition-'")
     check_namespace(call.disk, topic)
     names = [f"{topic}-partition-{n}" for n in range(count)]
     new = [name for name in names if find_row(call.disk, name) is None]
@@ -178,6 +174,8 @@ def _delete_partitions(call: Call, topic: str) -> Result:
     real broker."""
     nobody = Caller("")  # no client waits for a partition's answer
     count = call.disk.table(PARTITIONED).get(topic, 0)
+    if call.has(topic) and not count:
+        return call.refuse(CONFLICT, f"{topic} is a non-partitioned topic. {USE_DELETE}")
     if not count:
         return call.refuse(NOT_FOUND, NO_TOPIC.format(name=topic) + ".")
     effects: list[Any] = []
@@ -197,12 +195,13 @@ def _delete_partitions(call: Call, topic: str) -> Result:
 
 
 def _create_sub(call: Call, topic: str, name: str) -> Result:
-    """At the end of the topic, or where the body says: {"ledgerId", "entryId"}."""
-    call.need(topic)
+    """At the end of the topic, or where the body says: {"ledgerId", "entryId"}. It makes the
+    topic."""
+    made = open_topic(call.disk, topic)
     if call.find_cursor(topic, name) is not None:
         return call.refuse(CONFLICT, "Subscription already exists for topic")
-    entry = _read_position(call, topic)
-    effects = call.subscribe(topic, name, "Latest" if entry is None else "Earliest")
+    entry = None if made else _read_position(call, topic)
+    effects = (*made, *call.subscribe(topic, name, "Latest" if entry is None else "Earliest"))
     if entry:
         effects = (*effects, Send(topic, Handed(Caller(""), Seek(topic, name, entry - 1))))
     return call.say(NO_CONTENT, "", *effects)
@@ -228,7 +227,10 @@ def _reset(call: Call, topic: str, name: str, time_ms: str = "") -> Result:
     # position: the entry after which the subscription goes on; None for the end of the topic (its
     # ledger on the server's disk is FOLDER/LOG, both with the topic's name)
     if time_ms:
-        position = _find_before_time(call.disk.log(f"{topic}/{topic}"), int(time_ms))
+        log = call.disk.log(f"{topic}/{topic}")
+        before = find_last_before(log, int(time_ms))
+        later = any(entry.marker is None for entry in log.read(before + 1))
+        position = before if later else None
     else:
         entry = _read_position(call, topic)
         # the message that is named is the next one
@@ -241,13 +243,6 @@ def _reset(call: Call, topic: str, name: str, time_ms: str = "") -> Result:
     # no client waits for the topic's answer: the administrator gets one at once
     handed = Handed(Caller(""), Seek(topic, name, position))
     return call.say(NO_CONTENT, "", Send(topic, handed))
-
-
-def _find_before_time(log: LogView, time_ms: int) -> int | None:
-    """The entry after which a subscription goes on from this moment; None for the end."""
-    before = find_last_before(log, time_ms)
-    later = any(entry.marker is None for entry in log.read(before + 1))
-    return before if later else None
 
 
 def _unsubscribe(call: Call, topic: str, name: str) -> Result:
@@ -280,3 +275,5 @@ ROUTES = (
     ("POST", f"{SUB}/resetcursor", _reset),
     ("POST", f"{SUB}/resetcursor/{NUMBER}", _reset),
 )
+#: what is done for one partition at a time
+OF_ONE = (_unload, _subscriptions, _create_sub, _unsubscribe, _reset)

@@ -14,7 +14,7 @@ from ....pulsar.ledger import Cursor
 from ....pulsar.messages import CloseConsumer, Subscribe
 from ....pulsar.states import SubType
 from ..wire.answers import AdminAnswer, AdminAsk, Handed
-from .hosting import AskNext, Hosted, Inspect, name_consumer, write_close
+from .hosting import ADMINISTRATOR, AskNext, Hosted, Inspect, write_close
 from .inspecting import NOT_FOUND, refuse
 from .sessions import Sessions
 from .topics import PARTITION, PARTITIONED, Refusal, exists, find_row
@@ -98,7 +98,7 @@ class Call:
     def subscribe(self, topic: str, subscription: str, start: str) -> Effects:
         """A subscription comes to be as always: by a consumer that subscribes, and leaves at
         once."""
-        nobody = Caller(name_consumer("administrator", "conn-0", 0))
+        nobody = Caller(ADMINISTRATOR)
         request = Subscribe(topic, subscription, SubType.SHARED, start, durable=True)
         return (
             Send(topic, Handed(nobody, request)),

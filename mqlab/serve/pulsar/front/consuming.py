@@ -51,7 +51,6 @@ TYPES = (SubType.EXCLUSIVE, SubType.SHARED, SubType.FAILOVER, SubType.KEY_SHARED
 POSITIONS = ("Latest", "Earliest")
 LONG_MAX = (1 << 63) - 1
 NOBODY = Answer(ServerError.MetadataError, "Consumer not found")
-NO_NAME = "Empty subscription name"
 NO_PERMITS = tr("permits for no message at all, or for more than an int can count")
 
 
@@ -62,7 +61,8 @@ def subscribe(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     command, conn = ask.command.body, caller.name
     topic = read_name(command.topic)
     if not command.subscription.strip():
-        raise Refusal(ServerError.ProducerBusy, NO_NAME)  # NamingException is that code
+        # NamingException is that code
+        raise Refusal(ServerError.ProducerBusy, "Empty subscription name")
     # no client uses the topic, and it has no messages (a log's name on the server's disk is
     # FOLDER/LOG, and a topic's folder and ledger have its name)
     idle = topic not in front.sessions.users and not disk.log(f"{topic}/{topic}").end
@@ -96,15 +96,15 @@ def _read_epoch(consumer: Consumer, command: Any) -> int | None:
 
 
 def _start_after(request: Subscribe, row: TopicRow, start: Any) -> Subscribe:
-    """A reader says which message it has read last; the ends of the numbers stand for those of the
-    topic. Of a batch the rest is still to be read."""
+    """A reader says which message it has read last, and leaves it out itself, unless it may be read
+    again; of a batch the rest is still to be read. The ends of the numbers stand for those of the
+    topic (PersistentTopic#getNonDurableSubscription)."""
     ledger, entry = signed(start.ledgerId), signed(start.entryId)
     if entry == LONG_MAX:
         return replace(request, initial_position="Latest")
     if ledger < 0 or entry < 0:
         return replace(request, initial_position="Earliest")
-    at = place_id(row, start.ledgerId, start.entryId)
-    return replace(request, after=at - 1 if start.batch_index >= 0 and at >= 0 else at)
+    return replace(request, after=max(place_id(row, start.ledgerId, start.entryId), 0) - 1)
 
 
 def _find_consumer(front: Front, caller: Caller, ask: Ask) -> Consumer | None:
@@ -132,13 +132,12 @@ def give_permits(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
 def acknowledge(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     """Handle ACK: send an acknowledgement to its subscription, with the positions that the client's
     message ids mean. One in a transaction is answered by the subscription; a plain one, or one that
-    acknowledges nothing, is answered here if its client wants a receipt, with ConsumerNotFound for
-    an unknown consumer or an empty list of ids."""
+    acknowledges nothing, is answered here if its client wants a receipt. An unknown consumer's is
+    not answered."""
     command, consumer = ask.command.body, _find_consumer(front, caller, ask)
     wants_receipt = command.HasField("request_id")
-    if consumer is None or not command.message_id:
-        not_found = Reply(caller, AckResponse(ServerError.ConsumerNotFound))
-        return front, ((not_found,) if wants_receipt else ())
+    if consumer is None:
+        return front, ()
     cumulative = bool(command.ack_type)
     positions: list[AckPosition] = []
     row: TopicRow = disk.table(TOPICS)[consumer.topic]

@@ -23,7 +23,7 @@ from ....pulsar.messages import (
 )
 from ....pulsar.pending_ack import WHOLE, group, has
 from ....pulsar.states import INDIVIDUAL, AckType
-from ....pulsar.subscription import Attached, Subscription
+from ....pulsar.subscription import Attached, Subscription, find_users
 from ....pulsar.topic import Topic
 
 
@@ -92,7 +92,7 @@ def _take_request(holders: Holders, sub: Subscription, event: Request) -> Holder
             return holders.set(client, held)
         case CloseConsumer() if client in holders:
             return holders.remove(client)
-        case Unsubscribe() | Seek():
+        case Unsubscribe() | Seek() as ask if isinstance(ask, Seek) or not find_users(sub, ask):
             for consumer in sub.consumers:
                 if consumer.client in holders:
                     holders = holders.remove(consumer.client)

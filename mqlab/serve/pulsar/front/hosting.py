@@ -54,6 +54,7 @@ from ....pulsar.messages import (
     Flow,
     ProducerOpened,
     PushMessage,
+    Seek,
     SendReceipt,
     Subscribe,
     Subscribed,
@@ -68,6 +69,7 @@ from ..wire.answers import Handed, Notice, Push, Receipt
 from . import opening
 from .holding import Holders, follow
 from .opening import Opening
+from .sessions import FRONT, ProducerLost, Refused
 
 # What only an administrator asks about a role: when it was loaded and what it has sent since.
 #
@@ -79,7 +81,6 @@ from .opening import Opening
 
 
 ALL = ""  # the sum over all subscriptions
-MOST_SENT = 1_000  # sums, before those of consumers that have gone are forgotten
 
 
 def find_subscription(event: Event) -> str | None:
@@ -117,11 +118,8 @@ class Notes:
             notes = notes if held is self.held else replace(notes, held=held)
             if isinstance(event, Appended) and event.log == SNAPSHOT_LOG:
                 notes = replace(notes, snapshot_ms=at_ms)
-            return (  # without a change of subscriptions there is nothing more to note
-                notes
-                if new.subs is old.subs
-                else notes._note_pending(old, new, event, at_ms)._forget_gone(new)
-            )
+            # without a change of subscriptions there is nothing more to note
+            return notes if new.subs is old.subs else notes._note_pending(old, new, event, at_ms)
         if isinstance(new, Coordinator) and new.state is not old.state:
             begun_ms, _ = self.store_ms  # when it began to load; 0: it begins now
             ready_ms = at_ms if new.state is StoreState.READY else 0
@@ -130,24 +128,14 @@ class Notes:
 
     def _note_pending(self, old: Topic, new: Topic, event: Event, at_ms: int) -> Notes:
         name, ready = find_subscription(event), PendingAckState.READY
-        if name is None or name not in new.subs or new.subs[name].pending.state is not ready:
+        if name is not None and name not in new.subs:  # one of this name begins from nothing
+            return replace(self, sent=self.sent.remove(name))
+        if name is None or new.subs[name].pending.state is not ready:
             return self
         before = old.subs.get(name)
         if before is not None and before.pending.state is ready:
             return self
         return replace(self, pending_ms=self.pending_ms.set(name, at_ms))
-
-    def _forget_gone(self, topic: Topic) -> Notes:
-        """Consumers that have gone, now and then."""
-        if len(self.sent) <= MOST_SENT:
-            return self
-        here = {c.client for sub in topic.subs.values() for c in sub.consumers}
-        left = (
-            (key, sum_)
-            for key, sum_ in self.sent.items()
-            if key in here or key in (ALL, *topic.subs)
-        )
-        return replace(self, sent=Map(left))
 
     def _count_sent(self, effects: Effects) -> Notes:
         sent = self.sent
@@ -163,6 +151,7 @@ class Notes:
 #: messages that a consumer is sent before it is asked whether its client reads
 PORTION = 100
 AT = "@conn-"
+ADMINISTRATOR = f"administrator{AT}0/0"  # the consumer by which one makes a subscription
 NO_REQUEST = (1 << 64) - 1  # the number of a command that no request asked for
 
 Result = tuple["Hosted", Effects]
@@ -175,10 +164,6 @@ class Inspect:
     def __init__(self, read: Callable[[Any, Disk], Any], noted: bool = False) -> None:
         self.read = read
         self.noted = noted
-
-
-class ProducerLost:
-    """The connection of a producer has ended: its role has to know."""
 
 
 class AskNext:
@@ -312,9 +297,19 @@ class Hosted(Quiet):
         name = handed.caller.name
         if isinstance(handed.body, CloseProducer):
             return self._drop_opening(name)
-        leaves = isinstance(handed.body, CloseConsumer) or self._ends_subscription(handed.body)
+        ends, sent = self._ends_subscription(handed.body), self.notes.sent
+        leaves = isinstance(handed.body, CloseConsumer) or ends
         if leaves or isinstance(handed.body, Subscribe):
-            self = replace(self, permits=self.permits.remove(name))
+            self, sent = replace(self, permits=self.permits.remove(name)), sent.remove(name)
+        if isinstance(handed.body, Subscribe) and name != ADMINISTRATOR:
+            # the subscription has a type from now on
+            sent = sent.set(handed.body.subscription, sent.get(handed.body.subscription) or (0, 0))
+        ends = ends or isinstance(handed.body, Seek)  # for its consumers
+        sub = self.role.subs.get(handed.body.subscription) if ends else None
+        for consumer in sub.consumers if sub is not None else ():
+            sent = sent.remove(consumer.client)
+        if sent is not self.notes.sent:
+            self = replace(self, notes=replace(self.notes, sent=sent))
         if handed.epoch is not None:
             return replace(self, epochs=self.epochs.set(name, handed.epoch))
         if leaves and name in self.epochs:
@@ -354,6 +349,10 @@ class Hosted(Quiet):
                     kept.setdefault(placed.to, []).append(placed)
                     continue
             done.append(placed)
+            body = effect.body if isinstance(effect, Send) else None
+            if isinstance(body, Subscribed | ProducerOpened) and not body.ok:
+                who = read_consumer(effect.to)
+                done.append(Send(FRONT, Refused(*who, isinstance(body, Subscribed))))
         for conn, pushes in kept.items():
             new = replace(new, late=new.late.set(conn, (*new.late[conn], *pushes)))
         new = opening.forget(new, effects)  # producers that are answered no longer wait

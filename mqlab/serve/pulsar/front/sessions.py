@@ -12,7 +12,21 @@ from typing import Any
 from ....kernel import Caller, Effects, Map, Send, frozen, replace
 from ....pulsar.messages import CloseConsumer
 from ..wire.answers import Handed
-from .hosting import ProducerLost
+
+FRONT = "front"
+
+
+class ProducerLost:
+    """The connection of a producer has ended: its role has to know."""
+
+
+@frozen
+class Refused:
+    """To the front: the consumer or producer of this number has not been let in by its topic."""
+
+    conn: str
+    number: int
+    consumes: bool
 
 
 @frozen

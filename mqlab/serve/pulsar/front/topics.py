@@ -23,7 +23,7 @@ from ....pulsar.errors import ServerError
 from ....pulsar.ledger import Cursor
 from ....pulsar.messages import Answer, OpenProducer
 from ....pulsar.states import MarkerType
-from ....pulsar.subscription import Subscription
+from ....pulsar.subscription import Subscription, find_active
 from ....pulsar.topic import Topic
 from ....pulsar.topic.access import DELETED
 from ....pulsar.unserved import NON_PERSISTENT
@@ -40,6 +40,9 @@ ASSIGN = "persistent://pulsar/system/transaction_coordinator_assign"
 BUILT_IN = frozenset({"public/default", "pulsar/system"})
 PART = "[-=:.\\w]+"
 NAME = re.compile(rf"(?:persistent://)?(?:({PART})/({PART})/)?([^/\x00-\x1f\x7f]{{1,512}})")
+NO_TOPIC = "Topic {name} does not exist"
+HAS_PARTS = "Found partitioned metadata for non-partitioned topic: "
+NO_PARTS = "Partition metadata not found for the partitioned topic: "
 PARTITION = re.compile(r"(.+)-partition-(\d+)")
 
 Result = tuple["Front", Effects]
@@ -110,7 +113,18 @@ def open_topic(disk: Disk, name: str) -> Effects:
         raise Refusal(
             ServerError.NotAllowedError, f"Can not create transaction system topic {name}"
         )
+    check_partition(disk, name)
+    part, counts = PARTITION.fullmatch(name), disk.table(PARTITIONED)
+    if name in counts or (part and part[1] not in counts):
+        raise Refusal(ServerError.NotAllowedError, (NO_PARTS if part else HAS_PARTS) + name)
     return () if name in disk.table(TOPICS) else (make_row(disk, name),)
+
+
+def check_partition(disk: Disk, name: str) -> None:
+    """Raises Refusal for a partition that its topic has not got."""
+    part = PARTITION.fullmatch(name)
+    if part and int(part[2]) >= disk.table(PARTITIONED).get(part[1], int(part[2]) + 1):
+        raise Refusal(ServerError.TopicNotFound, NO_TOPIC.format(name=name))
 
 
 def name_participants(disk: Disk, names: tuple[str, ...]) -> Effects:
@@ -157,8 +171,9 @@ def answer_partitions(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Res
         count = front.config.coordinators
     else:
         check_namespace(disk, name)
+        check_partition(disk, name)
         if not count and not command.metadata_auto_creation_enabled and not exists(disk, name):
-            raise Refusal(ServerError.TopicNotFound, f"Topic {name} does not exist")
+            raise Refusal(ServerError.TopicNotFound, NO_TOPIC.format(name=name))
     fields = (("partitions", count), ("response", "Success"))
     answer = CommandAnswer(name="PARTITIONED_METADATA_RESPONSE", fields=fields)
     return front, (Reply(caller, answer),)
@@ -253,13 +268,10 @@ def describe_cursor(cursor: Cursor, ledger: int, read: int) -> Facts:
 
 def describe_internal(topic: Topic, ledger: int) -> Facts:
     cursors = {
-        name: describe_cursor(sub.cursor, ledger, _next(sub)) for name, sub in topic.subs.items()
+        name: describe_cursor(sub.cursor, ledger, max(sub.read, sub.cursor.mark_delete + 1))
+        for name, sub in topic.subs.items()
     }
     return describe_ledger(ledger, topic.lac + 1, cursors)
-
-
-def _next(sub: Subscription) -> int:
-    return max(sub.read, sub.cursor.mark_delete + 1)
 
 
 # ---- statistics ----------------------------------------------------------------------
@@ -313,9 +325,10 @@ def _describe_sub(hosted: Hosted, sub: Subscription, log: LogView) -> Facts:
     sent_messages, sent_bytes = hosted.notes.sent.get(sub.name) or (0, 0)
     backlog = last_entry - cursor.mark_delete - cursor.count_individual()
     consumers = [_describe_consumer(hosted, sub, consumer) for consumer in sub.consumers]
+    active = find_active(sub).rpartition("@")[0] if sub.is_single else ""
     return {
-        # a subscription has a type once a consumer has come: one is here, or was sent something
-        "type": str(sub.sub_type) if consumers or sent_messages else UNKNOWN,
+        # noted since a consumer has come, which gives it a type
+        "type": str(sub.sub_type) if sub.name in hosted.notes.sent else UNKNOWN,
         "durable": sub.durable,
         "isDurable": sub.durable,
         "msgBacklog": backlog,
@@ -327,6 +340,7 @@ def _describe_sub(hosted: Hosted, sub: Subscription, log: LogView) -> Facts:
         "bytesOutCounter": sent_bytes,
         "unackedMessages": sum(consumer["unackedMessages"] for consumer in consumers),
         "consumers": consumers,
+        **({"activeConsumerName": active} if active else {}),
     }
 
 
