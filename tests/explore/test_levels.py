@@ -247,9 +247,8 @@ def fill(monkeypatch, levels):
 
 
 @pytest.mark.usefixtures("width")
-@pytest.mark.parametrize("system", [FOUR, TWO], ids=["four", "two"])
-def test_a_full_disk_ends_a_search_and_what_is_there_stays(system, tmp_path, monkeypatch):
-    budget = Budget(breaks=1)
+@pytest.mark.parametrize(("system", "budget"), [(FOUR, Budget()), (TWO, Budget(breaks=1))])
+def test_a_full_disk_ends_a_search_and_what_is_there_stays(system, budget, tmp_path, monkeypatch):
     with monkeypatch.context() as full:
         fill(full, 7)
         some = searched(system, budget, tmp_path)
