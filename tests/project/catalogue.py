@@ -119,10 +119,10 @@ def _list_messages(domain: str) -> Iterator[tuple[str, Message]]:
         yield from _list_read()
         for path in list_committed():
             if path.suffix == ".py" and relative(path).startswith(SPEAKING):
-                tree = ast.parse(path.read_text("utf-8"))
+                nodes = [*ast.walk(ast.parse(path.read_text("utf-8")))]
                 name = relative(path)
-                told = _list_told(tree, name)
-                for message in (*_list_said(tree), *told, *_list_labels(tree, name)):
+                told = _list_told(nodes, name)
+                for message in (*_list_said(nodes), *told, *_list_labels(nodes, name)):
                     yield name, message
         for system in SYSTEMS.values():
             for text in (explain(call).en for call in system().usages().by_verb.values()):
@@ -217,8 +217,8 @@ def _list_comments(story: str) -> Iterator[str]:
             yield text
 
 
-def _list_said(tree: ast.AST) -> Iterator[Message]:
-    for node in ast.walk(tree):
+def _list_said(nodes: list[ast.AST]) -> Iterator[Message]:
+    for node in nodes:
         match node:
             case ast.Call(ast.Name("Words" | "tr" as name), [ast.Constant(str() as text), *rest]):
                 if name == "Words" and rest:
@@ -248,10 +248,10 @@ def find_verbs(name: str) -> frozenset[str]:
     return frozenset((*COMMANDS, *verbs, "ok"))
 
 
-def _list_labels(tree: ast.AST, name: str) -> Iterator[Message]:
+def _list_labels(nodes: list[ast.AST], name: str) -> Iterator[Message]:
     """The lines that messages, calls and records say of themselves, where they hold more than
     names."""
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.Call(ast.Name("worded" | "phrase"), [text, *_]):
                 for one in ast.walk(text):
@@ -260,9 +260,9 @@ def _list_labels(tree: ast.AST, name: str) -> Iterator[Message]:
                             yield one.value, "label"
 
 
-def _list_told(tree: ast.AST, name: str) -> Iterator[Message]:
+def _list_told(nodes: list[ast.AST], name: str) -> Iterator[Message]:
     """What a command prints: its help, its errors, and what it tells."""
-    for node in ast.walk(tree) if not name.startswith(SILENT) else ():
+    for node in nodes if not name.startswith(SILENT) else ():
         match node:
             case ast.keyword("help" | "description" | "epilog", ast.Constant(str() as text)):
                 yield text, ""
