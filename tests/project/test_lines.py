@@ -90,7 +90,7 @@ BESIDE = (
             "labs/*"),
     Purpose("tests/oracle", 14_000, "programs and drivers that ask a real broker",
             "tests/oracle/*"),
-    Purpose("tests", 47_750, "all other tests",
+    Purpose("tests", 47_740, "all other tests",
             "tests/*"),
 )  # fmt: skip
 PURPOSES = (*PROGRAM, *BESIDE)
