@@ -33,13 +33,15 @@ class BrokerError(WordedError):
 class RunningBroker:
     """A broker process, `mqlab serve NAME`. `address` is what a client connects to
     ("127.0.0.1:41234"), `trace_url` what `Follow` takes ("http://127.0.0.1:41235"),
-    `gate_url` where requests can be held (`serve/gate_client.py`), `pid` its process."""
+    `gate_url` where requests can be held (`serve/gate_client.py`), `pid` its process, `errors` what
+    its processes that have ended wrote on standard error."""
 
     def __init__(self, name: str, arguments: list[str], data_dir: Path | None) -> None:
         self.name = name
         self.address = ""
         self.trace_url = ""
         self.gate_url = ""
+        self.errors = ""
         self.data_dir = data_dir
         self._arguments = arguments
         self._process: subprocess.Popen[str] | None = None
@@ -132,10 +134,9 @@ class RunningBroker:
         alarm.cancel()
         ready = READY.search(line)
         if ready is None:
-            self._process.wait()
-            self._stderr.seek(0)
-            words = self._stderr.read().decode(errors="replace").strip()
+            known = len(self.errors)
             self._release_process()
+            words = self.errors[known:].strip()
             raise BrokerError("the broker did not start: {}", words or tr("it said nothing"))
         self.address, self.trace_url, self.gate_url = ready.groups("")  # "": it has no gate
 
@@ -147,6 +148,8 @@ class RunningBroker:
                 if pipe is not None:
                     pipe.close()
         if self._stderr is not None:
+            self._stderr.seek(0)
+            self.errors += self._stderr.read().decode(errors="replace")
             self._stderr.close()
             self._stderr = None
 

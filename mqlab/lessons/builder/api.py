@@ -1,6 +1,7 @@
 """What a coordinator is written with: everything that `coordinator.py` imports.
 
-A coordinator is a frozen class with two functions, both pure: no clock, no chance, no file.
+A coordinator is a frozen class with two functions, both pure: no clock (`at_ms` is always 0), no
+chance, no file.
 
     step(self, event, disk)               → (the coordinator afterwards, effects)
     recover(config, disk, at_ms, epoch)   → (a coordinator, effects)    after each start

@@ -9,6 +9,7 @@ before its record was safe: the server writes both in one turn, and only a searc
 
 from __future__ import annotations
 
+import re
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,7 +20,7 @@ from ...places import TO_INSTALL
 from ...serve.kafka import serve
 from ...serve.process import BrokerError
 from ..verdict import Verdict
-from .host import read_file
+from .host import Broken, read_file
 from .whats import COORDINATOR, find_what
 
 PACE_MS = 200  # between coordinator and leaders, so that a kill comes in between
@@ -31,14 +32,18 @@ SILENT = Words("released clients gave no result: {why}")
 REFUSED = Words(
     "a released client cannot continue, though no other has its transactional id: {why}"
 )
+BROKE = Words("while released clients used it, your code broke: {why}")
+#: as `serving` writes it on the server's standard error
+SAYS_BREAK = re.compile(r"your coordinator does no more: (.*)\. Correct it")
 FOUND = Words("released clients read back what no right coordinator leaves, {anomaly}: {sentence}")
 GOOD = Words("released clients read back all {committed} transactions that were committed, after "
              "{kills} kills of the server")  # fmt: skip
 
 
 def judge(path: Path, older: bool) -> Report:
-    """What the clients of the coordinator in a file saw. Unanswered, Refused; ImportError where
-    confluent-kafka is missing; BrokerError where no server can be started."""
+    """What the clients of the coordinator in a file saw. Unanswered, Refused; Broken where its code
+    raised an exception; ImportError where confluent-kafka is missing; BrokerError where no server
+    can be started."""
     if find_spec("confluent_kafka") is None:  # then no server is started
         raise ModuleNotFoundError("there is no confluent_kafka", name="confluent_kafka")
     from ...check.kafka.story import Story, tell
@@ -48,7 +53,12 @@ def judge(path: Path, older: bool) -> Report:
         serve(coordinator=path, data_dir=folder, pace_ms=PACE_MS) as broker,
     ):
         story = Story(broker, older)
-        tell(story)
+        try:
+            tell(story)
+        finally:  # in a server that was killed meanwhile, too
+            broker.stop()
+            if said := SAYS_BREAK.search(broker.errors):
+                raise Broken(said[1])
         return check(story.history)
 
 
@@ -72,6 +82,8 @@ def ask_clients(path: Path, sitting: int) -> Verdict:
         return Verdict(True, SILENT(why=error))
     except Refused as error:
         return Verdict(False, REFUSED(why=error))
+    except Broken as error:
+        return Verdict(False, BROKE(why=error))
     if report.findings:
         first = report.findings[0]
         return Verdict(False, FOUND(anomaly=first.anomaly, sentence=first.sentence))

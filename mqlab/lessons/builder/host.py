@@ -274,20 +274,18 @@ class Host(FileHost):
         self, config: KafkaConfig, disk: Disk, at_ms: int, epoch: int | None = None
     ) -> tuple[Hosted, Effects]:
         """A coordinator that begins to lead its log in `epoch`, from what this has; None: the
-        only one, after a start."""
+        only one, after a start. It is not given `at_ms`."""
         if epoch is not None:
-            return self.lead(config, disk, at_ms, epoch)
+            return self.lead(config, disk, epoch)
         epoch, noted = next_epoch(disk)
-        role, effects = self.lead(config, disk, at_ms, epoch)
+        role, effects = self.lead(config, disk, epoch)
         return role, (noted, *effects)
 
-    def lead(
-        self, config: KafkaConfig, disk: Disk, at_ms: int, epoch: int
-    ) -> tuple[Hosted, Effects]:
+    def lead(self, config: KafkaConfig, disk: Disk, epoch: int) -> tuple[Hosted, Effects]:
         self.config, seen = config, keep_logs(disk)
-        key = (config, seen, at_ms, epoch)
+        key = (config, seen, epoch)
         if key not in self._known:
-            reply = self._ask("recover", pack(config), pack(seen), at_ms, epoch)
+            reply = self._ask("recover", pack(config), pack(seen), 0, epoch)
             before = Hosted(-1, entries_of(seen), host=self)
             self._known[key] = self._understand(reply, before, seen, config)
         return self._known[key]
@@ -322,7 +320,8 @@ class Host(FileHost):
         return ()
 
     def translate(self, event: Event) -> Event:
-        """What the file is given of an event."""
+        """What the file is given of an event: all but its time, which a search has none of."""
+        event = replace(event, at_ms=0) if event.at_ms else event
         if not isinstance(event, Request) or not isinstance(event.body, AddOffsetsToTxn):
             return event
         ask, where = event.body, offsets_log(event.body.group, self.config)

@@ -43,11 +43,9 @@ class ServedHost(Host):
 
     last_pid = -1  # of those for producers without transactions
 
-    def lead(
-        self, config: KafkaConfig, disk: Disk, at_ms: int, epoch: int
-    ) -> tuple[Hosted, Effects]:
+    def lead(self, config: KafkaConfig, disk: Disk, epoch: int) -> tuple[Hosted, Effects]:
         self.config, seen = config, latest(disk)
-        reply = self._ask("recover", pack(config), pack(seen), at_ms, epoch)
+        reply = self._ask("recover", pack(config), pack(seen), 0, epoch)
         role = Hosted(-1, entries_of(seen), host=self)
         return self._log_break(role, *self._understand(reply, role, seen, config))
 
