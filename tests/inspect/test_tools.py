@@ -444,6 +444,7 @@ def test_a_log_as_2_2_and_older_print_it(tmp_path: Path) -> None:
 def test_what_docker_compose_and_kubectl_put_around_the_lines(tmp_path: Path) -> None:
     """A name before each line, of which those of two containers come mixed."""
     hanging, listed = read_output("4.3.1", "find-hanging"), read_output("4.3.1", "list")
+    assert list_found(look_at_text(tmp_path, hanging, hanging)) == [("hanging", "orders-0")]
     for names in (("broker-1  |", "kafka.b-1 |"), ("[pod/b-0/kafka]", "[pod/b-1/kafka]")):
         mixed = [f"{name} {line}" for pair in zip(
             hanging.splitlines(), listed.splitlines(), strict=False

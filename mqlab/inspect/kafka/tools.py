@@ -119,7 +119,7 @@ class Tools:
         self.labels = Labels()
         self.states: dict[str, State] = {}  # by transactional id
         self.scans: dict[str, Scan] = {}  # by log
-        self.hanging: list[Txn] = []
+        self.hanging: dict[tuple[str, int, int], Txn] = {}  # one that is listed again is no other
         self.positions: dict[tuple[str, str], Position] = {}  # by group and log
         self.written: dict[tuple[str, str], int] = {}  # of those of a dump, their record's offset
         #: by the log and the producer: positions of its open transaction, with where they are
@@ -442,8 +442,8 @@ class Tools:
         stamp, lasted = _ints(row, "LastTimestamp", "Duration(min)")
         self._note_time(stamp, 60_000 * lasted)
         label = self.labels[pid, epoch]
-        self.hanging.append(
-            Txn(label, "", HANGING_STATE, name, (name,), str(pid), epoch, first, stamp, -1, place)
+        self.hanging[name, pid, first] = Txn(
+            label, "", HANGING_STATE, name, (name,), str(pid), epoch, first, stamp, -1, place
         )
 
     def _note_time(self, start: int, lasted: int) -> None:
@@ -471,10 +471,10 @@ class Tools:
         # (`__consumer_offsets` and `__transaction_state` are not shown as logs)
         scans = {key: scan for key, scan in self.scans.items() if not key.startswith("__")}
         # those that find-hanging has named are in `self.hanging` already
-        hanging = {(txn.owner, txn.seen) for txn in self.hanging}
+        hanging = {(txn.owner, txn.seen) for txn in self.hanging.values()}
         opens = [txn for scan in self.scans.values() for txn in scan.list_open(self.labels)
                  if (txn.owner, txn.seen) not in hanging]  # fmt: skip
-        txns = join_states(self.states.values(), [*self.hanging, *opens], self.labels)
+        txns = join_states(self.states.values(), [*self.hanging.values(), *opens], self.labels)
         # by group and log: (label of the transaction, offset that it would commit)
         pending_of: dict[tuple[str, str], list[tuple[str, str]]] = {}
         for (log, pid), offsets in self.pending.items():
