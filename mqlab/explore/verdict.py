@@ -12,6 +12,7 @@ from .budget import Budget
 
 IDLE = Words("nobody calls anything here: give a client its calls, as in '{client}=CALL; CALL'")
 
+NO_TIMER = tr("no timer may run out in this search, so nothing is tried again: see --retries, --timers")
 VIOLATED = Words("violated: {}, in {} choices")
 NEVER = Words("never reached: {}")
 COMPLETE = Words("complete within {:,} states, {:,} transitions ({})")
@@ -83,13 +84,18 @@ class Verdict:
         return not self.counterexamples and not self.missing
 
     def __str__(self) -> str:
+        b = self.budget
         lines = [
             VIOLATED(name_claim(name), len(counterexample.schedule))
             for name, counterexample in self.counterexamples.items()
         ]
         lines += [NEVER(name_claim(name)) for name in self.missing]
         lines += [idle] if (idle := say_idle(self.system)).en else []
+        # what never happens might do so if a timer ran out
+        kinds = {example.claim.kind for example in self.counterexamples.values()}
+        if (self.missing or "can_always" in kinds) and not (b.timers or b.retries):
+            lines.append(NO_TIMER)
         why = f"; {self.ended}" if self.ended and not self.complete else ""
         how = COMPLETE if self.complete else PARTLY
-        lines.append(how(self.states, self.transitions, self.budget.text, why))
+        lines.append(how(self.states, self.transitions, b.text, why))
         return "\n".join(map(str, lines))

@@ -9,6 +9,7 @@ import pytest
 
 from mqlab.brokers import find_broker
 from mqlab.cli import main
+from mqlab.explore import Budget, explore
 from mqlab.kernel import Config, FactKind, Fired, Map, MemoryDisk, translate
 from mqlab.patterns.saga.roles import Orchestrator, Saga
 from mqlab.patterns.tcc import roles as tcc
@@ -20,6 +21,16 @@ from tests.registry.renew import counts
 NAMES = tuple(find_broker("patterns").systems)
 FOLDER = Path(__file__).parents[2] / "datasets" / "scenarios" / "patterns"
 FILES = sorted(FOLDER.rglob("*.scn"))
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["two_phase 'app=commit T1; commit T1'", "three_phase 'app=commit T1; commit T1'",
+     "tcc 'app=order T1; order T1'", "saga refuses=stock 'app=start T1; start T1'"],
+)  # fmt: skip
+def test_an_id_that_is_used_again_contradicts_nothing(line):
+    """Not even where its client is killed and calls once more."""
+    assert not [*explore(system(line), Budget(kills=1, killable=("app",))).counterexamples]
 
 
 def test_every_model_has_a_lesson_and_a_story():

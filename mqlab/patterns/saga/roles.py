@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from ...kernel import (
     FAILED,
+    UNKNOWN,
     Caller,
     CancelTimer,
     Config,
@@ -140,7 +141,7 @@ class Orchestrator(Quiet):
         match event:
             case Request(caller=caller, body=StartSaga(txn)):
                 if txn in self.sagas or any(r.txn == txn for r in read_records(disk, SAGA_LOG)):
-                    return self, (Reply(caller, Answer(txn, FAILED, "this id is used")),)
+                    return self, (Reply(caller, Answer(txn, UNKNOWN, "this id is used")),)
                 return self._write_and_go(disk, BEGUN, txn, Saga(caller=caller))
             # _waits: the saga is at this service, and (`back`) its steps are being undone
             case Response(peer=peer, body=DoResponse(txn, ok)) if self._waits(txn, peer):

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from ...kernel import (
     FAILED,
+    UNKNOWN,
     Caller,
     CancelTimer,
     Config,
@@ -156,7 +157,7 @@ class Coordinator(Quiet):
 
     def _begin(self, disk: Disk, caller: Caller, txn: str) -> tuple[Coordinator, Effects]:
         if txn in self.txns or txn in read_latest(disk, DECISIONS):
-            return self, (Reply(caller, Answer(txn, FAILED, "this id is used")),)
+            return self, (Reply(caller, Answer(txn, UNKNOWN, "this id is used")),)
         role = replace(self, txns=self.txns.set(txn, Txn(self.services, caller)))
         begun = force(disk, DECISIONS, BEGUN, txn) if "begun_on_disk" in self.config.on else ()
         tries = tuple(Send(name, Try(txn)) for name in self.services)

@@ -9,6 +9,7 @@ from collections.abc import Collection
 
 from ...kernel import (
     FAILED,
+    UNKNOWN,
     Caller,
     CancelTimer,
     Config,
@@ -183,9 +184,10 @@ class Coordinator(Quiet):
 
     def _begin(self, disk: Disk, caller: Caller, txn: str) -> tuple[Coordinator, Effects]:
         """An id is used once; and with a party gone not all can vote yes."""
-        if self.gone or txn in self.txns or txn in read_latest(disk, DECISIONS):
-            why = "somebody is down" if self.gone else "this id is used"
-            return self, (Reply(caller, Answer(txn, FAILED, why)),)
+        if txn in self.txns or txn in read_latest(disk, DECISIONS):
+            return self, (Reply(caller, Answer(txn, UNKNOWN, "this id is used")),)
+        if self.gone:
+            return self, (Reply(caller, Answer(txn, FAILED, "somebody is down")),)
         now = Txn(caller, self.participants)
         ask = tuple(Send(name, CanCommit(txn)) for name in self.participants)
         return replace(self, txns=self.txns.set(txn, now)), ask

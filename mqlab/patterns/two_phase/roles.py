@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ...kernel import (
     FAILED,
+    UNKNOWN,
     Caller,
     CancelTimer,
     Config,
@@ -197,7 +198,7 @@ class Coordinator:
         """An id is used once. One that is known is refused, as XA does (XAER_DUPID); one that was
         rolled back is not known any more, so the one who gives ids must not give it again."""
         if txn in self.txns or txn in read_latest(disk, DECISIONS):
-            return self, (Reply(caller, Answer(txn, FAILED, "XAER_DUPID")),)
+            return self, (Reply(caller, Answer(txn, UNKNOWN, "XAER_DUPID")),)
         role = replace(self, txns=self.txns.set(txn, Txn(caller)))
         ask = tuple(Send(name, Prepare(txn)) for name in self.participants)
         return role, (*ask, SetTimer(f"{VOTES} {txn}", VOTES_MS))

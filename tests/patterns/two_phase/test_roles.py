@@ -102,7 +102,7 @@ def test_who_asks_is_told_what_is_written(before, told):
 
 def test_an_id_that_is_known_is_refused():
     for before in ([BEGIN], [BEGIN, *votes("orders", "stock")]):
-        assert answered(manage(*before, BEGIN)[2]) == ["failed XAER_DUPID"]
+        assert answered(manage(*before, BEGIN)[2]) == ["unknown XAER_DUPID"]
 
 
 @pytest.mark.parametrize(
