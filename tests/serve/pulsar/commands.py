@@ -110,7 +110,7 @@ STORIES: dict[str, tuple[Step, ...]] = {
         produce("again", producer_name="shop"), send(sequence=1),
     ),
     "a producer's number for another topic": (
-        produce("here"), send(), produce("there"), send(sequence=1),
+        produce("here"), send(), produce("there"), send(sequence=1), subscribe("here"), flow(2),
     ),
     "the end of a producer that nobody opened": (of_producer("CLOSE_PRODUCER", 7),),
     "a consumer that nobody opened": (
@@ -124,10 +124,12 @@ STORIES: dict[str, tuple[Step, ...]] = {
         of_consumer("CLOSE_CONSUMER", 7),
     ),
     "a consumer's number again": (
-        subscribe("twice"), subscribe("twice"), of_consumer("CLOSE_CONSUMER"), subscribe("twice"),
+        produce("twice"), send(), subscribe("twice"), flow(1), subscribe("twice"), flow(1),
+        of_consumer("CLOSE_CONSUMER"), subscribe("twice"),
     ),
     "a consumer's number for another topic": (
-        subscribe("mine"), subscribe("yours"), of_consumer("UNSUBSCRIBE"),
+        produce("mine"), send(), subscribe("mine"), subscribe("yours"), flow(1),
+        of_consumer("UNSUBSCRIBE"),
     ),
     "a consumer that was closed": (
         produce("left"), send(), subscribe("left"), of_consumer("CLOSE_CONSUMER"),

@@ -56,10 +56,13 @@ NO_PERMITS = tr("permits for no message at all, or for more than an int can coun
 
 def subscribe(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     """Handle SUBSCRIBE: register the consumer in its session and send the request to the topic,
-    which is created if need be. A consumer that already has this id on the connection is closed.
-    Raises Refusal for a blank subscription name, or a topic that may not be used."""
+    which is created if need be. Where this id is in use on the connection, its consumer stays, and
+    nothing is done. Raises Refusal for a blank subscription name, or a topic that may not be
+    used."""
     command, conn = ask.command.body, caller.name
     topic = read_name(command.topic)
+    if _find_consumer(front, caller, ask) is not None:
+        return front, (Reply(caller, Answer()),)
     if not command.subscription.strip():
         # NamingException is that code
         raise Refusal(ServerError.ProducerBusy, "Empty subscription name")
@@ -73,8 +76,6 @@ def subscribe(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     # messages in order
     kind = TYPES[command.subType]
     consumer = Consumer(topic, command.subscription, name, kind not in INDIVIDUAL)
-    replaced = front.sessions.of(conn).consumers.get(command.consumer_id)
-    closing = () if replaced is None else (replaced.close(),)
     sessions = front.sessions.add_consumer(conn, command.consumer_id, consumer)
     request = Subscribe(
         topic, command.subscription, kind, POSITIONS[command.initialPosition], command.durable
@@ -84,7 +85,7 @@ def subscribe(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
         row = find_row(disk, topic) or make_row(disk, topic).value
         request = _start_after(request, row, command.start_message_id)
     handed = Handed(consumer.caller(caller), request, _read_epoch(consumer, command))
-    return replace(front, sessions=sessions), (*effects, *closing, Send(topic, handed))
+    return replace(front, sessions=sessions), (*effects, Send(topic, handed))
 
 
 def _read_epoch(consumer: Consumer, command: Any) -> int | None:

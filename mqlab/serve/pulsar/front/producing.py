@@ -157,27 +157,28 @@ TEXT = 100  # characters of a message that are kept as words
 
 def create_producer(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     """Handle PRODUCER: register the producer in its session and ask its topic to open it; the topic
-    decides whether it may. A producer without a name gets one. One that already has this id on the
-    connection is closed."""
-    command = ask.command.body
+    decides whether it may. A producer without a name gets one. Where this id is in use on the
+    connection, its producer is answered for, whatever the command says."""
+    command, sessions = ask.command.body, front.sessions
     topic = read_name(command.topic)
-    effects = open_topic(disk, topic)
-    name, names_given = command.producer_name, disk.table(NAMES).get("given", 0)
-    if not name:
-        name = f"standalone-0-{names_given}"  # as a real one gives: cluster, instance, a count
-        effects = (*effects, Put(NAMES, "given", names_given + 1))
-    producer = Producer(topic, name, caller.name, command.producer_id)
-    old = front.sessions.find_producer(caller.name, command.producer_id)
-    # the id was in use for another producer of this connection, which goes
-    if old is not None and old != producer:
-        effects = (*effects, old.leave())
-    version, schema_effects = add_producers(disk, topic, command)
+    producer = sessions.find_producer(caller.name, command.producer_id)
+    effects: Effects = ()
+    if producer is None:
+        effects = open_topic(disk, topic)
+        name, names_given = command.producer_name, disk.table(NAMES).get("given", 0)
+        if not name:
+            name = f"standalone-0-{names_given}"  # as a real one gives: cluster, instance, a count
+            effects = (*effects, Put(NAMES, "given", names_given + 1))
+        version, schema_effects = add_producers(disk, topic, command)
+        effects = (*effects, *schema_effects)
+        producer = Producer(topic, name, caller.name, command.producer_id, version)
+        sessions = sessions.add_producer(producer)
+    mode = MODES[command.producer_access_mode]
     epoch = command.topic_epoch if command.HasField("topic_epoch") else None
-    request = OpenProducer(topic, name, MODES[command.producer_access_mode], epoch)
-    client = producer.caller(caller)
-    opening = Opening(client, request, version=version, number=command.request_id)
-    sessions = front.sessions.add_producer(producer)
-    return replace(front, sessions=sessions), (*effects, *schema_effects, Send(topic, opening))
+    request = OpenProducer(producer.topic, producer.name, mode, epoch)
+    number = command.request_id
+    opening = Opening(producer.caller(caller), request, version=producer.version, number=number)
+    return replace(front, sessions=sessions), (*effects, Send(producer.topic, opening))
 
 
 def send(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:

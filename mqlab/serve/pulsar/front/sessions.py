@@ -31,12 +31,13 @@ class Refused:
 
 @frozen
 class Producer:
-    """`conn`, `number`: its connection, and its number there."""
+    """`conn`, `number`: its connection, and its number there; `version`: of its schema."""
 
     topic: str
     name: str
     conn: str
     number: int
+    version: bytes
 
     def caller(self, asker: Caller) -> Caller:
         """Its client, asking as this producer."""
