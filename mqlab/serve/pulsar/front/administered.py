@@ -27,11 +27,13 @@ from .inspecting import NO_CONTENT, NOT_FOUND, OK
 from .places import BAD, CONFLICT, IN_USE, NOT_ACCEPTABLE
 from .producing import SCHEMAS
 from .topics import (
+    PARTITION,
     PARTITIONED,
     TOPICS,
     TopicRow,
     check_namespace,
     find_row,
+    is_beyond,
     make_row,
     open_topic,
     place_id,
@@ -44,6 +46,10 @@ IS_PARTITIONED = (
 )
 USE_DELETE = "Instead of calling delete-partitioned-topic please call delete."
 EXISTS = "This topic already exists"
+NO_PARTITION = 'Can\'t create topic {name} with "-partition-" followed by '
+NO_PARTS = "numeric value if there isn't a partitioned topic {of} created."
+BEYOND = "a number smaller than number of partition of partitioned topic {of}"
+NOT_MADE = "Topic does not exist and cannot be auto-created"
 NO_SUB = "Subscription {name} not found for topic {topic}"
 
 
@@ -93,6 +99,12 @@ def _create(call: Call, topic: str) -> Result:
     """One that was deleted, or that a transaction has named only, begins again."""
     if topic in call.disk.table(PARTITIONED) or call.has(topic):
         return call.refuse(CONFLICT, EXISTS)
+    check_namespace(call.disk, topic)
+    part, beyond = PARTITION.fullmatch(topic), is_beyond(call.disk, topic)
+    if part and (beyond or part[1] not in call.disk.table(PARTITIONED)):
+        why, names = NO_PARTITION + (BEYOND if beyond else NO_PARTS), (topic, part[1])
+        name, of = (each.rpartition("/")[2] for each in names)
+        return call.refuse(IN_USE, why.format(name=name, of=of))
     effects = open_topic(call.disk, topic)
     row = find_row(call.disk, topic)
     if row is not None:
@@ -197,6 +209,8 @@ def _delete_partitions(call: Call, topic: str) -> Result:
 def _create_sub(call: Call, topic: str, name: str) -> Result:
     """At the end of the topic, or where the body says: {"ledgerId", "entryId"}. It makes the
     topic."""
+    if is_beyond(call.disk, topic):
+        return call.refuse(IN_USE, NOT_MADE)
     made = open_topic(call.disk, topic)
     if call.find_cursor(topic, name) is not None:
         return call.refuse(CONFLICT, "Subscription already exists for topic")

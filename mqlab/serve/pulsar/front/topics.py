@@ -13,6 +13,7 @@ Source: ServerCnx#handlePartitionMetadataRequest, #handleLookup, TopicName, Syst
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -120,10 +121,15 @@ def open_topic(disk: Disk, name: str) -> Effects:
     return () if name in disk.table(TOPICS) else (make_row(disk, name),)
 
 
+def is_beyond(disk: Disk, name: str) -> bool:
+    """Whether it names a partition that its topic has not got."""
+    part = PARTITION.fullmatch(name)
+    return part is not None and int(part[2]) >= disk.table(PARTITIONED).get(part[1], math.inf)
+
+
 def check_partition(disk: Disk, name: str) -> None:
     """Raises Refusal for a partition that its topic has not got."""
-    part = PARTITION.fullmatch(name)
-    if part and int(part[2]) >= disk.table(PARTITIONED).get(part[1], int(part[2]) + 1):
+    if is_beyond(disk, name):
         raise Refusal(ServerError.TopicNotFound, NO_TOPIC.format(name=name))
 
 
