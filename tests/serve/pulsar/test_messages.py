@@ -39,6 +39,16 @@ def test_a_second_consumer_is_refused(broker: RunningBroker, topic: str) -> None
         assert ask_admin(broker.address, "DELETE", path)[0] == 204, "those refused do not use it"
 
 
+def test_ids_say_their_partition(broker: RunningBroker, client: Raw, topic: str) -> None:
+    path = topic.replace("persistent:/", "/admin/v2/persistent")
+    assert ask_admin(broker.address, "PUT", f"{path}/partitions", "2")[0] == 204
+    client.produce(f"{topic}-partition-1")
+    client.send("a")
+    client.subscribe(f"{topic}-partition-1")
+    last = client.ask("GET_LAST_MESSAGE_ID", consumer_id=0).body.last_message_id
+    assert (client.take(1)[0].body.message_id.partition, last.partition) == (1, 1)
+
+
 def test_a_client_that_leaves_gives_its_place_and_its_messages(
     broker: RunningBroker, topic: str
 ) -> None:

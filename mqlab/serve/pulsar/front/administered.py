@@ -19,6 +19,7 @@ from ....pulsar.config import TOPIC as ROWS
 from ....pulsar.messages import DeleteTopic, Seek, Unsubscribe
 from ....pulsar.topic.access import DELETED
 from ..wire.answers import AdminAnswer, Handed
+from ..wire.commands import PARTITION
 from . import inspecting, topics
 from .asking import NO_TOPIC, NUMBER, PART, TOPIC, Call, Result
 from .consuming import LONG_MAX, find_last_before
@@ -27,7 +28,6 @@ from .inspecting import NO_CONTENT, NOT_FOUND, OK
 from .places import BAD, CONFLICT, IN_USE, NOT_ACCEPTABLE
 from .producing import SCHEMAS
 from .topics import (
-    PARTITION,
     PARTITIONED,
     TOPICS,
     TopicRow,

@@ -14,10 +14,11 @@ from ....pulsar.ledger import Cursor
 from ....pulsar.messages import CloseConsumer, Subscribe
 from ....pulsar.states import SubType
 from ..wire.answers import AdminAnswer, AdminAsk, Handed
+from ..wire.commands import PARTITION
 from .hosting import ADMINISTRATOR, AskNext, Hosted, Inspect, write_close
 from .inspecting import NOT_FOUND, refuse
 from .sessions import Sessions
-from .topics import PARTITION, PARTITIONED, Refusal, exists, find_row
+from .topics import PARTITIONED, Refusal, exists, find_row
 
 if TYPE_CHECKING:
     from . import Front

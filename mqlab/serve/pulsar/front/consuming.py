@@ -34,7 +34,7 @@ from ....pulsar.messages import (
 from ....pulsar.states import INDIVIDUAL, AckType, SubType
 from ....pulsar.topic import access
 from ...adapter import Hangup
-from ..wire.answers import Ask, CommandAnswer, Handed
+from ..wire.answers import Ask, CommandAnswer, Handed, find_partition
 from ..wire.commands import MOST_CLAIMED, parse_metadata, read_bits, signed, unsigned
 from .hosting import Inspect, name_consumer
 from .producing import add_consumers
@@ -229,6 +229,7 @@ def get_last_message_id(front: Front, caller: Caller, ask: Ask, disk: Disk) -> R
     if consumer is None or row is None:
         return front, (Reply(caller, NOBODY),)
     ledger, topic, subscription = row.number, consumer.topic, consumer.subscription
+    number = find_partition(topic)
 
     # runs where the topic's role is, which the front does not see
     def read(role: Any, disk: Disk) -> CommandAnswer:
@@ -239,7 +240,7 @@ def get_last_message_id(front: Front, caller: Caller, ask: Ask, disk: Disk) -> R
         for entry in disk.log(topic).read(last, last + 1) if last >= 0 else ():
             batch_index = entry.values[0].count - 1 if entry.values[0].is_batch else -1
         fields: list[tuple[str, Any]] = [
-            ("last_message_id", _write_id(ledger, last, partition=-1, batch_index=batch_index))
+            ("last_message_id", _write_id(ledger, last, partition=number, batch_index=batch_index))
         ]
         if subscription in role.subs:
             mark_delete = role.subs[subscription].cursor.mark_delete

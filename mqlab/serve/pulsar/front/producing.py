@@ -30,6 +30,7 @@ from ...adapter import Hangup
 from ..wire.answers import Ask, CommandAnswer, Handed
 from ..wire.commands import (
     MOST_IN_BATCH,
+    PARTITION,
     BadCommand,
     Batched,
     Payload,
@@ -41,7 +42,7 @@ from ..wire.commands import (
 from ..wire.proto import Schema
 from .opening import Opening
 from .sessions import Producer
-from .topics import PARTITION, Refusal, check_namespace, open_topic, read_name
+from .topics import Refusal, check_namespace, open_topic, read_name
 
 if TYPE_CHECKING:
     from . import Front

@@ -29,7 +29,7 @@ from ....pulsar.topic import Topic
 from ....pulsar.topic.access import DELETED
 from ....pulsar.unserved import NON_PERSISTENT
 from ..wire.answers import Ask, CommandAnswer
-from ..wire.commands import signed
+from ..wire.commands import PARTITION, signed
 from .hosting import ALL, Hosted, read_consumer
 
 if TYPE_CHECKING:
@@ -44,7 +44,6 @@ NAME = re.compile(rf"(?:persistent://)?(?:({PART})/({PART})/)?([^/\x00-\x1f\x7f]
 NO_TOPIC = "Topic {name} does not exist"
 HAS_PARTS = "Found partitioned metadata for non-partitioned topic: "
 NO_PARTS = "Partition metadata not found for the partitioned topic: "
-PARTITION = re.compile(r"(.+)-partition-(\d+)")
 
 Result = tuple["Front", Effects]
 

@@ -13,6 +13,7 @@ LengthFieldBasedFrameDecoder in PulsarChannelInitializer (4.2).
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Sequence
 from typing import Any, overload
@@ -29,6 +30,7 @@ SIZES = struct.Struct(">II")
 SIZE = struct.Struct(">I")
 CHECKED = struct.Struct(">HII")  # magic number, checksum, size of the metadata
 MAGIC = 0x0E01
+PARTITION = re.compile(r"(.+)-partition-(\d+)")
 MAX_MESSAGE = 5 << 20  # maxMessageSize
 #: MESSAGE_SIZE_FRAME_PADDING: room for the command beside its message
 LONGEST = MAX_MESSAGE + 10 * 1024
