@@ -20,6 +20,7 @@ RECORDED = Path(__file__).with_name("commands.jsonl")
 SPACE = "persistent://public/default"
 NONE, STRING = ({"name": "", "schema_data": b"", "type": kind} for kind in (0, 1))
 EARLIEST = {"ledgerId": (1 << 64) - 1, "entryId": (1 << 64) - 1}
+LATEST = {"ledgerId": (1 << 63) - 1, "entryId": (1 << 63) - 1}
 SILENCE_S = 0.5
 #: answers that a broker may give to a command of another number, or to nobody
 UNASKED = ("PING", "ACTIVE_CONSUMER_CHANGE")
@@ -64,6 +65,12 @@ def flow(permits: int) -> Step:
 def subscribe(topic: str, number: int = 0, name: str = "s", **more: Any) -> Step:
     fields = {"topic": f"{SPACE}/{topic}", "subscription": name, "consumer_id": number}
     return "SUBSCRIBE", {**fields, "subType": 1, "initialPosition": 1, **more}
+
+
+def reader(topic: str, number: int, initial: int) -> Step:
+    """Of what comes after the latest message."""
+    more = {"durable": False, "start_message_id": LATEST, "initialPosition": initial}
+    return subscribe(topic, number, f"r{number}", subType=0, **more)
 
 
 def of_producer(name: str, number: int = 0) -> Step:
@@ -130,6 +137,10 @@ STORIES: dict[str, tuple[Step, ...]] = {
     "a consumer's number for another topic": (
         produce("mine"), send(), subscribe("mine"), subscribe("yours"), flow(1),
         of_consumer("UNSUBSCRIBE"),
+    ),
+    "a reader that begins beyond the end": (
+        produce("short"), send(), reader("short", 0, 1), flow(1), reader("short", 1, 0),
+        of_consumer("FLOW", 1, messagePermits=1),
     ),
     "a consumer that was closed": (
         produce("left"), send(), subscribe("left"), of_consumer("CLOSE_CONSUMER"),

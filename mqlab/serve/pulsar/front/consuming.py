@@ -68,7 +68,8 @@ def subscribe(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
         raise Refusal(ServerError.ProducerBusy, "Empty subscription name")
     # no client uses the topic, and it has no messages (a log's name on the server's disk is
     # FOLDER/LOG, and a topic's folder and ledger have its name)
-    idle = topic not in front.sessions.users and not disk.log(f"{topic}/{topic}").end
+    end = disk.log(f"{topic}/{topic}").end
+    idle = topic not in front.sessions.users and not end
     effects = (*open_topic(disk, topic), *add_consumers(disk, topic, command, idle))
     base_name = command.consumer_name or f"{conn}-{command.consumer_id}"
     name = name_consumer(base_name, conn, command.consumer_id)
@@ -83,7 +84,7 @@ def subscribe(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     # a reader: it names the message after which it begins
     if not command.durable and command.HasField("start_message_id"):
         row = find_row(disk, topic) or make_row(disk, topic).value
-        request = _start_after(request, row, command.start_message_id)
+        request = _start_after(request, row, command.start_message_id, end)
     handed = Handed(consumer.caller(caller), request, _read_epoch(consumer, command))
     return replace(front, sessions=sessions), (*effects, Send(topic, handed))
 
@@ -96,16 +97,15 @@ def _read_epoch(consumer: Consumer, command: Any) -> int | None:
     return epoch
 
 
-def _start_after(request: Subscribe, row: TopicRow, start: Any) -> Subscribe:
+def _start_after(request: Subscribe, row: TopicRow, start: Any, end: int) -> Subscribe:
     """A reader says which message it has read last, and leaves it out itself, unless it may be read
-    again; of a batch the rest is still to be read. The ends of the numbers stand for those of the
-    topic (PersistentTopic#getNonDurableSubscription)."""
-    ledger, entry = signed(start.ledgerId), signed(start.entryId)
-    if entry == LONG_MAX:
-        return replace(request, initial_position="Latest")
-    if ledger < 0 or entry < 0:
+    again; of a batch the rest is still to be read. Below all numbers it means the topic's begin;
+    beyond its `end`, the initial position (PersistentTopic#getNonDurableSubscription,
+    NonDurableCursorImpl)."""
+    if signed(start.ledgerId) < 0 or signed(start.entryId) < 0:
         return replace(request, initial_position="Earliest")
-    return replace(request, after=max(place_id(row, start.ledgerId, start.entryId), 0) - 1)
+    place = place_id(row, start.ledgerId, start.entryId)
+    return request if place > end else replace(request, after=max(place, 0) - 1)
 
 
 def _find_consumer(front: Front, caller: Caller, ask: Ask) -> Consumer | None:
