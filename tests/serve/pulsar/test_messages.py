@@ -81,7 +81,9 @@ def test_consumers_of_a_failover_hear_who_is_served(broker: RunningBroker, topic
         assert hear(two) is True
 
 
-def test_a_batch_is_acknowledged_message_by_message(client: Raw, topic: str) -> None:
+def test_a_batch_is_acknowledged_message_by_message(
+    broker: RunningBroker, client: Raw, topic: str
+) -> None:
     client.produce(topic)
     client.subscribe(topic)
     data = make_message(b"three of them", num_messages_in_batch=3)
@@ -95,6 +97,10 @@ def test_a_batch_is_acknowledged_message_by_message(client: Raw, topic: str) -> 
     again = client.hear()
     assert again.name == "MESSAGE" and again.body.redelivery_count == 1
     assert read_bits(again.body.ack_set, 3) == (1,)
+    path = topic.replace("persistent:/", "/admin/v2/persistent")
+    assert ask_admin(broker.address, "PUT", f"{path}/unload")[0] == 204
+    client.subscribe(topic)
+    assert not client.take(1)[0].body.ack_set, "an unload has forgotten it"
 
 
 @pytest.mark.parametrize("size", [1, 3, 64, 65, 200])

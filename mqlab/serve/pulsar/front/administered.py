@@ -83,12 +83,15 @@ def _subscriptions(call: Call, topic: str) -> Result:
 
 
 def _unload(call: Call, topic: str) -> Result:
-    """Its clients have to look it up again."""
-    row = find_row(call.disk, topic)
+    """Its clients have to look it up again. What was acknowledged inside of batches is forgotten,
+    but for what transactions have: their log has it (ManagedCursorImpl#recover, 4.2.4)."""
+    row, table = find_row(call.disk, topic), f"{topic}/{CURSORS}"
     if row is None:
         return call.refuse(NOT_FOUND, NO_TOPIC.format(name=topic))
     sessions, closing = call.close_all(topic)
+    cursors = call.disk.table(table).items()
     return call.with_sessions(sessions), (
+        *(Put(table, name, replace(c, batches=())) for name, c in cursors if c.batches),
         _load(row),
         *closing,
         Reply(call.caller, AdminAnswer(NO_CONTENT)),
