@@ -477,6 +477,7 @@ class _Round:
         self.passed: list[int] = []
         self.held: dict[int, list[int]] = {}
         self.permits = [consumer.permits for consumer in sub.consumers]
+        self.rooms = list(self.permits)
         served = "" if sub.sub_type in INDIVIDUAL else find_active(sub)
         self.ready = [
             place
@@ -552,10 +553,14 @@ class _Round:
 
     def send(self, entry: LedgerEntry, done: tuple[int, ...]) -> None:
         """Send an entry to the consumer whose turn it is; each message costs it one permit. `done`:
-        the indexes of a batch that are acknowledged or pending, and left out."""
+        the indexes of a batch that are acknowledged or pending, and left out. Only Shared stops at
+        the last permit; the other types send as many entries as there were permits."""
         sub, at, place = self.sub, entry.base, self.choose()
         self.permits[place] -= len(entry.values) - len(done)
-        if self.permits[place] <= 0:
+        self.rooms[place] -= 1
+        if sub.sub_type is SubType.SHARED or not self.rooms[place]:
+            self.rooms[place] = self.permits[place]
+        if self.rooms[place] <= 0:
             del self.ready[bisect_left(self.ready, place)]
         self.held.setdefault(place, []).append(at)
         message = PushMessage(

@@ -142,6 +142,11 @@ STORIES: dict[str, tuple[Step, ...]] = {
         produce("short"), send(), reader("short", 0, 1), flow(1), reader("short", 1, 0),
         of_consumer("FLOW", 1, messagePermits=1),
     ),
+    "permits and batches": (
+        produce("paid"), batch(3), batch(4, 1), send(sequence=2), subscribe("paid", subType=0),
+        flow(2), flow(1), flow(3), flow(2), subscribe("paid", 1, "t"),
+        of_consumer("FLOW", 1, messagePermits=2), of_consumer("FLOW", 1, messagePermits=1),
+    ),
     "a consumer that was closed": (
         produce("left"), send(), subscribe("left"), of_consumer("CLOSE_CONSUMER"),
         of_consumer("FLOW", messagePermits=1), of_consumer("CLOSE_CONSUMER"),
