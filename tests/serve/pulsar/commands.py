@@ -142,6 +142,10 @@ STORIES: dict[str, tuple[Step, ...]] = {
         produce("short"), send(), reader("short", 0, 1), flow(1), reader("short", 1, 0),
         of_consumer("FLOW", 1, messagePermits=1),
     ),
+    "a seek where another consumer waits": (
+        produce("sought"), send(), subscribe("sought", subType=2), subscribe("sought", 1, subType=2),
+        of_consumer("SEEK", message_id=EARLIEST),
+    ),
     "permits and batches": (
         produce("paid"), batch(3), batch(4, 1), send(sequence=2), subscribe("paid", subType=0),
         flow(2), flow(1), flow(3), flow(2), subscribe("paid", 1, "t"),

@@ -252,11 +252,6 @@ def _reset(call: Call, topic: str, name: str, time_ms: str = "") -> Result:
         entry = _read_position(call, topic)
         # the message that is named is the next one
         position = None if entry is None else entry - 1
-    sessions = call.front.sessions
-    # by connection and number there; they are closed when the topic moves the cursor
-    for conn, number in sessions.consuming(topic, name):
-        sessions = sessions.drop_consumer(conn, number)
-    call.front = call.with_sessions(sessions)
     # no client waits for the topic's answer: the administrator gets one at once
     handed = Handed(Caller(""), Seek(topic, name, position))
     return call.say(NO_CONTENT, "", Send(topic, handed))

@@ -271,8 +271,7 @@ def seek(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     """Handle SEEK, to a message id or a publish time: the topic moves the subscription's cursor,
     and all consumers of the subscription are disconnected, to come back and read from there.
     Refused for an unknown consumer, or without an id and a time."""
-    command, sessions = ask.command.body, front.sessions
-    consumer = sessions.of(caller.name).consumers.get(command.consumer_id)
+    command, consumer = ask.command.body, _find_consumer(front, caller, ask)
     if consumer is None:
         return front, (Reply(caller, NOBODY),)
     log = disk.log(f"{consumer.topic}/{consumer.topic}")  # the ledger, in the topic's folder
@@ -284,11 +283,7 @@ def seek(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
         target = Seek(consumer.topic, consumer.subscription, last_before)
     else:
         return front, (Reply(caller, NOWHERE),)
-    # forgotten here; the topic closes them at their clients before it answers
-    for conn, number in sessions.consuming(consumer.topic, consumer.subscription):
-        sessions = sessions.drop_consumer(conn, number)
-    request = Handed(consumer.caller(caller), target)
-    return replace(front, sessions=sessions), (Send(consumer.topic, request),)
+    return front, (_route(consumer, caller, target),)
 
 
 def _read_place(consumer: Consumer, row: TopicRow, given: Any, log: LogView) -> Seek:

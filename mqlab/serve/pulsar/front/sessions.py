@@ -21,8 +21,9 @@ class ProducerLost:
 
 
 @frozen
-class Refused:
-    """To the front: the consumer or producer of this number has not been let in by its topic."""
+class Gone:
+    """To the front: the consumer or producer of this number was not let in by its topic, or the
+    topic has closed it."""
 
     conn: str
     number: int
