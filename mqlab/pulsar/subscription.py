@@ -655,7 +655,8 @@ class Subscription:
     read. `replay`: entries to be sent again before that, sorted; `counts`: how often each was.
     `turn`: whose turn it is among several consumers. `waiting`: records that are not safe yet.
     `stuck`: what waits for a replay that does not end; without the subscription a transaction has
-    nothing to end. `idle`: a seek has closed its active consumer, and nobody is served. `gone`: it was unsubscribed, or its reader has left."""
+    nothing to end. `idle`: a seek has closed its active consumer, and nobody is served. `gone`: it
+    was unsubscribed, or its reader has left."""
 
     config: PulsarConfig
     partition: str

@@ -8,11 +8,11 @@ what the real one has answered).
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mqlab.serve.pulsar.wire.commands import MAX_MESSAGE, Command
+from mqlab.serve.pulsar.wire.commands import MAX_MESSAGE, Command, write_bits
 from mqlab.serve.pulsar.wire.proto import ERRORS
 from tests.serve.pulsar.raw import Raw, make_message
 
@@ -71,6 +71,13 @@ def reader(topic: str, number: int, initial: int) -> Step:
     """Of what comes after the latest message."""
     more = {"durable": False, "start_message_id": LATEST, "initialPosition": initial}
     return subscribe(topic, number, f"r{number}", subType=0, **more)
+
+
+def pend(done: Sequence[int] = ()) -> Step:
+    """Acknowledge in a transaction a batch of three that comes later, or these of it."""
+    batch = {"ledgerId": 1 << 40, "entryId": 0, "ack_set": done, "batch_size": 3}
+    txn = {"txnid_most_bits": 0, "txnid_least_bits": 1 << 40}
+    return of_consumer("ACK", ack_type=0, message_id=[batch], request_id=1, **txn)
 
 
 def of_producer(name: str, number: int = 0) -> Step:
@@ -142,9 +149,12 @@ STORIES: dict[str, tuple[Step, ...]] = {
         produce("short"), send(), reader("short", 0, 1), flow(1), reader("short", 1, 0),
         of_consumer("FLOW", 1, messagePermits=1),
     ),
+    "part of a batch that a transaction holds whole": (
+        subscribe("whole"), pend(), pend(write_bits((0,), 3)), of_consumer("UNSUBSCRIBE"),
+    ),
     "a seek where another consumer waits": (
-        produce("sought"), send(), subscribe("sought", subType=2), subscribe("sought", 1, subType=2),
-        of_consumer("SEEK", message_id=EARLIEST),
+        produce("sought"), send(), subscribe("sought", subType=2),
+        subscribe("sought", 1, subType=2), of_consumer("SEEK", message_id=EARLIEST),
     ),
     "permits and batches": (
         produce("paid"), batch(3), batch(4, 1), send(sequence=2), subscribe("paid", subType=0),
@@ -254,7 +264,7 @@ def take(raw: Raw, name: str, fields: dict[str, Any], number: int) -> list[Any]:
         fields = {key: value for key, value in fields.items() if key not in ("size", "says")}
     came: list[Any] = []
     until = time.monotonic() + SILENCE_S
-    answers = name in NUMBERED or name == "SEND"
+    answers = name in NUMBERED or name == "SEND" or "txnid_most_bits" in fields
     try:
         raw.tell(name, message, **fields)
         while answers or time.monotonic() < until:
