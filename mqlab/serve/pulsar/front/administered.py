@@ -19,7 +19,7 @@ from ....pulsar.config import TOPIC as ROWS
 from ....pulsar.messages import DeleteTopic, Seek, Unsubscribe
 from ....pulsar.topic.access import DELETED
 from ..wire.answers import AdminAnswer, Handed
-from ..wire.commands import PARTITION
+from ..wire.commands import split_name
 from . import inspecting, topics
 from .asking import NO_TOPIC, NUMBER, PART, TOPIC, Call, Result
 from .consuming import LONG_MAX, find_last_before
@@ -103,11 +103,11 @@ def _create(call: Call, topic: str) -> Result:
     if topic in call.disk.table(PARTITIONED) or call.has(topic):
         return call.refuse(CONFLICT, EXISTS)
     check_namespace(call.disk, topic)
-    part, beyond = PARTITION.fullmatch(topic), is_beyond(call.disk, topic)
-    if part and (beyond or part[1] not in call.disk.table(PARTITIONED)):
-        why, names = NO_PARTITION + (BEYOND if beyond else NO_PARTS), (topic, part[1])
-        name, of = (each.rpartition("/")[2] for each in names)
-        return call.refuse(IN_USE, why.format(name=name, of=of))
+    owner, number = split_name(topic)
+    if number >= call.disk.table(PARTITIONED).get(owner, 0):
+        why = BEYOND if is_beyond(call.disk, topic) else NO_PARTS
+        name, of = (each.rpartition("/")[2] for each in (topic, owner))
+        return call.refuse(IN_USE, NO_PARTITION.format(name=name) + why.format(of=of))
     effects = open_topic(call.disk, topic)
     row = find_row(call.disk, topic)
     if row is not None:

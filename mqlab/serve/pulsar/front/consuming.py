@@ -34,8 +34,8 @@ from ....pulsar.messages import (
 from ....pulsar.states import INDIVIDUAL, AckType, SubType
 from ....pulsar.topic import access
 from ...adapter import Hangup
-from ..wire.answers import Ask, CommandAnswer, Handed, find_partition
-from ..wire.commands import MOST_CLAIMED, parse_metadata, read_bits, signed, unsigned
+from ..wire.answers import Ask, CommandAnswer, Handed
+from ..wire.commands import MOST_CLAIMED, parse_metadata, read_bits, signed, split_name, unsigned
 from .hosting import Inspect, name_consumer
 from .producing import add_consumers
 from .sessions import Consumer
@@ -229,7 +229,7 @@ def get_last_message_id(front: Front, caller: Caller, ask: Ask, disk: Disk) -> R
     if consumer is None or row is None:
         return front, (Reply(caller, NOBODY),)
     ledger, topic, subscription = row.number, consumer.topic, consumer.subscription
-    number = find_partition(topic)
+    number = split_name(topic)[1]
 
     # runs where the topic's role is, which the front does not see
     def read(role: Any, disk: Disk) -> CommandAnswer:

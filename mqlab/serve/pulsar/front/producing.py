@@ -30,7 +30,6 @@ from ...adapter import Hangup
 from ..wire.answers import Ask, CommandAnswer, Handed
 from ..wire.commands import (
     MOST_IN_BATCH,
-    PARTITION,
     BadCommand,
     Batched,
     Payload,
@@ -38,6 +37,7 @@ from ..wire.commands import (
     max_in_batch,
     read_metadata,
     signed,
+    split_name,
 )
 from ..wire.proto import Schema
 from .opening import Opening
@@ -71,14 +71,8 @@ NONE_TO_CHECK = "Topic does not have schema to check"
 NO_SCHEMA = Answer(ServerError.TopicNotFound, "Topic not found or no-schema")
 
 
-def name_owner(topic: str) -> str:
-    """The topic whose partition this is, or itself."""
-    partition = PARTITION.fullmatch(topic)
-    return partition[1] if partition else topic
-
-
 def list_schemas(disk: Disk, topic: str) -> tuple[bytes, ...]:
-    schemas: tuple[bytes, ...] = disk.table(SCHEMAS).get(name_owner(topic), ())
+    schemas: tuple[bytes, ...] = disk.table(SCHEMAS).get(split_name(topic)[0], ())
     return schemas
 
 
@@ -98,7 +92,7 @@ def add_schema(disk: Disk, topic: str, given: Any) -> tuple[bytes, Effects]:
         if schema.schema_data == given.schema_data:
             return write_version(number), ()
     rows = (*kept, given.SerializeToString())
-    return write_version(len(kept)), (Put(SCHEMAS, name_owner(topic), rows),)
+    return write_version(len(kept)), (Put(SCHEMAS, split_name(topic)[0], rows),)
 
 
 def add_producers(disk: Disk, topic: str, command: Any) -> tuple[bytes, Effects]:
@@ -143,7 +137,7 @@ def answer_schema(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     if not 0 <= number < len(kept):
         return front, (Reply(caller, NO_SCHEMA),)
     schema = Schema.FromString(kept[number])
-    schema.name = name_owner(topic).removeprefix("persistent://")
+    schema.name = split_name(topic)[0].removeprefix("persistent://")
     fields = (("schema", schema), ("schema_version", write_version(number)))
     return front, (Reply(caller, CommandAnswer(name="GET_SCHEMA_RESPONSE", fields=fields)),)
 

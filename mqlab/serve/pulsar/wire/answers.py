@@ -13,7 +13,7 @@ from typing import Any
 from ....kernel import Caller, frozen, worded
 from ....pulsar.messages import Answer, NewTxnResponse, PushMessage, SendReceipt
 from ...http import Exchange, HttpError
-from .commands import PARTITION, Command, Payload, encode_command, signed, unsigned, write_bits
+from .commands import Command, Payload, encode_command, signed, split_name, unsigned, write_bits
 from .proto import ERRORS
 
 # What a client asks, on its way to the front, and what only the server's own roles say
@@ -185,12 +185,6 @@ def _write_receipt(body: Any, answer: Receipt) -> bytes:
 # ---- pushes --------------------------------------------------------------------------
 
 
-def find_partition(topic: str) -> int:
-    """The number of this partition; -1 for a topic that is none."""
-    part = PARTITION.fullmatch(topic)
-    return int(part[2]) if part else -1
-
-
 def write_push(number: int, body: Any) -> tuple[bytes, bool]:
     """Encode what a consumer is sent unasked, a message or a notice, as a frame. Returns (frame,
     False): Pulsar's clients do not answer pushes. `number` is not used, for that reason."""
@@ -202,7 +196,7 @@ def write_push(number: int, body: Any) -> tuple[bytes, bool]:
     message_id: Fields = {
         "ledgerId": push.ledger,
         "entryId": message.message_id.position,
-        "partition": find_partition(message.message_id.partition),
+        "partition": split_name(message.message_id.partition)[1],
     }
     fields: Fields = {"consumer_id": push.consumer_id, "message_id": message_id}
     if message.redelivery_count:

@@ -216,6 +216,12 @@ def signed(number: int) -> int:
     return number - (1 << 64) if number >> 63 else number
 
 
+def split_name(topic: str) -> tuple[str, int]:
+    """The topic whose partition this is, and its number; of another topic, itself and -1."""
+    part = PARTITION.fullmatch(topic)
+    return (part[1], int(part[2])) if part else (topic, -1)
+
+
 def unsigned(number: int) -> int:
     return number % (1 << 64)
 
