@@ -269,7 +269,7 @@ NOWHERE = Answer(ServerError.MetadataError, "Message id and message publish time
 
 def seek(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     """Handle SEEK, to a message id or a publish time: the topic moves the subscription's cursor,
-    and all consumers of the subscription are disconnected, to come back and read from there.
+    and closes the consumers that it serves, which come back and read from there.
     Refused for an unknown consumer, or without an id and a time."""
     command, consumer = ask.command.body, _find_consumer(front, caller, ask)
     if consumer is None:
