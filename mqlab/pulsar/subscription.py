@@ -155,7 +155,8 @@ def subscribe(sub: Subscription, ask: Subscribe, caller: Caller) -> Result:
 
 def _attach(sub: Subscription, client: str) -> Subscription:
     before = find_active(sub)
-    new = replace(sub, consumers=tuple(sorted((*sub.consumers, Attached(client)), key=_by_name)))
+    consumers = tuple(sorted((*sub.consumers, Attached(client)), key=_by_name))
+    new = replace(sub, consumers=consumers, idle=False)
     if not sub.consumers or (new.is_single and find_active(new) != before):
         return rewind(new)
     return new
@@ -169,7 +170,7 @@ def detach(sub: Subscription, client: str) -> tuple[Subscription, bool]:
     if gone is None:
         return sub, False
     before = find_active(sub)
-    new = replace(sub, consumers=tuple(c for c in sub.consumers if c is not gone))
+    new = replace(sub, consumers=tuple(c for c in sub.consumers if c is not gone), idle=False)
     if not new.consumers:
         return rewind(replace(new, counts=Map())), True
     if new.is_single:
@@ -207,7 +208,7 @@ def rewind(sub: Subscription) -> Subscription:
 def find_active(sub: Subscription) -> str:
     """Exclusive and Failover: the consumer that is served. Of several, the number of the partition
     picks one in the order of their names, so that partitions are shared out."""
-    if not sub.consumers:
+    if not sub.consumers or sub.idle:
         return ""
     number = sub.partition.rpartition("-")[2]
     index = int(number) if number.isdigit() else 0
@@ -239,14 +240,17 @@ def redeliver(sub: Subscription, client: str, positions: tuple[int, ...]) -> Sub
 
 def seek(sub: Subscription, ask: Seek, caller: Caller, last: int) -> Result:
     """The cursor moves, back or ahead. The broker closes every consumer, whose client subscribes
-    again, so that nothing from before is in flight; a reader's subscription ends. What is pending
-    for a transaction stays so (PersistentSubscription#resetCursor, 4.2). *Left out:* those that
-    wait in a Failover subscription are not closed there."""
+    again, so that nothing from before is in flight; a reader's subscription ends. Those that wait
+    in a Failover subscription stay, and wait on until one comes or goes. What is pending for a
+    transaction stays so (PersistentSubscription#resetCursor, #disconnectActiveConsumers, 4.2)."""
     mark = last if ask.after is None else min(ask.after, last)
     batches = () if ask.done is None else ((ask.done[0], join(ask.done[1])),)
-    new = replace(sub, cursor=Cursor(mark, batches=batches), consumers=(), counts=Map())
+    waits = sub.sub_type is SubType.FAILOVER
+    kept = tuple(c for c in sub.consumers if waits and c.client != find_active(sub))
+    new = replace(sub, cursor=Cursor(mark, batches=batches), consumers=kept, counts=Map())
+    new = replace(new, idle=bool(kept))
     gone = CloseConsumer(sub.partition, sub.name)
-    closed = tuple(Send(consumer.client, gone) for consumer in sub.consumers)
+    closed = tuple(Send(c.client, gone) for c in sub.consumers if c not in kept)
     # in the other order a reader of Python's goes on at its old place
     return replace(rewind(new), gone=not sub.durable), (*closed, Reply(caller, Answer()))
 
@@ -477,11 +481,12 @@ class _Round:
         self.passed: list[int] = []
         self.held: dict[int, list[int]] = {}
         self.permits = [consumer.permits for consumer in sub.consumers]
-        served = "" if sub.sub_type in INDIVIDUAL else find_active(sub)
+        self.rooms = list(self.permits)
+        active = find_active(sub) if sub.is_single else ""
         self.ready = [
             place
             for place, consumer in enumerate(sub.consumers)
-            if consumer.permits > 0 and (not served or consumer.client == served)
+            if consumer.permits > 0 and (not sub.is_single or consumer.client == active)
         ]
 
     def run(self) -> Subscription:
@@ -552,10 +557,14 @@ class _Round:
 
     def send(self, entry: LedgerEntry, done: tuple[int, ...]) -> None:
         """Send an entry to the consumer whose turn it is; each message costs it one permit. `done`:
-        the indexes of a batch that are acknowledged or pending, and left out."""
+        the indexes of a batch that are acknowledged or pending, and left out. Only Shared stops at
+        the last permit; the other types send as many entries as there were permits."""
         sub, at, place = self.sub, entry.base, self.choose()
         self.permits[place] -= len(entry.values) - len(done)
-        if self.permits[place] <= 0:
+        self.rooms[place] -= 1
+        if sub.sub_type is SubType.SHARED or not self.rooms[place]:
+            self.rooms[place] = self.permits[place]
+        if self.rooms[place] <= 0:
             del self.ready[bisect_left(self.ready, place)]
         self.held.setdefault(place, []).append(at)
         message = PushMessage(
@@ -619,7 +628,7 @@ def _tell_consumers(old: Subscription | None, new: Subscription) -> Iterator[Tex
     if names != before:
         yield CONSUMERS(sub=new.name, names=", ".join(names) or NOBODY)
     chosen = new.sub_type is SubType.FAILOVER and len(names) > 1
-    if chosen and (old is None or find_active(new) != find_active(old)):
+    if chosen and not new.idle and (old is None or find_active(new) != find_active(old)):
         yield ACTIVE(sub=new.name, client=find_active(new))
 
 
@@ -646,7 +655,8 @@ class Subscription:
     read. `replay`: entries to be sent again before that, sorted; `counts`: how often each was.
     `turn`: whose turn it is among several consumers. `waiting`: records that are not safe yet.
     `stuck`: what waits for a replay that does not end; without the subscription a transaction has
-    nothing to end. `gone`: it was unsubscribed, or its reader has left."""
+    nothing to end. `idle`: a seek has closed its active consumer, and nobody is served. `gone`: it
+    was unsubscribed, or its reader has left."""
 
     config: PulsarConfig
     partition: str
@@ -662,6 +672,7 @@ class Subscription:
     turn: int = 0
     waiting: tuple[Waiting, ...] = ()
     stuck: tuple[tuple[Caller, SubscriptionRequest], ...] = ()
+    idle: bool = False
     gone: bool = False
 
     @property

@@ -91,7 +91,7 @@ OTHERWISE = (
     ("/stats", "backlogSize", "a marker has no bytes here"),
 )
 
-#: what a real 4.2.4 takes from a client that says what none does, how it is refused here, and why
+#: what a real 4.2.4 does not refuse to a client, how it is refused here, and why
 REFUSED = (
     ("a topic's name of more than 512 characters", "InvalidTopicName",
      "a real broker takes 65,536 too. Here each step of a transaction is kept and drawn with "
@@ -99,6 +99,8 @@ REFUSED = (
     ("a batch that says it has no message, fewer than none, or more than its bytes can hold",
      "ChecksumError",
      "a real broker stores it and gives it to consumers, but no client can read its messages"),
+    ("an acknowledgement of part of a batch in a transaction, where an open one has all of it",
+     "TransactionConflict", "a real broker runs into a null and does not answer"),
 )  # fmt: skip
 
 NON_PERSISTENT = "topics are persistent here"

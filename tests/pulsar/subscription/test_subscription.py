@@ -290,14 +290,23 @@ def test_back_and_ahead(sub_type: SubType) -> None:
     assert stand.connect() == []
 
 
-@pytest.mark.parametrize("sub_type", [SubType.SHARED, SubType.FAILOVER])
-def test_every_consumer_is_told_and_then_the_one_that_asked_is_answered(sub_type: SubType) -> None:
-    stand = Stand("a", "b", sub_type=sub_type)
+def test_every_consumer_is_told_and_then_the_one_that_asked_is_answered() -> None:
+    stand = Stand("a", "b")
     stand.connect()
     stand.connect("twin")
     before = len(stand.answers)
     seek(stand, -1)
     assert stand.answers[before:] == [CloseConsumer(TOPIC, NAME)] * 2 + [Answer()]
+
+
+def test_who_waits_in_a_failover_stays_and_waits_on() -> None:
+    stand = Stand("a", "b", sub_type=SubType.FAILOVER)
+    stand.connect()
+    stand.connect("twin")
+    before = len(stand.answers)
+    assert stand.ask(Seek(TOPIC, NAME, -1), "twin") == stand.ask(Flow(TOPIC, NAME, 9), "twin") == []
+    assert stand.answers[before:] == [CloseConsumer(TOPIC, NAME), Answer()]
+    assert stand.connect() == ["app a", "app b"]
 
 
 def test_nobody_goes_beyond_what_is_there() -> None:

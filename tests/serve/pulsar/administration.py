@@ -198,6 +198,9 @@ def places(it: Told, name: str) -> None:
     it.ask("PUT", f"{parts}/partitions", 2)
     it.ask("PUT", f"{parts}/partitions", 2)
     it.ask("GET", f"{parts}/partitions")
+    for none in (f"{parts}-partition-2", f"{parts}-none-partition-0"):
+        it.ask("PUT", none)
+        it.ask("PUT", f"{none}/subscription/s")
     it.ask("GET", f"{V2}/persistent/public/default")
     it.ask("GET", f"{V2}/persistent/public/default/partitioned")
     it.ask("DELETE", f"{parts}/partitions")

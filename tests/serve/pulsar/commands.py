@@ -8,11 +8,11 @@ what the real one has answered).
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mqlab.serve.pulsar.wire.commands import MAX_MESSAGE, Command
+from mqlab.serve.pulsar.wire.commands import MAX_MESSAGE, Command, write_bits
 from mqlab.serve.pulsar.wire.proto import ERRORS
 from tests.serve.pulsar.raw import Raw, make_message
 
@@ -20,6 +20,7 @@ RECORDED = Path(__file__).with_name("commands.jsonl")
 SPACE = "persistent://public/default"
 NONE, STRING = ({"name": "", "schema_data": b"", "type": kind} for kind in (0, 1))
 EARLIEST = {"ledgerId": (1 << 64) - 1, "entryId": (1 << 64) - 1}
+LATEST = {"ledgerId": (1 << 63) - 1, "entryId": (1 << 63) - 1}
 SILENCE_S = 0.5
 #: answers that a broker may give to a command of another number, or to nobody
 UNASKED = ("PING", "ACTIVE_CONSUMER_CHANGE")
@@ -66,6 +67,19 @@ def subscribe(topic: str, number: int = 0, name: str = "s", **more: Any) -> Step
     return "SUBSCRIBE", {**fields, "subType": 1, "initialPosition": 1, **more}
 
 
+def reader(topic: str, number: int, initial: int) -> Step:
+    """Of what comes after the latest message."""
+    more = {"durable": False, "start_message_id": LATEST, "initialPosition": initial}
+    return subscribe(topic, number, f"r{number}", subType=0, **more)
+
+
+def pend(done: Sequence[int] = ()) -> Step:
+    """Acknowledge in a transaction a batch of three that comes later, or these of it."""
+    batch = {"ledgerId": 1 << 40, "entryId": 0, "ack_set": done, "batch_size": 3}
+    txn = {"txnid_most_bits": 0, "txnid_least_bits": 1 << 40}
+    return of_consumer("ACK", ack_type=0, message_id=[batch], request_id=1, **txn)
+
+
 def of_producer(name: str, number: int = 0) -> Step:
     return name, {"producer_id": number}
 
@@ -110,7 +124,7 @@ STORIES: dict[str, tuple[Step, ...]] = {
         produce("again", producer_name="shop"), send(sequence=1),
     ),
     "a producer's number for another topic": (
-        produce("here"), send(), produce("there"), send(sequence=1),
+        produce("here"), send(), produce("there"), send(sequence=1), subscribe("here"), flow(2),
     ),
     "the end of a producer that nobody opened": (of_producer("CLOSE_PRODUCER", 7),),
     "a consumer that nobody opened": (
@@ -124,10 +138,28 @@ STORIES: dict[str, tuple[Step, ...]] = {
         of_consumer("CLOSE_CONSUMER", 7),
     ),
     "a consumer's number again": (
-        subscribe("twice"), subscribe("twice"), of_consumer("CLOSE_CONSUMER"), subscribe("twice"),
+        produce("twice"), send(), subscribe("twice"), flow(1), subscribe("twice"), flow(1),
+        of_consumer("CLOSE_CONSUMER"), subscribe("twice"),
     ),
     "a consumer's number for another topic": (
-        subscribe("mine"), subscribe("yours"), of_consumer("UNSUBSCRIBE"),
+        produce("mine"), send(), subscribe("mine"), subscribe("yours"), flow(1),
+        of_consumer("UNSUBSCRIBE"),
+    ),
+    "a reader that begins beyond the end": (
+        produce("short"), send(), reader("short", 0, 1), flow(1), reader("short", 1, 0),
+        of_consumer("FLOW", 1, messagePermits=1),
+    ),
+    "part of a batch that a transaction holds whole": (
+        subscribe("whole"), pend(), pend(write_bits((0,), 3)), of_consumer("UNSUBSCRIBE"),
+    ),
+    "a seek where another consumer waits": (
+        produce("sought"), send(), subscribe("sought", subType=2),
+        subscribe("sought", 1, subType=2), of_consumer("SEEK", message_id=EARLIEST),
+    ),
+    "permits and batches": (
+        produce("paid"), batch(3), batch(4, 1), send(sequence=2), subscribe("paid", subType=0),
+        flow(2), flow(1), flow(3), flow(2), subscribe("paid", 1, "t"),
+        of_consumer("FLOW", 1, messagePermits=2), of_consumer("FLOW", 1, messagePermits=1),
     ),
     "a consumer that was closed": (
         produce("left"), send(), subscribe("left"), of_consumer("CLOSE_CONSUMER"),
@@ -232,7 +264,7 @@ def take(raw: Raw, name: str, fields: dict[str, Any], number: int) -> list[Any]:
         fields = {key: value for key, value in fields.items() if key not in ("size", "says")}
     came: list[Any] = []
     until = time.monotonic() + SILENCE_S
-    answers = name in NUMBERED or name == "SEND"
+    answers = name in NUMBERED or name == "SEND" or "txnid_most_bits" in fields
     try:
         raw.tell(name, message, **fields)
         while answers or time.monotonic() < until:

@@ -16,6 +16,7 @@ from tests.serve.pulsar.administration import read_rows
 HERE = {
     "batches of no message, and of more than fit in": dict.fromkeys((3, 4, 5), "ChecksumError"),
     "names of topics that are longer": dict.fromkeys((1, 2, 3), "InvalidTopicName"),
+    "part of a batch that a transaction holds whole": {3: "TransactionConflict"},
 }
 
 

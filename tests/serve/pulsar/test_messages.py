@@ -39,6 +39,16 @@ def test_a_second_consumer_is_refused(broker: RunningBroker, topic: str) -> None
         assert ask_admin(broker.address, "DELETE", path)[0] == 204, "those refused do not use it"
 
 
+def test_ids_say_their_partition(broker: RunningBroker, client: Raw, topic: str) -> None:
+    path = topic.replace("persistent:/", "/admin/v2/persistent")
+    assert ask_admin(broker.address, "PUT", f"{path}/partitions", "2")[0] == 204
+    client.produce(f"{topic}-partition-1")
+    client.send("a")
+    client.subscribe(f"{topic}-partition-1")
+    last = client.ask("GET_LAST_MESSAGE_ID", consumer_id=0).body.last_message_id
+    assert (client.take(1)[0].body.message_id.partition, last.partition) == (1, 1)
+
+
 def test_a_client_that_leaves_gives_its_place_and_its_messages(
     broker: RunningBroker, topic: str
 ) -> None:
@@ -71,7 +81,9 @@ def test_consumers_of_a_failover_hear_who_is_served(broker: RunningBroker, topic
         assert hear(two) is True
 
 
-def test_a_batch_is_acknowledged_message_by_message(client: Raw, topic: str) -> None:
+def test_a_batch_is_acknowledged_message_by_message(
+    broker: RunningBroker, client: Raw, topic: str
+) -> None:
     client.produce(topic)
     client.subscribe(topic)
     data = make_message(b"three of them", num_messages_in_batch=3)
@@ -85,6 +97,10 @@ def test_a_batch_is_acknowledged_message_by_message(client: Raw, topic: str) -> 
     again = client.hear()
     assert again.name == "MESSAGE" and again.body.redelivery_count == 1
     assert read_bits(again.body.ack_set, 3) == (1,)
+    path = topic.replace("persistent:/", "/admin/v2/persistent")
+    assert ask_admin(broker.address, "PUT", f"{path}/unload")[0] == 204
+    client.subscribe(topic)
+    assert not client.take(1)[0].body.ack_set, "an unload has forgotten it"
 
 
 @pytest.mark.parametrize("size", [1, 3, 64, 65, 200])

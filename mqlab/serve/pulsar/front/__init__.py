@@ -47,7 +47,7 @@ from ...adapter import Hangup
 from ..wire.answers import AdminAsk, Ask, CommandAnswer
 from ..wire.commands import MAX_MESSAGE
 from . import admin, consuming, producing, topics, transactions
-from .sessions import FRONT, Refused, Sessions
+from .sessions import FRONT, Gone, Sessions
 
 __all__ = ["FRONT", "Front"]
 
@@ -71,7 +71,7 @@ class Front(Quiet):
                 return self._answer(caller, ask, disk)
             case Request(caller=caller, body=AdminAsk() as ask):
                 return admin.answer(self, caller, ask, disk)
-            case Request(body=Refused(conn=conn, number=number, consumes=consumes)):
+            case Request(body=Gone(conn=conn, number=number, consumes=consumes)):
                 drop = self.sessions.drop_consumer if consumes else self.sessions.drop_producer
                 return replace(self, sessions=drop(conn, number)), ()
             case ConnectionLost(peer=peer):

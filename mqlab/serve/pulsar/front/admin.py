@@ -59,7 +59,8 @@ def answer(front: Front, caller: Caller, ask: AdminAsk, disk: Disk) -> tuple[Fro
                         break
                 return handler(Call(front, caller, ask, disk, query), *parts)
             except Refusal as refusal:  # the path names no topic, or one that nobody may use
-                reply = refuse(NOT_FOUND, refusal.answer.message)
+                barred = refusal.answer.error is ServerError.NotAllowedError
+                reply = refuse(places.CONFLICT if barred else NOT_FOUND, refusal.answer.message)
                 break
     else:  # no handler: is it a path that only a real broker serves?
         for method, pattern, what in UNSERVED:

@@ -19,6 +19,7 @@ from ....pulsar.config import TOPIC as ROWS
 from ....pulsar.messages import DeleteTopic, Seek, Unsubscribe
 from ....pulsar.topic.access import DELETED
 from ..wire.answers import AdminAnswer, Handed
+from ..wire.commands import split_name
 from . import inspecting, topics
 from .asking import NO_TOPIC, NUMBER, PART, TOPIC, Call, Result
 from .consuming import LONG_MAX, find_last_before
@@ -32,6 +33,7 @@ from .topics import (
     TopicRow,
     check_namespace,
     find_row,
+    is_beyond,
     make_row,
     open_topic,
     place_id,
@@ -44,6 +46,10 @@ IS_PARTITIONED = (
 )
 USE_DELETE = "Instead of calling delete-partitioned-topic please call delete."
 EXISTS = "This topic already exists"
+NO_PARTITION = 'Can\'t create topic {name} with "-partition-" followed by '
+NO_PARTS = "numeric value if there isn't a partitioned topic {of} created."
+BEYOND = "a number smaller than number of partition of partitioned topic {of}"
+NOT_MADE = "Topic does not exist and cannot be auto-created"
 NO_SUB = "Subscription {name} not found for topic {topic}"
 
 
@@ -77,12 +83,15 @@ def _subscriptions(call: Call, topic: str) -> Result:
 
 
 def _unload(call: Call, topic: str) -> Result:
-    """Its clients have to look it up again."""
-    row = find_row(call.disk, topic)
+    """Its clients have to look it up again. What was acknowledged inside of batches is forgotten,
+    but for what transactions have: their log has it (ManagedCursorImpl#recover, 4.2.4)."""
+    row, table = find_row(call.disk, topic), f"{topic}/{CURSORS}"
     if row is None:
         return call.refuse(NOT_FOUND, NO_TOPIC.format(name=topic))
     sessions, closing = call.close_all(topic)
+    cursors = call.disk.table(table).items()
     return call.with_sessions(sessions), (
+        *(Put(table, name, replace(c, batches=())) for name, c in cursors if c.batches),
         _load(row),
         *closing,
         Reply(call.caller, AdminAnswer(NO_CONTENT)),
@@ -93,6 +102,12 @@ def _create(call: Call, topic: str) -> Result:
     """One that was deleted, or that a transaction has named only, begins again."""
     if topic in call.disk.table(PARTITIONED) or call.has(topic):
         return call.refuse(CONFLICT, EXISTS)
+    check_namespace(call.disk, topic)
+    owner, number = split_name(topic)
+    if number >= call.disk.table(PARTITIONED).get(owner, 0):
+        why = BEYOND if is_beyond(call.disk, topic) else NO_PARTS
+        name, of = (each.rpartition("/")[2] for each in (topic, owner))
+        return call.refuse(IN_USE, NO_PARTITION.format(name=name) + why.format(of=of))
     effects = open_topic(call.disk, topic)
     row = find_row(call.disk, topic)
     if row is not None:
@@ -197,6 +212,8 @@ def _delete_partitions(call: Call, topic: str) -> Result:
 def _create_sub(call: Call, topic: str, name: str) -> Result:
     """At the end of the topic, or where the body says: {"ledgerId", "entryId"}. It makes the
     topic."""
+    if is_beyond(call.disk, topic):
+        return call.refuse(IN_USE, NOT_MADE)
     made = open_topic(call.disk, topic)
     if call.find_cursor(topic, name) is not None:
         return call.refuse(CONFLICT, "Subscription already exists for topic")
@@ -235,11 +252,6 @@ def _reset(call: Call, topic: str, name: str, time_ms: str = "") -> Result:
         entry = _read_position(call, topic)
         # the message that is named is the next one
         position = None if entry is None else entry - 1
-    sessions = call.front.sessions
-    # by connection and number there; they are closed when the topic moves the cursor
-    for conn, number in sessions.consuming(topic, name):
-        sessions = sessions.drop_consumer(conn, number)
-    call.front = call.with_sessions(sessions)
     # no client waits for the topic's answer: the administrator gets one at once
     handed = Handed(Caller(""), Seek(topic, name, position))
     return call.say(NO_CONTENT, "", Send(topic, handed))

@@ -14,10 +14,11 @@ from ....pulsar.ledger import Cursor
 from ....pulsar.messages import CloseConsumer, Subscribe
 from ....pulsar.states import SubType
 from ..wire.answers import AdminAnswer, AdminAsk, Handed
+from ..wire.commands import split_name
 from .hosting import ADMINISTRATOR, AskNext, Hosted, Inspect, write_close
 from .inspecting import NOT_FOUND, refuse
 from .sessions import Sessions
-from .topics import PARTITION, PARTITIONED, Refusal, exists, find_row
+from .topics import PARTITIONED, Refusal, exists, find_row
 
 if TYPE_CHECKING:
     from . import Front
@@ -67,8 +68,8 @@ class Call:
 
     def at_topic(self, name: str, read: Read, *before: Any) -> Result:
         if find_row(self.disk, name) is None or not self.has(name):
-            part = PARTITION.fullmatch(name)
-            unmade = part is not None and part[1] in self.disk.table(PARTITIONED)
+            owner, number = split_name(name)
+            unmade = number >= 0 and owner in self.disk.table(PARTITIONED)
             return self.refuse(NOT_FOUND, NO_PART if unmade else NO_TOPIC.format(name=name))
         return self.inspect(name, read, *before)
 

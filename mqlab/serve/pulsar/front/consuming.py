@@ -35,7 +35,7 @@ from ....pulsar.states import INDIVIDUAL, AckType, SubType
 from ....pulsar.topic import access
 from ...adapter import Hangup
 from ..wire.answers import Ask, CommandAnswer, Handed
-from ..wire.commands import MOST_CLAIMED, parse_metadata, read_bits, signed, unsigned
+from ..wire.commands import MOST_CLAIMED, parse_metadata, read_bits, signed, split_name, unsigned
 from .hosting import Inspect, name_consumer
 from .producing import add_consumers
 from .sessions import Consumer
@@ -56,16 +56,20 @@ NO_PERMITS = tr("permits for no message at all, or for more than an int can coun
 
 def subscribe(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     """Handle SUBSCRIBE: register the consumer in its session and send the request to the topic,
-    which is created if need be. A consumer that already has this id on the connection is closed.
-    Raises Refusal for a blank subscription name, or a topic that may not be used."""
+    which is created if need be. Where this id is in use on the connection, its consumer stays, and
+    nothing is done. Raises Refusal for a blank subscription name, or a topic that may not be
+    used."""
     command, conn = ask.command.body, caller.name
     topic = read_name(command.topic)
+    if _find_consumer(front, caller, ask) is not None:
+        return front, (Reply(caller, Answer()),)
     if not command.subscription.strip():
         # NamingException is that code
         raise Refusal(ServerError.ProducerBusy, "Empty subscription name")
     # no client uses the topic, and it has no messages (a log's name on the server's disk is
     # FOLDER/LOG, and a topic's folder and ledger have its name)
-    idle = topic not in front.sessions.users and not disk.log(f"{topic}/{topic}").end
+    end = disk.log(f"{topic}/{topic}").end
+    idle = topic not in front.sessions.users and not end
     effects = (*open_topic(disk, topic), *add_consumers(disk, topic, command, idle))
     base_name = command.consumer_name or f"{conn}-{command.consumer_id}"
     name = name_consumer(base_name, conn, command.consumer_id)
@@ -73,8 +77,6 @@ def subscribe(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     # messages in order
     kind = TYPES[command.subType]
     consumer = Consumer(topic, command.subscription, name, kind not in INDIVIDUAL)
-    replaced = front.sessions.of(conn).consumers.get(command.consumer_id)
-    closing = () if replaced is None else (replaced.close(),)
     sessions = front.sessions.add_consumer(conn, command.consumer_id, consumer)
     request = Subscribe(
         topic, command.subscription, kind, POSITIONS[command.initialPosition], command.durable
@@ -82,9 +84,9 @@ def subscribe(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     # a reader: it names the message after which it begins
     if not command.durable and command.HasField("start_message_id"):
         row = find_row(disk, topic) or make_row(disk, topic).value
-        request = _start_after(request, row, command.start_message_id)
+        request = _start_after(request, row, command.start_message_id, end)
     handed = Handed(consumer.caller(caller), request, _read_epoch(consumer, command))
-    return replace(front, sessions=sessions), (*effects, *closing, Send(topic, handed))
+    return replace(front, sessions=sessions), (*effects, Send(topic, handed))
 
 
 def _read_epoch(consumer: Consumer, command: Any) -> int | None:
@@ -95,16 +97,15 @@ def _read_epoch(consumer: Consumer, command: Any) -> int | None:
     return epoch
 
 
-def _start_after(request: Subscribe, row: TopicRow, start: Any) -> Subscribe:
+def _start_after(request: Subscribe, row: TopicRow, start: Any, end: int) -> Subscribe:
     """A reader says which message it has read last, and leaves it out itself, unless it may be read
-    again; of a batch the rest is still to be read. The ends of the numbers stand for those of the
-    topic (PersistentTopic#getNonDurableSubscription)."""
-    ledger, entry = signed(start.ledgerId), signed(start.entryId)
-    if entry == LONG_MAX:
-        return replace(request, initial_position="Latest")
-    if ledger < 0 or entry < 0:
+    again; of a batch the rest is still to be read. Below all numbers it means the topic's begin;
+    beyond its `end`, the initial position (PersistentTopic#getNonDurableSubscription,
+    NonDurableCursorImpl)."""
+    if signed(start.ledgerId) < 0 or signed(start.entryId) < 0:
         return replace(request, initial_position="Earliest")
-    return replace(request, after=max(place_id(row, start.ledgerId, start.entryId), 0) - 1)
+    place = place_id(row, start.ledgerId, start.entryId)
+    return request if place > end else replace(request, after=max(place, 0) - 1)
 
 
 def _find_consumer(front: Front, caller: Caller, ask: Ask) -> Consumer | None:
@@ -228,6 +229,7 @@ def get_last_message_id(front: Front, caller: Caller, ask: Ask, disk: Disk) -> R
     if consumer is None or row is None:
         return front, (Reply(caller, NOBODY),)
     ledger, topic, subscription = row.number, consumer.topic, consumer.subscription
+    number = split_name(topic)[1]
 
     # runs where the topic's role is, which the front does not see
     def read(role: Any, disk: Disk) -> CommandAnswer:
@@ -238,7 +240,7 @@ def get_last_message_id(front: Front, caller: Caller, ask: Ask, disk: Disk) -> R
         for entry in disk.log(topic).read(last, last + 1) if last >= 0 else ():
             batch_index = entry.values[0].count - 1 if entry.values[0].is_batch else -1
         fields: list[tuple[str, Any]] = [
-            ("last_message_id", _write_id(ledger, last, partition=-1, batch_index=batch_index))
+            ("last_message_id", _write_id(ledger, last, partition=number, batch_index=batch_index))
         ]
         if subscription in role.subs:
             mark_delete = role.subs[subscription].cursor.mark_delete
@@ -267,10 +269,9 @@ NOWHERE = Answer(ServerError.MetadataError, "Message id and message publish time
 
 def seek(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     """Handle SEEK, to a message id or a publish time: the topic moves the subscription's cursor,
-    and all consumers of the subscription are disconnected, to come back and read from there.
+    and closes the consumers that it serves, which come back and read from there.
     Refused for an unknown consumer, or without an id and a time."""
-    command, sessions = ask.command.body, front.sessions
-    consumer = sessions.of(caller.name).consumers.get(command.consumer_id)
+    command, consumer = ask.command.body, _find_consumer(front, caller, ask)
     if consumer is None:
         return front, (Reply(caller, NOBODY),)
     log = disk.log(f"{consumer.topic}/{consumer.topic}")  # the ledger, in the topic's folder
@@ -282,11 +283,7 @@ def seek(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
         target = Seek(consumer.topic, consumer.subscription, last_before)
     else:
         return front, (Reply(caller, NOWHERE),)
-    # forgotten here; the topic closes them at their clients before it answers
-    for conn, number in sessions.consuming(consumer.topic, consumer.subscription):
-        sessions = sessions.drop_consumer(conn, number)
-    request = Handed(consumer.caller(caller), target)
-    return replace(front, sessions=sessions), (Send(consumer.topic, request),)
+    return front, (_route(consumer, caller, target),)
 
 
 def _read_place(consumer: Consumer, row: TopicRow, given: Any, log: LogView) -> Seek:

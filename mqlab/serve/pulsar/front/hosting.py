@@ -54,7 +54,6 @@ from ....pulsar.messages import (
     Flow,
     ProducerOpened,
     PushMessage,
-    Seek,
     SendReceipt,
     Subscribe,
     Subscribed,
@@ -69,7 +68,7 @@ from ..wire.answers import Handed, Notice, Push, Receipt
 from . import opening
 from .holding import Holders, follow
 from .opening import Opening
-from .sessions import FRONT, ProducerLost, Refused
+from .sessions import FRONT, Gone, ProducerLost
 
 # What only an administrator asks about a role: when it was loaded and what it has sent since.
 #
@@ -304,7 +303,6 @@ class Hosted(Quiet):
         if isinstance(handed.body, Subscribe) and name != ADMINISTRATOR:
             # the subscription has a type from now on
             sent = sent.set(handed.body.subscription, sent.get(handed.body.subscription) or (0, 0))
-        ends = ends or isinstance(handed.body, Seek)  # for its consumers
         sub = self.role.subs.get(handed.body.subscription) if ends else None
         for consumer in sub.consumers if sub is not None else ():
             sent = sent.remove(consumer.client)
@@ -341,6 +339,14 @@ class Hosted(Quiet):
         kept: dict[str, list[Send]] = {}
         sent: dict[str, None] = {}  # consumers that are sent messages, in order
         for effect in effects:
+            match effect:
+                case Send(to=to, body=CloseConsumer()):
+                    counts = new.notes.sent.remove(to)
+                    new = replace(new, notes=replace(new.notes, sent=counts))
+                    done.append(Send(FRONT, Gone(*read_consumer(to), True)))
+                case Send(to=to, body=Subscribed() | ProducerOpened() as told) if not told.ok:
+                    consumes = isinstance(told, Subscribed)
+                    done.append(Send(FRONT, Gone(*read_consumer(to), consumes)))
             placed = new.place(effect, asker)
             if isinstance(placed, Send):
                 if isinstance(placed.body, Push):
@@ -349,10 +355,6 @@ class Hosted(Quiet):
                     kept.setdefault(placed.to, []).append(placed)
                     continue
             done.append(placed)
-            body = effect.body if isinstance(effect, Send) else None
-            if isinstance(body, Subscribed | ProducerOpened) and not body.ok:
-                who = read_consumer(effect.to)
-                done.append(Send(FRONT, Refused(*who, isinstance(body, Subscribed))))
         for conn, pushes in kept.items():
             new = replace(new, late=new.late.set(conn, (*new.late[conn], *pushes)))
         new = opening.forget(new, effects)  # producers that are answered no longer wait
@@ -402,7 +404,7 @@ def notify_active(old: Any, new: Any, name: str | None) -> Effects:
     active = find_active(sub)
     has_changed = sub_before is None or find_active(sub_before) != active
     for consumer in sub.consumers:
-        if has_changed or consumer.client not in clients_before:
+        if (has_changed and active) or consumer.client not in clients_before:
             conn, number = read_consumer(consumer.client)
             fields = (("consumer_id", number), ("is_active", consumer.client == active))
             notices.append(Send(conn, Notice("ACTIVE_CONSUMER_CHANGE", fields)))

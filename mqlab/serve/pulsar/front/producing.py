@@ -37,11 +37,12 @@ from ..wire.commands import (
     max_in_batch,
     read_metadata,
     signed,
+    split_name,
 )
 from ..wire.proto import Schema
 from .opening import Opening
 from .sessions import Producer
-from .topics import PARTITION, Refusal, check_namespace, open_topic, read_name
+from .topics import Refusal, check_namespace, open_topic, read_name
 
 if TYPE_CHECKING:
     from . import Front
@@ -70,14 +71,8 @@ NONE_TO_CHECK = "Topic does not have schema to check"
 NO_SCHEMA = Answer(ServerError.TopicNotFound, "Topic not found or no-schema")
 
 
-def name_owner(topic: str) -> str:
-    """The topic whose partition this is, or itself."""
-    partition = PARTITION.fullmatch(topic)
-    return partition[1] if partition else topic
-
-
 def list_schemas(disk: Disk, topic: str) -> tuple[bytes, ...]:
-    schemas: tuple[bytes, ...] = disk.table(SCHEMAS).get(name_owner(topic), ())
+    schemas: tuple[bytes, ...] = disk.table(SCHEMAS).get(split_name(topic)[0], ())
     return schemas
 
 
@@ -97,7 +92,7 @@ def add_schema(disk: Disk, topic: str, given: Any) -> tuple[bytes, Effects]:
         if schema.schema_data == given.schema_data:
             return write_version(number), ()
     rows = (*kept, given.SerializeToString())
-    return write_version(len(kept)), (Put(SCHEMAS, name_owner(topic), rows),)
+    return write_version(len(kept)), (Put(SCHEMAS, split_name(topic)[0], rows),)
 
 
 def add_producers(disk: Disk, topic: str, command: Any) -> tuple[bytes, Effects]:
@@ -142,7 +137,7 @@ def answer_schema(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     if not 0 <= number < len(kept):
         return front, (Reply(caller, NO_SCHEMA),)
     schema = Schema.FromString(kept[number])
-    schema.name = name_owner(topic).removeprefix("persistent://")
+    schema.name = split_name(topic)[0].removeprefix("persistent://")
     fields = (("schema", schema), ("schema_version", write_version(number)))
     return front, (Reply(caller, CommandAnswer(name="GET_SCHEMA_RESPONSE", fields=fields)),)
 
@@ -157,27 +152,28 @@ TEXT = 100  # characters of a message that are kept as words
 
 def create_producer(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     """Handle PRODUCER: register the producer in its session and ask its topic to open it; the topic
-    decides whether it may. A producer without a name gets one. One that already has this id on the
-    connection is closed."""
-    command = ask.command.body
+    decides whether it may. A producer without a name gets one. Where this id is in use on the
+    connection, its producer is answered for, whatever the command says."""
+    command, sessions = ask.command.body, front.sessions
     topic = read_name(command.topic)
-    effects = open_topic(disk, topic)
-    name, names_given = command.producer_name, disk.table(NAMES).get("given", 0)
-    if not name:
-        name = f"standalone-0-{names_given}"  # as a real one gives: cluster, instance, a count
-        effects = (*effects, Put(NAMES, "given", names_given + 1))
-    producer = Producer(topic, name, caller.name, command.producer_id)
-    old = front.sessions.find_producer(caller.name, command.producer_id)
-    # the id was in use for another producer of this connection, which goes
-    if old is not None and old != producer:
-        effects = (*effects, old.leave())
-    version, schema_effects = add_producers(disk, topic, command)
+    producer = sessions.find_producer(caller.name, command.producer_id)
+    effects: Effects = ()
+    if producer is None:
+        effects = open_topic(disk, topic)
+        name, names_given = command.producer_name, disk.table(NAMES).get("given", 0)
+        if not name:
+            name = f"standalone-0-{names_given}"  # as a real one gives: cluster, instance, a count
+            effects = (*effects, Put(NAMES, "given", names_given + 1))
+        version, schema_effects = add_producers(disk, topic, command)
+        effects = (*effects, *schema_effects)
+        producer = Producer(topic, name, caller.name, command.producer_id, version)
+        sessions = sessions.add_producer(producer)
+    mode = MODES[command.producer_access_mode]
     epoch = command.topic_epoch if command.HasField("topic_epoch") else None
-    request = OpenProducer(topic, name, MODES[command.producer_access_mode], epoch)
-    client = producer.caller(caller)
-    opening = Opening(client, request, version=version, number=command.request_id)
-    sessions = front.sessions.add_producer(producer)
-    return replace(front, sessions=sessions), (*effects, *schema_effects, Send(topic, opening))
+    request = OpenProducer(producer.topic, producer.name, mode, epoch)
+    number = command.request_id
+    opening = Opening(producer.caller(caller), request, version=producer.version, number=number)
+    return replace(front, sessions=sessions), (*effects, Send(producer.topic, opening))
 
 
 def send(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:

@@ -21,8 +21,9 @@ class ProducerLost:
 
 
 @frozen
-class Refused:
-    """To the front: the consumer or producer of this number has not been let in by its topic."""
+class Gone:
+    """To the front: the consumer or producer of this number was not let in by its topic, or the
+    topic has closed it."""
 
     conn: str
     number: int
@@ -31,12 +32,13 @@ class Refused:
 
 @frozen
 class Producer:
-    """`conn`, `number`: its connection, and its number there."""
+    """`conn`, `number`: its connection, and its number there; `version`: of its schema."""
 
     topic: str
     name: str
     conn: str
     number: int
+    version: bytes
 
     def caller(self, asker: Caller) -> Caller:
         """Its client, asking as this producer."""

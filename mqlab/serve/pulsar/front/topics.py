@@ -13,6 +13,7 @@ Source: ServerCnx#handlePartitionMetadataRequest, #handleLookup, TopicName, Syst
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,7 @@ from ....pulsar.topic import Topic
 from ....pulsar.topic.access import DELETED
 from ....pulsar.unserved import NON_PERSISTENT
 from ..wire.answers import Ask, CommandAnswer
-from ..wire.commands import signed
+from ..wire.commands import signed, split_name
 from .hosting import ALL, Hosted, read_consumer
 
 if TYPE_CHECKING:
@@ -43,7 +44,6 @@ NAME = re.compile(rf"(?:persistent://)?(?:({PART})/({PART})/)?([^/\x00-\x1f\x7f]
 NO_TOPIC = "Topic {name} does not exist"
 HAS_PARTS = "Found partitioned metadata for non-partitioned topic: "
 NO_PARTS = "Partition metadata not found for the partitioned topic: "
-PARTITION = re.compile(r"(.+)-partition-(\d+)")
 
 Result = tuple["Front", Effects]
 
@@ -114,16 +114,21 @@ def open_topic(disk: Disk, name: str) -> Effects:
             ServerError.NotAllowedError, f"Can not create transaction system topic {name}"
         )
     check_partition(disk, name)
-    part, counts = PARTITION.fullmatch(name), disk.table(PARTITIONED)
-    if name in counts or (part and part[1] not in counts):
-        raise Refusal(ServerError.NotAllowedError, (NO_PARTS if part else HAS_PARTS) + name)
+    (owner, number), counts = split_name(name), disk.table(PARTITIONED)
+    if name in counts or (number >= 0 and owner not in counts):
+        raise Refusal(ServerError.NotAllowedError, (HAS_PARTS if number < 0 else NO_PARTS) + name)
     return () if name in disk.table(TOPICS) else (make_row(disk, name),)
+
+
+def is_beyond(disk: Disk, name: str) -> bool:
+    """Whether it names a partition that its topic has not got."""
+    owner, number = split_name(name)
+    return bool(number >= disk.table(PARTITIONED).get(owner, math.inf))
 
 
 def check_partition(disk: Disk, name: str) -> None:
     """Raises Refusal for a partition that its topic has not got."""
-    part = PARTITION.fullmatch(name)
-    if part and int(part[2]) >= disk.table(PARTITIONED).get(part[1], int(part[2]) + 1):
+    if is_beyond(disk, name):
         raise Refusal(ServerError.TopicNotFound, NO_TOPIC.format(name=name))
 
 

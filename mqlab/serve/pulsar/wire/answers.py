@@ -13,7 +13,7 @@ from typing import Any
 from ....kernel import Caller, frozen, worded
 from ....pulsar.messages import Answer, NewTxnResponse, PushMessage, SendReceipt
 from ...http import Exchange, HttpError
-from .commands import Command, Payload, encode_command, signed, unsigned, write_bits
+from .commands import Command, Payload, encode_command, signed, split_name, unsigned, write_bits
 from .proto import ERRORS
 
 # What a client asks, on its way to the front, and what only the server's own roles say
@@ -196,7 +196,7 @@ def write_push(number: int, body: Any) -> tuple[bytes, bool]:
     message_id: Fields = {
         "ledgerId": push.ledger,
         "entryId": message.message_id.position,
-        "partition": -1,  # the client knows it: it has subscribed to this partition by its name
+        "partition": split_name(message.message_id.partition)[1],
     }
     fields: Fields = {"consumer_id": push.consumer_id, "message_id": message_id}
     if message.redelivery_count:

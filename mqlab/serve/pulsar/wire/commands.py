@@ -13,6 +13,7 @@ LengthFieldBasedFrameDecoder in PulsarChannelInitializer (4.2).
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Sequence
 from typing import Any, overload
@@ -29,6 +30,7 @@ SIZES = struct.Struct(">II")
 SIZE = struct.Struct(">I")
 CHECKED = struct.Struct(">HII")  # magic number, checksum, size of the metadata
 MAGIC = 0x0E01
+PARTITION = re.compile(r"(.+)-partition-(\d+)")
 MAX_MESSAGE = 5 << 20  # maxMessageSize
 #: MESSAGE_SIZE_FRAME_PADDING: room for the command beside its message
 LONGEST = MAX_MESSAGE + 10 * 1024
@@ -212,6 +214,12 @@ def write_message(metadata: Any, payload: bytes) -> bytes:
 def signed(number: int) -> int:
     """A uint64 as Java's long, which it is on the other side: -1 is the largest of them."""
     return number - (1 << 64) if number >> 63 else number
+
+
+def split_name(topic: str) -> tuple[str, int]:
+    """The topic whose partition this is, and its number; of another topic, itself and -1."""
+    part = PARTITION.fullmatch(topic)
+    return (part[1], int(part[2])) if part else (topic, -1)
 
 
 def unsigned(number: int) -> int:
