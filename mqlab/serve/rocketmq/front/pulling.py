@@ -37,6 +37,7 @@ NOT_READABLE = "the topic[{topic}] pulling message is forbidden"
 NO_GROUP = "the consumer's group info not exist"
 NO_SUBSCRIPTION = "the consumer's subscription not exist"
 NOT_LATEST = "the consumer's subscription not latest"
+NOT_PARSED = "parse the consumer's subscription failed"
 Result = tuple["Front", Effects]
 
 
@@ -72,19 +73,22 @@ def begin_pull(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -
 
 
 def find_subscription(front: Front, body: PullMessage) -> Subscription:
-    """What the request brings along, or what the group's heartbeats have said. Raises
-    RequestError."""
-    if body.subscription is not None:
-        return body.subscription
-    group = front.clients.find(body.group)
-    if group is None:
-        raise RequestError(NO_GROUP, ResponseCode.SUBSCRIPTION_NOT_EXIST)
-    known: Subscription | None = group.subscriptions.get(body.topic)
-    if known is None:
-        raise RequestError(NO_SUBSCRIPTION, ResponseCode.SUBSCRIPTION_NOT_EXIST)
-    if known.version < body.version:
-        raise RequestError(NOT_LATEST, ResponseCode.SUBSCRIPTION_NOT_LATEST)
-    return known
+    """What the request brings along, or what the group's heartbeats have said; those may say
+    anything. Raises RequestError."""
+    found: Subscription | None = body.subscription
+    if found is not None and not found.text.replace("||", ""):
+        raise RequestError(NOT_PARSED, ResponseCode.SUBSCRIPTION_PARSE_FAILED)
+    if found is None:
+        group = front.clients.find(body.group)
+        if group is None:
+            raise RequestError(NO_GROUP, ResponseCode.SUBSCRIPTION_NOT_EXIST)
+        found = group.subscriptions.get(body.topic)
+        if found is None:
+            raise RequestError(NO_SUBSCRIPTION, ResponseCode.SUBSCRIPTION_NOT_EXIST)
+        if found.version < body.version:
+            raise RequestError(NOT_LATEST, ResponseCode.SUBSCRIPTION_NOT_LATEST)
+    found.check_kind()
+    return found
 
 
 def read_messages(held: Held, disk: Disk) -> Messages:
