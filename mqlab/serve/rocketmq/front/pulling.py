@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ....kernel import Caller, CancelTimer, Disk, Effects, Reply, SetTimer, replace
+from ....kernel import Caller, CancelTimer, Disk, Effects, Log, Reply, SetTimer, replace
 from ....rocketmq.log import Stored, is_readable, measure, offset_key, read_stored
 from ....rocketmq.messages import TAGS
 from ....rocketmq.remoting import ResponseCode
@@ -92,19 +92,21 @@ def find_subscription(front: Front, body: PullMessage) -> Subscription:
 
 
 def read_messages(held: Held, disk: Disk) -> Messages:
-    """GetMessageStatus and the code that it becomes."""
+    """GetMessageStatus, which is the remark, and the code that it becomes."""
     log, at = disk.log(held.queue), held.body.offset
     start, end = log.start, log.end
     if end == 0 or not start <= at <= end:
-        # After the end, before the beginning, or a queue in which nothing ever was.
-        back = 0 if end == 0 else (start if at < start else end)
+        back = start if at < start else end  # an empty queue starts and ends at 0
         moved = ResponseCode.PULL_OFFSET_MOVED if at != back else ResponseCode.PULL_NOT_FOUND
-        return build_answer(moved, back, start, end)
+        outside = "OFFSET_TOO_SMALL" if at < start else "OFFSET_OVERFLOW_BADLY"
+        return build_answer(moved, outside if end else "NO_MESSAGE_IN_QUEUE", back, log)
     if at == end:
-        return build_answer(ResponseCode.PULL_NOT_FOUND, at, start, end)
+        return build_answer(ResponseCode.PULL_NOT_FOUND, "OFFSET_OVERFLOW_ONE", at, log)
     messages, behind = choose_messages(held, disk)
-    code = ResponseCode.SUCCESS if messages else ResponseCode.PULL_RETRY_IMMEDIATELY
-    return build_answer(code, behind, start, end, messages)
+    if not messages:
+        code = ResponseCode.PULL_RETRY_IMMEDIATELY
+        return build_answer(code, "NO_MATCHED_MESSAGE", behind, log)
+    return build_answer(ResponseCode.SUCCESS, "FOUND", behind, log, messages)
 
 
 def choose_messages(held: Held, disk: Disk) -> tuple[tuple[Stored, ...], int]:
@@ -135,7 +137,7 @@ def take_reset(front: Front, held: Held, disk: Disk) -> tuple[Front, Messages]:
     (OFFSET_RESET)."""
     key, log = offset_key(held.body.group, held.queue), disk.log(held.queue)
     code, to = ResponseCode.PULL_OFFSET_MOVED, front.resets[key]
-    answer = build_answer(code, to, log.start, log.end)
+    answer = build_answer(code, "OFFSET_RESET", to, log)
     return replace(front, resets=front.resets.remove(key)), answer
 
 
@@ -149,15 +151,15 @@ def note_pulled(front: Front, held: Held, answer: Messages) -> Front:
 
 
 def build_answer(
-    code: ResponseCode, behind: int, start: int, end: int, messages: tuple[Stored, ...] = ()
+    code: ResponseCode, status: str, behind: int, log: Log, messages: tuple[Stored, ...] = ()
 ) -> Messages:
     fields = (
         ("suggestWhichBrokerId", "0"),
         ("nextBeginOffset", str(behind)),
-        ("minOffset", str(start)),
-        ("maxOffset", str(end)),
+        ("minOffset", str(log.start)),
+        ("maxOffset", str(log.end)),
     )
-    return Messages(code, "", fields, messages)
+    return Messages(code, status, fields, messages)
 
 
 # ---- waiting ---------------------------------------------------------------------------------
