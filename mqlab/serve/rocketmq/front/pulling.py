@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ....kernel import Caller, CancelTimer, Disk, Effects, Log, Reply, SetTimer, replace
+from ....kernel import Caller, CancelTimer, Disk, Effects, Reply, SetTimer, replace
+from ....kernel.role import LogView
 from ....rocketmq.log import Stored, is_readable, measure, offset_key, read_stored
 from ....rocketmq.messages import TAGS
 from ....rocketmq.remoting import ResponseCode
@@ -151,7 +152,7 @@ def note_pulled(front: Front, held: Held, answer: Messages) -> Front:
 
 
 def build_answer(
-    code: ResponseCode, status: str, behind: int, log: Log, messages: tuple[Stored, ...] = ()
+    code: ResponseCode, status: str, behind: int, log: LogView, messages: tuple[Stored, ...] = ()
 ) -> Messages:
     fields = (
         ("suggestWhichBrokerId", "0"),
