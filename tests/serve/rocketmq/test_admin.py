@@ -107,6 +107,7 @@ def test_a_reset_holds_until_the_group_pulls(client: Raw, topic: str, group: str
     assert asked.fields["offset"] == "0"
     told = client.pull(topic, 3, group)
     assert (told.code, told.fields["nextBeginOffset"]) == (ResponseCode.PULL_OFFSET_MOVED, "0")
+    assert told.remark == "OFFSET_RESET"
     assert client.pull(topic, 0, group).code == SUCCESS
     client.ask(RequestCode.UPDATE_CONSUMER_OFFSET, commitOffset=2, **place)
     assert client.ask(RequestCode.QUERY_CONSUMER_OFFSET, **place).fields["offset"] == "2"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from mqlab.rocketmq.remoting import (
     RemotingCommand,
     RequestCode,
@@ -141,6 +143,34 @@ def test_a_consumer_may_filter_by_tags_only(client: Raw) -> None:
     said = check_config(client, "SQL92", "a between 0 and 3")
     assert said.code == ResponseCode.SYSTEM_ERROR
     assert said.remark == "The broker does not support consumer to filter message by SQL92"
+
+
+def test_a_pull_by_anything_but_tags_is_refused(client: Raw, topic: str, group: str) -> None:
+    client.create(topic)
+    row = {"topic": topic, "subString": "a = 1", "subVersion": 1, "expressionType": "SQL92"}
+    consumers = [{"groupName": group, "subscriptionDataSet": [row]}]
+    beat = encode_json({"clientID": "c", "consumerDataSet": consumers})
+    assert client.ask(RequestCode.HEART_BEAT, beat).code == SUCCESS
+    for more in ({"sysFlag": 0}, {"subscription": "a = 1", "expressionType": "SQL92"}):
+        said = client.pull(topic, 0, group, **more)
+        assert said.remark == "The broker does not support consumer to filter message by SQL92"
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("||", ResponseCode.SUBSCRIPTION_PARSE_FAILED),
+        (" ", ResponseCode.PULL_RETRY_IMMEDIATELY),
+        (" * ", ResponseCode.PULL_RETRY_IMMEDIATELY),
+        ("", SUCCESS),
+    ],
+)
+def test_what_a_subscription_without_tags_means(
+    client: Raw, topic: str, group: str, text: str, code: ResponseCode
+) -> None:
+    client.put(topic, b"a", TAGS="a")
+    assert client.pull(topic, 0, group, subscription=text).code == code
+    assert client.beat("c", consumers={group: {topic: text}}).code == SUCCESS
 
 
 # ---- questions and answers ---------------------------------------------------------------------

@@ -96,6 +96,14 @@ def test_a_held_pull_ends_with_its_time(client: Raw, topic: str) -> None:
     client.create(topic)
     said = client.pull(topic, 0, sysFlag=6, suspendTimeoutMillis=100)
     assert said.code == ResponseCode.PULL_NOT_FOUND and said.fields["nextBeginOffset"] == "0"
+    assert said.remark == "NO_MESSAGE_IN_QUEUE"
+
+
+def test_the_remark_of_a_pull_says_what_was_found(client: Raw, topic: str) -> None:
+    client.put(topic, b"x")
+    remarks = [client.pull(topic, at).remark for at in (0, 1, 2, -1)]
+    assert remarks == ["FOUND", "OFFSET_OVERFLOW_ONE", "OFFSET_OVERFLOW_BADLY", "OFFSET_TOO_SMALL"]
+    assert client.pull(topic, 0, subscription="a").remark == "NO_MATCHED_MESSAGE"
 
 
 def test_only_the_tags_that_are_wanted(client: Raw, topic: str) -> None:

@@ -29,15 +29,23 @@ TAG = "TAG"
 
 @frozen
 class Subscription:
-    """What a group wants of a topic. `tags`: empty for all; `version`: of its expression `text`."""
+    """What a group wants of a topic, by its expression `text`. `tags`: those that it names;
+    `kind`: its language, of which only TAG is served; `version`: of the expression."""
 
     topic: str
     tags: frozenset[str] = frozenset()
     version: int = 0
     text: str = ALL
+    kind: str = TAG
 
     def wants(self, tag: str | None) -> bool:
-        return not self.tags or tag in self.tags
+        return self.text == ALL or tag in self.tags
+
+    def check_kind(self) -> None:
+        """Raises RequestError: only tags are filtered by."""
+        if self.kind != TAG:
+            remark = f"The broker does not support consumer to filter message by {self.kind}"
+            raise RequestError(remark)
 
     def row(self) -> dict[str, Any]:
         """SubscriptionData."""
@@ -45,7 +53,7 @@ class Subscription:
         return {
             "classFilterMode": False,
             "codeSet": [hash_text(tag) for tag in tags],
-            "expressionType": TAG,
+            "expressionType": self.kind,
             "subString": self.text,
             "subVersion": self.version,
             "tagsSet": tags,
@@ -62,13 +70,11 @@ def hash_text(text: str) -> int:
     return value - (value >> 31 << 32)
 
 
-def read_expression(topic: str, text: str | None, version: int = 0) -> Subscription:
-    """`TagA || TagB`, or `*` (FilterAPI#buildSubscriptionData)."""
-    if not text or text.strip() == ALL:
-        return Subscription(topic, version=version, text=text or ALL)
+def read_expression(topic: str, text: str, version: int = 0, kind: str = TAG) -> Subscription:
+    """`TagA || TagB`, or `*` (FilterAPI#buildSubscriptionData); a blank one wants nothing."""
+    if kind != TAG or text in ("", ALL):
+        return Subscription(topic, version=version, text=text if kind != TAG else ALL, kind=kind)
     tags = frozenset(tag.strip() for tag in text.split("||") if tag.strip())
-    if not tags:
-        raise RequestError(f"subString split error: {text[:100]}")
     return Subscription(topic, tags, version, text)
 
 

@@ -32,7 +32,8 @@ class Held:
     @property
     def places(self) -> tuple[tuple[str, str], ...]:
         """Where it is in the index: once for each of its tags."""
-        return tuple((self.queue, tag) for tag in sorted(self.wanted.tags) or (ALL,))
+        tags = [ALL] if self.wanted.text == ALL else sorted(self.wanted.tags)
+        return tuple((self.queue, tag) for tag in tags)
 
 
 @frozen

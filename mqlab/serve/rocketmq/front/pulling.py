@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ....kernel import Caller, CancelTimer, Disk, Effects, Reply, SetTimer, replace
+from ....kernel.role import LogView
 from ....rocketmq.log import Stored, is_readable, measure, offset_key, read_stored
 from ....rocketmq.messages import TAGS
 from ....rocketmq.remoting import ResponseCode
@@ -37,6 +38,7 @@ NOT_READABLE = "the topic[{topic}] pulling message is forbidden"
 NO_GROUP = "the consumer's group info not exist"
 NO_SUBSCRIPTION = "the consumer's subscription not exist"
 NOT_LATEST = "the consumer's subscription not latest"
+NOT_PARSED = "parse the consumer's subscription failed"
 Result = tuple["Front", Effects]
 
 
@@ -72,35 +74,40 @@ def begin_pull(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -
 
 
 def find_subscription(front: Front, body: PullMessage) -> Subscription:
-    """What the request brings along, or what the group's heartbeats have said. Raises
-    RequestError."""
-    if body.subscription is not None:
-        return body.subscription
-    group = front.clients.find(body.group)
-    if group is None:
-        raise RequestError(NO_GROUP, ResponseCode.SUBSCRIPTION_NOT_EXIST)
-    known: Subscription | None = group.subscriptions.get(body.topic)
-    if known is None:
-        raise RequestError(NO_SUBSCRIPTION, ResponseCode.SUBSCRIPTION_NOT_EXIST)
-    if known.version < body.version:
-        raise RequestError(NOT_LATEST, ResponseCode.SUBSCRIPTION_NOT_LATEST)
-    return known
+    """What the request brings along, or what the group's heartbeats have said; those may say
+    anything. Raises RequestError."""
+    found: Subscription | None = body.subscription
+    if found is not None and not found.text.replace("||", ""):
+        raise RequestError(NOT_PARSED, ResponseCode.SUBSCRIPTION_PARSE_FAILED)
+    if found is None:
+        group = front.clients.find(body.group)
+        if group is None:
+            raise RequestError(NO_GROUP, ResponseCode.SUBSCRIPTION_NOT_EXIST)
+        found = group.subscriptions.get(body.topic)
+        if found is None:
+            raise RequestError(NO_SUBSCRIPTION, ResponseCode.SUBSCRIPTION_NOT_EXIST)
+        if found.version < body.version:
+            raise RequestError(NOT_LATEST, ResponseCode.SUBSCRIPTION_NOT_LATEST)
+    found.check_kind()
+    return found
 
 
 def read_messages(held: Held, disk: Disk) -> Messages:
-    """GetMessageStatus and the code that it becomes."""
+    """GetMessageStatus, which is the remark, and the code that it becomes."""
     log, at = disk.log(held.queue), held.body.offset
     start, end = log.start, log.end
     if end == 0 or not start <= at <= end:
-        # After the end, before the beginning, or a queue in which nothing ever was.
-        back = 0 if end == 0 else (start if at < start else end)
+        back = start if at < start else end  # an empty queue starts and ends at 0
         moved = ResponseCode.PULL_OFFSET_MOVED if at != back else ResponseCode.PULL_NOT_FOUND
-        return build_answer(moved, back, start, end)
+        outside = "OFFSET_TOO_SMALL" if at < start else "OFFSET_OVERFLOW_BADLY"
+        return build_answer(moved, outside if end else "NO_MESSAGE_IN_QUEUE", back, log)
     if at == end:
-        return build_answer(ResponseCode.PULL_NOT_FOUND, at, start, end)
+        return build_answer(ResponseCode.PULL_NOT_FOUND, "OFFSET_OVERFLOW_ONE", at, log)
     messages, behind = choose_messages(held, disk)
-    code = ResponseCode.SUCCESS if messages else ResponseCode.PULL_RETRY_IMMEDIATELY
-    return build_answer(code, behind, start, end, messages)
+    if not messages:
+        code = ResponseCode.PULL_RETRY_IMMEDIATELY
+        return build_answer(code, "NO_MATCHED_MESSAGE", behind, log)
+    return build_answer(ResponseCode.SUCCESS, "FOUND", behind, log, messages)
 
 
 def choose_messages(held: Held, disk: Disk) -> tuple[tuple[Stored, ...], int]:
@@ -131,7 +138,7 @@ def take_reset(front: Front, held: Held, disk: Disk) -> tuple[Front, Messages]:
     (OFFSET_RESET)."""
     key, log = offset_key(held.body.group, held.queue), disk.log(held.queue)
     code, to = ResponseCode.PULL_OFFSET_MOVED, front.resets[key]
-    answer = build_answer(code, to, log.start, log.end)
+    answer = build_answer(code, "OFFSET_RESET", to, log)
     return replace(front, resets=front.resets.remove(key)), answer
 
 
@@ -145,15 +152,15 @@ def note_pulled(front: Front, held: Held, answer: Messages) -> Front:
 
 
 def build_answer(
-    code: ResponseCode, behind: int, start: int, end: int, messages: tuple[Stored, ...] = ()
+    code: ResponseCode, status: str, behind: int, log: LogView, messages: tuple[Stored, ...] = ()
 ) -> Messages:
     fields = (
         ("suggestWhichBrokerId", "0"),
         ("nextBeginOffset", str(behind)),
-        ("minOffset", str(start)),
-        ("maxOffset", str(end)),
+        ("minOffset", str(log.start)),
+        ("maxOffset", str(log.end)),
     )
-    return Messages(code, "", fields, messages)
+    return Messages(code, status, fields, messages)
 
 
 # ---- waiting ---------------------------------------------------------------------------------

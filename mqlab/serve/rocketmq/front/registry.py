@@ -58,8 +58,8 @@ def unregister(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -
 
 
 def accept(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
-    """What needs nothing but the answer OK. A consumer that filters by more than tags was refused
-    when its request was read; a topic that a name server is to delete is the broker's."""
+    """What needs nothing but the answer OK: a topic that a name server is to delete is the
+    broker's."""
     return say(front, caller)
 
 

@@ -171,8 +171,8 @@ def read_pull(header: Header) -> answers.PullMessage:
     topic, version = header.text("topic"), header.long("subVersion", 0)
     subscription = None
     if flags & PullSysFlag.SUBSCRIPTION:
-        _only_tags(header.text("expressionType", TAG))
-        subscription = read_expression(topic, header.text("subscription", "*"), version)
+        kind = header.text("expressionType", "") or TAG
+        subscription = read_expression(topic, header.text("subscription", "*"), version, kind)
     return answers.PullMessage(
         group=header.text("consumerGroup"),
         topic=topic,
@@ -184,11 +184,6 @@ def read_pull(header: Header) -> answers.PullMessage:
         subscription=subscription,
         version=version,
     )
-
-
-def _only_tags(kind: str) -> None:
-    if kind not in ("", TAG, "null"):
-        raise RequestError(f"The broker does not support consumer to filter message by {kind}")
 
 
 def read_query_offset(header: Header) -> QueryConsumerOffset:
@@ -268,13 +263,13 @@ def _consumer(row: Body) -> Consumer:
 
 
 def _subscription(row: Body) -> Subscription:
-    _only_tags(row.text("expressionType", TAG))
-    return read_expression(row.text("topic"), row.text("subString"), row.number("subVersion"))
+    kind = row.text("expressionType") or TAG
+    return read_expression(row.text("topic"), row.text("subString"), row.number("subVersion"), kind)
 
 
 def read_client_config(header: Header) -> None:
     """May this consumer filter as it wants to? It is asked for anything but tags."""
-    _only_tags(_read_json(header).row("subscriptionData").text("expressionType", TAG))
+    _subscription(_read_json(header).row("subscriptionData")).check_kind()
 
 
 def read_locks(header: Header) -> answers.QueueLocks:
