@@ -12,7 +12,9 @@ from .budget import Budget
 
 IDLE = Words("nobody calls anything here: give a client its calls, as in '{client}=CALL; CALL'")
 
-NO_TIMER = tr("no timer may run out in this search, so nothing is tried again: see --retries, --timers")
+NO_TIMER = tr(
+    "no timer may run out in this search, so nothing is tried again: see --retries, --timers"
+)
 VIOLATED = Words("violated: {}, in {} choices")
 NEVER = Words("never reached: {}")
 COMPLETE = Words("complete within {:,} states, {:,} transitions ({})")
