@@ -2,8 +2,8 @@
 
 A part is style, types or one folder of tests/; a new folder is a part by itself, and `labs` runs
 the solutions' notebooks too. Names given on the command line (`make test PARTS="kafka labs"`) run
-only those. With CI=true a skipped test is a failure: there nothing may be missing. Beside the
-seconds of a part stand those that its processes computed: where they are few, the part waits.
+only those. With CI=true a skipped test is a failure: there nothing may be missing. The table has
+a part's seconds, and the CPU seconds of its processes: where these are few, the part waits.
 
 Of what is marked `spread`, a run takes a quarter, by the commit's number; `ALL=1` takes all of it.
 `AGAIN=1`, as in `.ci/run`, runs a failed test once more by itself. What passes then is listed at

@@ -255,7 +255,7 @@ def test_offsets_by_topic_id(broker: RunningBroker, topic: str) -> None:
             )
 
 
-# ---- committed positions: what a client says of one is what the next client is told -----------
+# ---- committed positions: the next client reads what the last one has committed ---------------
 
 
 def position(reader: Consumer, topic: str) -> tuple[int, int | None, str | None]:
